@@ -131,34 +131,6 @@ typedef struct {
 } millpond_options;
 
 typedef struct {
-    uint64_t records;
-    uint64_t torn_bytes;
-    uint64_t snapshot_bytes;
-    uint64_t log_bytes;
-    bool closed;
-    const char *suspicion;
-    const char *warnings;
-} millpond_recovered;
-
-typedef struct {
-    char *member;
-    size_t member_length;
-    double score;
-} millpond_ick_entry;
-
-typedef struct {
-    char *member;
-    size_t member_length;
-    double score;
-    bool score_is_now;
-} millpond_ick_pair;
-
-typedef struct {
-    uint64_t new_members;
-    uint64_t lowered_members;
-} millpond_ick_added;
-
-typedef struct {
     size_t size;
     bool exists;
     uint64_t pset_size;
@@ -171,6 +143,18 @@ typedef struct {
     double total_min;
     double total_max;
 } millpond_ick_stats;
+
+typedef struct {
+    char *member;
+    size_t member_length;
+    double score;
+    bool score_is_now;
+} millpond_ick_pair;
+
+typedef struct {
+    uint64_t new_members;
+    uint64_t lowered_members;
+} millpond_ick_added;
 
 typedef struct {
     size_t size;
@@ -189,17 +173,17 @@ typedef struct {
 } millpond_shuffle_consumer_options;
 
 typedef struct {
+    int64_t stream;
+    uint64_t id_time_ms;
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
+
+typedef struct {
     char *field;
     size_t field_length;
     char *value;
     size_t value_length;
 } millpond_shuffle_field;
-
-typedef struct {
-    int64_t stream;
-    uint64_t id_time_ms;
-    uint64_t id_sequence;
-} millpond_shuffle_receipt;
 
 typedef struct {
     size_t size;
@@ -210,33 +194,16 @@ typedef struct {
 } millpond_shuffle_new_message;
 
 typedef struct {
-    millpond_shuffle_receipt receipt;
-    uint64_t deliveries;
-    const millpond_shuffle_field *fields;
-    size_t field_count;
-} millpond_shuffle_message;
-
-typedef struct {
-    uint64_t id_time_ms;
-    uint64_t id_sequence;
-    char *group;
-    size_t group_length;
-    char *consumer;
-    size_t consumer_length;
-    const millpond_shuffle_message *message;
-} millpond_shuffle_dead_letter;
-
-typedef struct {
     uint64_t time_ms;
     uint64_t sequence;
 } millpond_shuffle_id;
 
 typedef struct {
-    uint64_t len;
-    uint64_t pending;
-    uint64_t lag;
-    int64_t oldest_idle_ms;
-} millpond_shuffle_stream_stats;
+    millpond_shuffle_receipt receipt;
+    uint64_t deliveries;
+    const millpond_shuffle_field *fields;
+    size_t field_count;
+} millpond_shuffle_message;
 
 typedef struct {
     size_t size;
@@ -386,6 +353,35 @@ typedef struct {
 } millpond_task;
 
 typedef struct {
+    const millpond_task_id *inserts;
+    size_t insert_count;
+    const millpond_task_id *changes;
+    size_t change_count;
+    const millpond_task_id *deletes;
+    size_t delete_count;
+    const millpond_task_id *depends;
+    size_t depend_count;
+    const millpond_task_id *claims;
+    size_t claim_count;
+    const millpond_doc_id *doc_inserts;
+    size_t doc_insert_count;
+    const millpond_doc_id *doc_changes;
+    size_t doc_change_count;
+    const millpond_doc_id *doc_deletes;
+    size_t doc_delete_count;
+    const millpond_doc_id *doc_depends;
+    size_t doc_depend_count;
+    const millpond_doc_id *doc_claims;
+    size_t doc_claim_count;
+    bool has_missing;
+    bool has_missing_docs;
+    bool has_claims;
+    bool has_claimed_docs;
+    bool has_collisions;
+    bool only_claims;
+} millpond_tasks_dependency;
+
+typedef struct {
     millpond_bytes queue;
     uint64_t size;
     uint64_t available;
@@ -421,35 +417,6 @@ typedef struct {
     size_t text_length;
 } millpond_tasks_data;
 
-typedef struct {
-    const millpond_task_id *inserts;
-    size_t insert_count;
-    const millpond_task_id *changes;
-    size_t change_count;
-    const millpond_task_id *deletes;
-    size_t delete_count;
-    const millpond_task_id *depends;
-    size_t depend_count;
-    const millpond_task_id *claims;
-    size_t claim_count;
-    const millpond_doc_id *doc_inserts;
-    size_t doc_insert_count;
-    const millpond_doc_id *doc_changes;
-    size_t doc_change_count;
-    const millpond_doc_id *doc_deletes;
-    size_t doc_delete_count;
-    const millpond_doc_id *doc_depends;
-    size_t doc_depend_count;
-    const millpond_doc_id *doc_claims;
-    size_t doc_claim_count;
-    bool has_missing;
-    bool has_missing_docs;
-    bool has_claims;
-    bool has_claimed_docs;
-    bool has_collisions;
-    bool only_claims;
-} millpond_tasks_dependency;
-
 typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
                                             const millpond_error *error,
                                             void *context);
@@ -477,6 +444,39 @@ typedef struct {
 typedef void (*millpond_task_handler)(millpond_tasks_job *job,
                                       millpond_task_outcome *outcome,
                                       void *context);
+
+typedef struct {
+    char *member;
+    size_t member_length;
+    double score;
+} millpond_ick_entry;
+
+typedef struct {
+    uint64_t id_time_ms;
+    uint64_t id_sequence;
+    char *group;
+    size_t group_length;
+    char *consumer;
+    size_t consumer_length;
+    const millpond_shuffle_message *message;
+} millpond_shuffle_dead_letter;
+
+typedef struct {
+    uint64_t len;
+    uint64_t pending;
+    uint64_t lag;
+    int64_t oldest_idle_ms;
+} millpond_shuffle_stream_stats;
+
+typedef struct {
+    uint64_t records;
+    uint64_t torn_bytes;
+    uint64_t snapshot_bytes;
+    uint64_t log_bytes;
+    bool closed;
+    const char *suspicion;
+    const char *warnings;
+} millpond_recovered;
 
 typedef struct {
     const char *name;
@@ -528,36 +528,21 @@ millpond_status millpond_recovery_read(millpond_client *client,
                                        millpond_recovery **recovery,
                                        millpond_error **error);
 
-const millpond_recovered *millpond_recovery_data(const millpond_recovery *recovery);
+void millpond_ick_stats_init(millpond_ick_stats *stats, size_t size);
 
-void millpond_recovery_free(millpond_recovery *recovery);
+millpond_status millpond_ick_stats_read(millpond_client *client,
+                                        const char *name,
+                                        size_t name_length,
+                                        millpond_ick_stats *stats,
+                                        millpond_error **error);
 
-const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
-
-size_t millpond_keys_length(const millpond_keys *keys);
-
-void millpond_keys_free(millpond_keys *keys);
-
-const millpond_ick_entry *millpond_ick_entries_at(const millpond_ick_entries *entries,
-                                                  size_t index);
-
-const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *entries);
-
-size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
-
-size_t millpond_ick_entries_stride(void);
-
-char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
-
-size_t millpond_ick_entries_bytes_length(const millpond_ick_entries *entries);
-
-void millpond_ick_entries_free(millpond_ick_entries *entries);
+const char *millpond_ick_version(void);
 
 millpond_status millpond_ick_add(millpond_client *client,
                                  const char *name,
                                  size_t name_length,
                                  const millpond_ick_pair *pairs,
-                                 size_t count,
+                                 size_t pair_count,
                                  millpond_ick_added *added,
                                  millpond_error **error);
 
@@ -573,8 +558,8 @@ millpond_status millpond_ick_commit(millpond_client *client,
                                     const char *name,
                                     size_t name_length,
                                     const millpond_bytes *members,
-                                    size_t count,
-                                    uint64_t *committed,
+                                    size_t member_count,
+                                    uint64_t *number,
                                     millpond_error **error);
 
 millpond_status millpond_ick_exchange(millpond_client *client,
@@ -582,18 +567,10 @@ millpond_status millpond_ick_exchange(millpond_client *client,
                                       size_t name_length,
                                       uint64_t max,
                                       const millpond_bytes *members,
-                                      size_t count,
+                                      size_t member_count,
                                       bool backwash,
                                       millpond_ick_entries **entries,
                                       millpond_error **error);
-
-void millpond_ick_stats_init(millpond_ick_stats *stats, size_t size);
-
-millpond_status millpond_ick_stats_read(millpond_client *client,
-                                        const char *name,
-                                        size_t name_length,
-                                        millpond_ick_stats *stats,
-                                        millpond_error **error);
 
 millpond_status millpond_ick_peek(millpond_client *client,
                                   const char *name,
@@ -607,20 +584,21 @@ millpond_status millpond_ick_delete(millpond_client *client,
                                     const char *name,
                                     size_t name_length,
                                     bool unlink,
-                                    uint64_t *removed,
+                                    uint64_t *number,
                                     millpond_error **error);
 
-const char *millpond_ick_version(void);
+millpond_status millpond_ick_lease_acquire(millpond_client *client,
+                                           const char *name,
+                                           size_t name_length,
+                                           uint64_t ttl_ms,
+                                           millpond_ick_lease **lease,
+                                           millpond_error **error);
 
-millpond_status millpond_ick_keys(const char *name,
-                                  size_t name_length,
-                                  millpond_keys **keys,
-                                  millpond_error **error);
-
-millpond_status millpond_ick_lease_keys(const char *name,
-                                        size_t name_length,
-                                        millpond_keys **keys,
-                                        millpond_error **error);
+millpond_status millpond_ick_lease_batches_new(millpond_ick_lease *lease,
+                                               uint64_t max,
+                                               int64_t wait_ms,
+                                               millpond_ick_batches **batches,
+                                               millpond_error **error);
 
 millpond_status millpond_ick_batches_new(millpond_client *client,
                                          const char *name,
@@ -630,30 +608,27 @@ millpond_status millpond_ick_batches_new(millpond_client *client,
                                          millpond_ick_batches **batches,
                                          millpond_error **error);
 
+millpond_status millpond_ick_channel_batches_new(millpond_ick_channel *channel,
+                                                 const uint32_t *numbers,
+                                                 size_t number_count,
+                                                 uint64_t max,
+                                                 int64_t wait_ms,
+                                                 millpond_ick_batches **batches,
+                                                 millpond_error **error);
+
+millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
+                                            uint64_t *number,
+                                            millpond_error **error);
+
 millpond_status millpond_ick_batches_next(millpond_ick_batches *batches,
                                           millpond_ick_entries **entries,
                                           millpond_error **error);
 
-millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
-                                            uint64_t *committed,
-                                            millpond_error **error);
-
 void millpond_ick_batches_free(millpond_ick_batches *batches);
-
-millpond_status millpond_ick_lease_acquire(millpond_client *client,
-                                           const char *name,
-                                           size_t name_length,
-                                           uint64_t ttl_ms,
-                                           millpond_ick_lease **lease,
-                                           millpond_error **error);
 
 millpond_status millpond_ick_lease_is_lost(const millpond_ick_lease *lease,
                                            bool *lost,
                                            millpond_error **error);
-
-millpond_status millpond_ick_lease_token(const millpond_ick_lease *lease,
-                                         millpond_bytes *token,
-                                         millpond_error **error);
 
 millpond_status millpond_ick_lease_reserve(millpond_ick_lease *lease,
                                            uint64_t max,
@@ -662,25 +637,19 @@ millpond_status millpond_ick_lease_reserve(millpond_ick_lease *lease,
 
 millpond_status millpond_ick_lease_commit(millpond_ick_lease *lease,
                                           const millpond_bytes *members,
-                                          size_t count,
-                                          uint64_t *committed,
+                                          size_t member_count,
+                                          uint64_t *number,
                                           millpond_error **error);
 
 millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
                                             uint64_t max,
                                             const millpond_bytes *members,
-                                            size_t count,
+                                            size_t member_count,
                                             millpond_ick_entries **entries,
                                             millpond_error **error);
 
-millpond_status millpond_ick_lease_batches(millpond_ick_lease *lease,
-                                           uint64_t max,
-                                           int64_t wait_ms,
-                                           millpond_ick_batches **batches,
-                                           millpond_error **error);
-
 millpond_status millpond_ick_lease_release(millpond_ick_lease *lease,
-                                           bool *was_held,
+                                           bool *release,
                                            millpond_error **error);
 
 void millpond_ick_lease_free(millpond_ick_lease *lease);
@@ -701,37 +670,62 @@ millpond_status millpond_ick_channel_readable(const millpond_ick_channel *channe
                                               uint32_t *readable,
                                               millpond_error **error);
 
+millpond_status millpond_ick_channel_ick_name(const millpond_ick_channel *channel,
+                                              uint32_t number,
+                                              millpond_keys **keys,
+                                              millpond_error **error);
+
 millpond_status millpond_ick_channel_ick_of(const millpond_ick_channel *channel,
                                             const char *member,
                                             size_t member_length,
-                                            uint32_t *number,
+                                            uint32_t *ick,
                                             millpond_error **error);
-
-millpond_status millpond_ick_channel_ick_name(const millpond_ick_channel *channel,
-                                              uint32_t number,
-                                              millpond_keys **name,
-                                              millpond_error **error);
 
 millpond_status millpond_ick_channel_add(millpond_ick_channel *channel,
                                          const millpond_ick_pair *pairs,
-                                         size_t count,
+                                         size_t pair_count,
                                          millpond_ick_added *added,
                                          millpond_error **error);
 
-millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
-                                             const uint32_t *numbers,
-                                             size_t count,
-                                             uint64_t max,
-                                             int64_t wait_ms,
-                                             millpond_ick_batches **batches,
-                                             millpond_error **error);
-
 void millpond_ick_channel_free(millpond_ick_channel *channel);
+
+millpond_status millpond_ick_lease_token(const millpond_ick_lease *lease,
+                                         millpond_bytes *token,
+                                         millpond_error **error);
 
 void millpond_shuffle_options_init(millpond_shuffle_options *options, size_t size);
 
 void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *options,
                                             size_t size);
+
+millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
+                                              const char *group,
+                                              size_t group_length,
+                                              const char *consumer,
+                                              size_t consumer_length,
+                                              const millpond_shuffle_consumer_options *options,
+                                              millpond_shuffle_consumer **made,
+                                              millpond_error **error);
+
+millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
+                                     const millpond_shuffle_receipt *messages,
+                                     size_t message_count,
+                                     uint64_t *number,
+                                     millpond_error **error);
+
+millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
+                                                const millpond_shuffle_receipt *messages,
+                                                size_t message_count,
+                                                uint64_t *number,
+                                                millpond_error **error);
+
+millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *messages,
+                                        size_t message_count,
+                                        uint64_t *number,
+                                        millpond_error **error);
+
+void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
 
 millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            const char *name,
@@ -739,8 +733,6 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            const millpond_shuffle_options *options,
                                            millpond_shuffle_queue **queue,
                                            millpond_error **error);
-
-void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
 
 millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
                                        const char *shard_key,
@@ -750,10 +742,48 @@ millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
                                        millpond_shuffle_receipt *receipt,
                                        millpond_error **error);
 
+millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
+                                            const millpond_shuffle_new_message *messages,
+                                            size_t message_count,
+                                            millpond_shuffle_receipt *receipts,
+                                            millpond_error **error);
+
+millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
+                                               const char *shard_key,
+                                               size_t shard_key_length,
+                                               const millpond_shuffle_field *fields,
+                                               size_t field_count,
+                                               const char *track_field,
+                                               size_t track_field_length,
+                                               int64_t deadline_s,
+                                               millpond_shuffle_receipt *receipt,
+                                               millpond_error **error);
+
+millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queue,
+                                                    const millpond_shuffle_new_message *messages,
+                                                    size_t message_count,
+                                                    const char *track_field,
+                                                    size_t track_field_length,
+                                                    int64_t deadline_s,
+                                                    millpond_shuffle_receipt *receipts,
+                                                    millpond_error **error);
+
 millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
                                         uint32_t streams,
-                                        uint32_t *now,
+                                        uint32_t *number,
                                         millpond_error **error);
+
+millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
+                                                const char *value,
+                                                size_t value_length,
+                                                bool *found,
+                                                millpond_shuffle_receipt *receipt,
+                                                millpond_error **error);
+
+millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
+                                                          uint64_t within_ms,
+                                                          millpond_keys **keys,
+                                                          millpond_error **error);
 
 millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
                                      uint64_t *len,
@@ -769,39 +799,47 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
                                                uint64_t *pending,
                                                millpond_error **error);
 
+millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
+                                                   size_t max,
+                                                   millpond_shuffle_dead_letters **dead_letters,
+                                                   millpond_error **error);
+
+millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
+                                                     const millpond_shuffle_id *letters,
+                                                     size_t letter_count,
+                                                     uint64_t *number,
+                                                     millpond_error **error);
+
 millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
                                             const char *group,
                                             size_t group_length,
                                             millpond_shuffle_stats **stats,
                                             millpond_error **error);
 
-millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
-                                                   size_t max,
-                                                   millpond_shuffle_dead_letters **letters,
-                                                   millpond_error **error);
+void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
 
-millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
-                                                          uint64_t within_ms,
-                                                          millpond_keys **values,
-                                                          millpond_error **error);
+millpond_status millpond_shuffle_garbage_new(millpond_shuffle_queue *queue,
+                                             int64_t time_digits,
+                                             millpond_shuffle_garbage **garbage,
+                                             millpond_error **error);
 
-millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
-                                     const millpond_shuffle_receipt *receipts,
-                                     size_t count,
-                                     uint64_t *acknowledged,
-                                     millpond_error **error);
+millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
+                                              millpond_keys **keys,
+                                              millpond_error **error);
 
-millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
-                                                const millpond_shuffle_receipt *receipts,
-                                                size_t count,
-                                                uint64_t *acknowledged,
-                                                millpond_error **error);
+void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 
-millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
-                                        const millpond_shuffle_receipt *receipts,
-                                        size_t count,
-                                        uint64_t *extended,
-                                        millpond_error **error);
+millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consumer,
+                                              size_t max,
+                                              int64_t wait_ms,
+                                              millpond_shuffle_messages **messages,
+                                              millpond_error **error);
+
+millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messages,
+                                               millpond_shuffle_batch **batch,
+                                               millpond_error **error);
+
+void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
 
 void millpond_shuffle_new_message_init(millpond_shuffle_new_message *message, size_t size);
 
@@ -812,43 +850,9 @@ millpond_status millpond_shuffle_shard(uint32_t streams,
                                        uint32_t *numbers,
                                        millpond_error **error);
 
-millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
-                                            const millpond_shuffle_new_message *messages,
-                                            size_t count,
-                                            millpond_shuffle_receipt *receipts,
-                                            millpond_error **error);
-
-const millpond_shuffle_message *millpond_shuffle_batch_at(const millpond_shuffle_batch *batch,
-                                                          size_t index);
-
-const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_shuffle_batch *batch);
-
-size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
-
-size_t millpond_shuffle_batch_stride(void);
-
-const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
-
-size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch);
-
-char *millpond_shuffle_batch_bytes(const millpond_shuffle_batch *batch);
-
-size_t millpond_shuffle_batch_bytes_length(const millpond_shuffle_batch *batch);
-
 const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuffle_message *message,
                                                              const char *name,
                                                              size_t name_length);
-
-void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
-
-millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
-                                              const char *group,
-                                              size_t group_length,
-                                              const char *consumer,
-                                              size_t consumer_length,
-                                              const millpond_shuffle_consumer_options *options,
-                                              millpond_shuffle_consumer **made,
-                                              millpond_error **error);
 
 millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
                                       size_t max,
@@ -863,103 +867,10 @@ millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
                                          uint64_t *dead,
                                          millpond_error **error);
 
-void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
-
-millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consumer,
-                                              size_t max,
-                                              int64_t wait_ms,
-                                              millpond_shuffle_messages **messages,
-                                              millpond_error **error);
-
-millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messages,
-                                               millpond_shuffle_batch **batch,
-                                               millpond_error **error);
-
-void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
-
-const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millpond_shuffle_dead_letters *letters,
-                                                                     size_t index);
-
-const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const millpond_shuffle_dead_letters *letters);
-
-size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
-
-size_t millpond_shuffle_dead_letters_stride(void);
-
-millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
-                                                     const millpond_shuffle_id *ids,
-                                                     size_t count,
-                                                     uint64_t *deleted,
-                                                     millpond_error **error);
-
-void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
-
-const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_shuffle_stats *stats,
-                                                               size_t index);
-
-const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpond_shuffle_stats *stats);
-
-size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
-
-size_t millpond_shuffle_stats_stride(void);
-
-const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond_shuffle_stats *stats);
-
-void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
-
-millpond_status millpond_shuffle_gc(millpond_shuffle_queue *queue,
-                                    int64_t time_digits,
-                                    millpond_shuffle_garbage **garbage,
-                                    millpond_error **error);
-
-millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
-                                              millpond_keys **values,
-                                              millpond_error **error);
-
 millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *garbage,
                                                 uint64_t *scanned,
                                                 uint64_t *deleted,
                                                 millpond_error **error);
-
-void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
-
-millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
-                                               const char *shard_key,
-                                               size_t shard_key_length,
-                                               const millpond_shuffle_field *fields,
-                                               size_t field_count,
-                                               const char *track_field,
-                                               size_t track_field_length,
-                                               int64_t deadline_s,
-                                               millpond_shuffle_receipt *receipt,
-                                               millpond_error **error);
-
-millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queue,
-                                                    const millpond_shuffle_new_message *messages,
-                                                    size_t count,
-                                                    const char *track_field,
-                                                    size_t track_field_length,
-                                                    int64_t deadline_s,
-                                                    millpond_shuffle_receipt *receipts,
-                                                    millpond_error **error);
-
-millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
-                                                const char *value,
-                                                size_t value_length,
-                                                bool *deleted,
-                                                millpond_shuffle_receipt *receipt,
-                                                millpond_error **error);
-
-millpond_status millpond_shuffle_keys(const char *name,
-                                      size_t name_length,
-                                      millpond_keys **keys,
-                                      millpond_error **error);
-
-millpond_status millpond_shuffle_tracking_keys(const char *name,
-                                               size_t name_length,
-                                               uint32_t track_keys,
-                                               millpond_keys **keys,
-                                               millpond_error **error);
 
 void millpond_new_task_init(millpond_new_task *options, size_t size);
 
@@ -979,6 +890,10 @@ void millpond_task_change_init(millpond_task_change *change,
                                size_t size,
                                const millpond_task *task);
 
+millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
+                                        millpond_bytes *claimant,
+                                        millpond_error **error);
+
 millpond_status millpond_tasks_store_new(millpond_client *client,
                                          const char *name,
                                          size_t name_length,
@@ -986,16 +901,6 @@ millpond_status millpond_tasks_store_new(millpond_client *client,
                                          size_t claimant_length,
                                          millpond_tasks_store **store,
                                          millpond_error **error);
-
-millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
-                                        millpond_bytes *claimant,
-                                        millpond_error **error);
-
-void millpond_tasks_store_free(millpond_tasks_store *store);
-
-millpond_status millpond_tasks_time(millpond_tasks_store *store,
-                                    uint64_t *time_ms,
-                                    millpond_error **error);
 
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_tasks_modification *modification,
@@ -1014,6 +919,16 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     const millpond_task_query *query,
                                     millpond_tasks_result **result,
                                     millpond_error **error);
+
+millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
+                                         const millpond_tasks_filter *filter,
+                                         bool *empty,
+                                         millpond_error **error);
+
+millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
+                                           const millpond_tasks_filter *filter,
+                                           millpond_tasks_result **result,
+                                           millpond_error **error);
 
 millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *namespace_name,
@@ -1044,74 +959,16 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          millpond_tasks_result **result,
                                          millpond_error **error);
 
-millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
-                                           const millpond_tasks_filter *filter,
-                                           millpond_tasks_result **result,
-                                           millpond_error **error);
-
-millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
-                                         const millpond_tasks_filter *filter,
-                                         bool *empty,
-                                         millpond_error **error);
-
 millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
                                                const millpond_tasks_filter *filter,
                                                millpond_tasks_result **result,
                                                millpond_error **error);
 
-millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
-                                            bool *ended,
-                                            millpond_error **error);
+millpond_status millpond_tasks_time(millpond_tasks_store *store,
+                                    uint64_t *time,
+                                    millpond_error **error);
 
-millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
-                                          const millpond_tasks_modification *modification,
-                                          millpond_tasks_result **result,
-                                          millpond_error **error);
-
-millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
-
-millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
-                                        const char *err,
-                                        size_t err_length,
-                                        millpond_error **error);
-
-millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
-                                        const char *queue,
-                                        size_t queue_length,
-                                        const char *err,
-                                        size_t err_length,
-                                        millpond_error **error);
-
-millpond_status millpond_tasks_insert(millpond_tasks_store *store,
-                                      const char *queue,
-                                      size_t queue_length,
-                                      const char *value,
-                                      size_t value_length,
-                                      millpond_tasks_result **result,
-                                      millpond_error **error);
-
-const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
-
-const millpond_task *millpond_tasks_result_task(const millpond_tasks_result *result, size_t index);
-
-const millpond_doc *millpond_tasks_result_doc(const millpond_tasks_result *result, size_t index);
-
-const millpond_task_queue_stats *millpond_tasks_result_queue(const millpond_tasks_result *result,
-                                                             size_t index);
-
-const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millpond_tasks_result *result,
-                                                                     size_t index);
-
-void millpond_tasks_result_free(millpond_tasks_result *result);
-
-millpond_status millpond_tasks_claim(millpond_tasks_store *store,
-                                     const millpond_bytes *queues,
-                                     size_t queue_count,
-                                     int64_t lease_ms,
-                                     size_t max,
-                                     int64_t wait_ms,
-                                     millpond_tasks_result **result,
-                                     millpond_error **error);
+void millpond_tasks_store_free(millpond_tasks_store *store);
 
 millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
                                           const millpond_bytes *queues,
@@ -1127,6 +984,77 @@ millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
                                            millpond_error **error);
 
 void millpond_tasks_claims_free(millpond_tasks_claims *claims);
+
+millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
+                                           bool *lost,
+                                           millpond_error **error);
+
+millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
+                                            bool *ended,
+                                            millpond_error **error);
+
+millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
+                                              const char *namespace_name,
+                                              size_t namespace_name_length,
+                                              const char *key,
+                                              size_t key_length,
+                                              int64_t wait_ms,
+                                              millpond_tasks_result **result,
+                                              millpond_error **error);
+
+millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
+                                          const millpond_tasks_modification *modification,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
+
+millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
+
+millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
+                                         const char *err,
+                                         size_t err_length,
+                                         int64_t delay_ms,
+                                         millpond_error **error);
+
+millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
+                                        const char *queue,
+                                        size_t queue_length,
+                                        const char *err,
+                                        size_t err_length,
+                                        millpond_error **error);
+
+millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
+                                           int64_t delay_ms,
+                                           millpond_error **error);
+
+void millpond_tasks_job_free(millpond_tasks_job *job);
+
+millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
+                                         millpond_tasks_job **job,
+                                         millpond_error **error);
+
+void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
+
+millpond_status millpond_tasks_insert(millpond_tasks_store *store,
+                                      const char *queue,
+                                      size_t queue_length,
+                                      const char *value,
+                                      size_t value_length,
+                                      millpond_tasks_result **result,
+                                      millpond_error **error);
+
+millpond_status millpond_tasks_claim(millpond_tasks_store *store,
+                                     const millpond_bytes *queues,
+                                     size_t queue_count,
+                                     int64_t lease_ms,
+                                     size_t max,
+                                     int64_t wait_ms,
+                                     millpond_tasks_result **result,
+                                     millpond_error **error);
 
 millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      const millpond_task_id *tasks,
@@ -1157,31 +1085,6 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
                                            uint64_t *version,
                                            millpond_error **error);
 
-millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
-                                           bool *lost,
-                                           millpond_error **error);
-
-millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
-                                              const char *namespace_name,
-                                              size_t namespace_name_length,
-                                              const char *key,
-                                              size_t key_length,
-                                              int64_t wait_ms,
-                                              millpond_tasks_result **result,
-                                              millpond_error **error);
-
-millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
-                                         const char *err,
-                                         size_t err_length,
-                                         int64_t delay_ms,
-                                         millpond_error **error);
-
-millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
-                                           int64_t delay_ms,
-                                           millpond_error **error);
-
-void millpond_tasks_job_free(millpond_tasks_job *job);
-
 void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
 millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
@@ -1191,12 +1094,6 @@ millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
                                         millpond_tasks_jobs **jobs,
                                         millpond_error **error);
 
-millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
-                                         millpond_tasks_job **job,
-                                         millpond_error **error);
-
-void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
-
 millpond_status millpond_tasks_run(millpond_tasks_store *store,
                                    const millpond_bytes *queues,
                                    size_t queue_count,
@@ -1205,10 +1102,87 @@ millpond_status millpond_tasks_run(millpond_tasks_store *store,
                                    void *context,
                                    millpond_error **error);
 
-millpond_status millpond_tasks_keys(const char *name,
-                                    size_t name_length,
-                                    millpond_keys **keys,
-                                    millpond_error **error);
+const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
+
+size_t millpond_keys_length(const millpond_keys *keys);
+
+void millpond_keys_free(millpond_keys *keys);
+
+const millpond_ick_entry *millpond_ick_entries_at(const millpond_ick_entries *entries,
+                                                  size_t index);
+
+const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *entries);
+
+size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
+
+size_t millpond_ick_entries_stride(void);
+
+char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
+
+size_t millpond_ick_entries_bytes_length(const millpond_ick_entries *entries);
+
+void millpond_ick_entries_free(millpond_ick_entries *entries);
+
+const millpond_shuffle_message *millpond_shuffle_batch_at(const millpond_shuffle_batch *batch,
+                                                          size_t index);
+
+const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_stride(void);
+
+const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch);
+
+char *millpond_shuffle_batch_bytes(const millpond_shuffle_batch *batch);
+
+size_t millpond_shuffle_batch_bytes_length(const millpond_shuffle_batch *batch);
+
+void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
+
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millpond_shuffle_dead_letters *letters,
+                                                                     size_t index);
+
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const millpond_shuffle_dead_letters *letters);
+
+size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
+
+size_t millpond_shuffle_dead_letters_stride(void);
+
+void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
+
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_shuffle_stats *stats,
+                                                               size_t index);
+
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpond_shuffle_stats *stats);
+
+size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
+
+size_t millpond_shuffle_stats_stride(void);
+
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond_shuffle_stats *stats);
+
+void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
+
+const millpond_recovered *millpond_recovery_data(const millpond_recovery *recovery);
+
+void millpond_recovery_free(millpond_recovery *recovery);
+
+const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
+
+const millpond_task *millpond_tasks_result_task(const millpond_tasks_result *result, size_t index);
+
+const millpond_doc *millpond_tasks_result_doc(const millpond_tasks_result *result, size_t index);
+
+const millpond_task_queue_stats *millpond_tasks_result_queue(const millpond_tasks_result *result,
+                                                             size_t index);
+
+const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millpond_tasks_result *result,
+                                                                     size_t index);
+
+void millpond_tasks_result_free(millpond_tasks_result *result);
 
 void millpond_on_interrupt(bool (*check)(void));
 
@@ -1225,3 +1199,29 @@ millpond_status millpond_script_at(size_t index,
 millpond_status millpond_script_error(const char *reply,
                                       size_t reply_length,
                                       millpond_error **error);
+
+millpond_status millpond_ick_keys(const char *name,
+                                  size_t name_length,
+                                  millpond_keys **keys,
+                                  millpond_error **error);
+
+millpond_status millpond_ick_lease_keys(const char *name,
+                                        size_t name_length,
+                                        millpond_keys **keys,
+                                        millpond_error **error);
+
+millpond_status millpond_shuffle_keys(const char *name,
+                                      size_t name_length,
+                                      millpond_keys **keys,
+                                      millpond_error **error);
+
+millpond_status millpond_shuffle_tracking_keys(const char *name,
+                                               size_t name_length,
+                                               uint32_t track_keys,
+                                               millpond_keys **keys,
+                                               millpond_error **error);
+
+millpond_status millpond_tasks_keys(const char *name,
+                                    size_t name_length,
+                                    millpond_keys **keys,
+                                    millpond_error **error);

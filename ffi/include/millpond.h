@@ -166,7 +166,7 @@ typedef enum {
 } millpond_status;
 
 /**
- * Whether to do the same again.
+ * Whether doing the same again can help.
  */
 typedef enum {
     /**
@@ -178,7 +178,7 @@ typedef enum {
      */
     MILLPOND_RETRY_LATER = 1,
     /**
-     * The call may have been done: check before you repeat it.
+     * The call may have been done: look before you repeat it.
      */
     MILLPOND_RETRY_UNKNOWN = 2,
 } millpond_retry;
@@ -208,14 +208,16 @@ typedef enum {
 } millpond_ick_set;
 
 /**
- * Where the records of tracked messages are. All programs that write, delete or collect tracked
- * messages of a queue have to set the same.
+ * Where the records of tracked messages are.
+ *
+ * All programs that write, delete or collect tracked messages of a queue have to set the same.
  */
 typedef enum {
     /**
      * In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
-     * with those of every other queue of the server that tracks so: where the Go package that
-     * introduced this queue has them. A cluster refuses it with `MILLPOND_CROSS_SLOT`.
+     * with those of every other queue of the server that tracks so: where the package that
+     * introduced this queue has them. A cluster refuses it with `MILLPOND_CROSS_SLOT`, as nothing
+     * ties these keys to the queue's slot.
      */
     MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
     /**
@@ -269,37 +271,56 @@ typedef struct millpond_client millpond_client;
 typedef struct millpond_error millpond_error;
 
 /**
- * The loop of a consumer: batches to work on, each committed when the next is requested. Freed
- * with `millpond_ick_batches_free`.
+ * The loop of a consumer.
+ *
+ * Asking for the next batch commits the one before, in one round trip. A loop that is left
+ * early leaves its batch reserved: the next reserve brings it again. To leave with the last
+ * batch done, `millpond_ick_batches_commit` it. Without `wait_ms` the loop ends when there is
+ * nothing left, and in any case after an error that trying again cannot mend. A batch has at
+ * most 250,000 members.
+ *
+ * Freed with `millpond_ick_batches_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
- * once. Threads that consume together have batches of their own, on a channel for instance.
+ * once. Threads that work together have loops of their own.
  */
 typedef struct millpond_ick_batches millpond_ick_batches;
 
 /**
  * Several Icks that share the members of one dirty list, so that as many consumers can work at
- * once. A member lives in the Ick numbered FNV-1a-64(member) mod the number of Icks, which is
- * named `<name>/<number>`. Any number of threads may use one channel at a time. Freed with
- * `millpond_ick_channel_free`.
+ * once; made by `millpond_ick_channel_new`. A member lives in the Ick numbered
+ * FNV-1a-64(member) mod n, named `<name>/<number>`.
+ *
+ * Resizing is safe at any time: producers and consumers go to the new number when they like,
+ * and consumers also drain the old one until it is empty. A member may be processed twice on
+ * the way; none is lost.
+ *
+ * Freed with `millpond_ick_channel_free`.
+ *
+ * Any number of threads may use one channel at a time.
  */
 typedef struct millpond_ick_channel millpond_ick_channel;
 
 /**
- * A list of members with their scores, such as the result of a reserve. The caller frees it with
- * `millpond_ick_entries_free`. Any thread may read it.
+ * A list of members with their scores, such as the result of a reserve. The caller frees it
+ * with `millpond_ick_entries_free`. Any thread may read it.
  */
 typedef struct millpond_ick_entries millpond_ick_entries;
 
 /**
- * The right to consume an Ick, for as long as it is held. A native thread renews it three times a
- * lease, so a busy consumer keeps it. Steps through it carry its token: once it is lost they return
- * `MILLPOND_LEASE_LOST` and do nothing, so a consumer that was paused for too long cannot commit
- * what another one works on. Freed with `millpond_ick_lease_free`.
+ * The right to consume an Ick, for as long as it is held; made by
+ * `millpond_ick_lease_acquire`.
  *
- * One thread at a time: a second one that makes a step through it meanwhile gets
- * `MILLPOND_INVALID_ARGUMENT` at once. `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` are
- * for any thread at any time.
+ * A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it
+ * carry its token: once it is lost they fail with `MILLPOND_LEASE_LOST` and do nothing, so a
+ * consumer that was stopped for too long cannot commit what another one works on.
+ *
+ * `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` are for any thread at any time.
+ *
+ * Freed with `millpond_ick_lease_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once. Threads that work together have loops of their own.
  */
 typedef struct millpond_ick_lease millpond_ick_lease;
 
@@ -310,21 +331,29 @@ typedef struct millpond_ick_lease millpond_ick_lease;
 typedef struct millpond_keys millpond_keys;
 
 /**
- * What opening the engine of a `file:` found. The caller frees it with `millpond_recovery_free`.
- * Any thread may read it.
+ * What opening the engine of a `file:` found. The caller frees it with
+ * `millpond_recovery_free`. Any thread may read it.
  */
 typedef struct millpond_recovery millpond_recovery;
 
 /**
  * A list of messages, such as the result of a read. The caller frees it with
- * `millpond_shuffle_batch_free`, which does not acknowledge them. Any thread may read it.
+ * `millpond_shuffle_batch_free`. Any thread may read it.
  */
 typedef struct millpond_shuffle_batch millpond_shuffle_batch;
 
 /**
- * One consumer of a group of a queue's consumers. Each message goes to one consumer of each group;
- * a group begins with what the queue holds when it first reads. Any number of threads may use one
- * consumer at a time. Freed with `millpond_shuffle_consumer_free`.
+ * One consumer of a group of a queue's consumers; made by `millpond_shuffle_consumer_new`. Any
+ * number of threads may use it at a time.
+ *
+ * A delivered message belongs to its consumer until it is acknowledged, and asking for the
+ * next one does not acknowledge it. When a consumer is gone, any other takes over its messages
+ * with `millpond_shuffle_reclaim`, also those that no caller received: after
+ * `MILLPOND_CONNECTION_LOST`, `MILLPOND_TIMEOUT` and an interrupted call.
+ *
+ * Freed with `millpond_shuffle_consumer_free`.
+ *
+ * Any number of threads may use one consumer at a time.
  */
 typedef struct millpond_shuffle_consumer millpond_shuffle_consumer;
 
@@ -335,29 +364,49 @@ typedef struct millpond_shuffle_consumer millpond_shuffle_consumer;
 typedef struct millpond_shuffle_dead_letters millpond_shuffle_dead_letters;
 
 /**
- * Values of tracked messages whose deadline has passed, in batches. Freed with
- * `millpond_shuffle_garbage_free`.
+ * Values of tracked messages whose deadline has passed, in batches. Made by
+ * `millpond_shuffle_garbage_new`.
+ *
+ * Asking for the next batch deletes what is recorded of the last one; a caller that stops
+ * keeps that one for the next collection. The messages themselves stay in their streams.
+ *
+ * Freed with `millpond_shuffle_garbage_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
- * once.
+ * once. Threads that work together have loops of their own.
  */
 typedef struct millpond_shuffle_garbage millpond_shuffle_garbage;
 
 /**
- * The loop of a consumer: batches of messages. A message is done when it is acknowledged and not
- * before: asking for the next batch says nothing about the last one. Freed with
- * `millpond_shuffle_messages_free`.
+ * The loop of a consumer: batches of messages. Made by `millpond_shuffle_messages_new`.
+ *
+ * A message is done when it is acknowledged and not before: asking for the next batch says
+ * nothing about the last one. So a consumer may hand messages to others and go on, and a loop
+ * that is left early leaves the group what was not done. Without `wait_ms` the loop ends when
+ * there is nothing left, and in any case after an error that trying again cannot mend.
+ *
+ * Freed with `millpond_shuffle_messages_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
- * once. Threads that consume together have loops of their own.
+ * once. Threads that work together have loops of their own.
  */
 typedef struct millpond_shuffle_messages millpond_shuffle_messages;
 
 /**
- * A shuffle queue: many tenants share it, and one tenant's burst delays only itself. Each tenant
- * writes to a few of the queue's streams, which its key decides; consumers read from all streams
- * in turn. Any number of threads may use one queue at a time. Freed with
- * `millpond_shuffle_queue_free`.
+ * A queue that many tenants share, and one tenant's burst delays only itself; made by
+ * `millpond_shuffle_queue_new`.
+ *
+ * It is a number of streams, and each tenant writes to a few of them only, its shard: always
+ * to the one of these with the least to do. Consumers read from all streams in turn. A tenant
+ * that writes a thousand times more than the others fills its own streams, and the other
+ * tenants have others.
+ *
+ * Many tenants share it, and one tenant's burst delays only itself. Each tenant writes to a
+ * few of the queue's streams, which its key decides; consumers read from all streams in turn.
+ *
+ * Freed with `millpond_shuffle_queue_free`.
+ *
+ * Any number of threads may use one queue at a time.
  */
 typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 
@@ -368,32 +417,44 @@ typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
 
 /**
- * The loop of a claimant: batches of leased tasks. Asking for the next changes nothing about
- * the one before: its tasks are leased until they are deleted or changed, or until the lease
- * is over. Freed with `millpond_tasks_claims_free`.
+ * The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
+ * `millpond_tasks_claims_new`.
+ *
+ * Asking for the next batch does nothing to the one before: its tasks are leased until they
+ * are deleted or changed, or until the lease is over. Without `wait_ms` the loop ends when
+ * nothing is available, and in any case after an error that trying again cannot mend.
+ *
+ * Freed with `millpond_tasks_claims_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
- * once. Threads that claim together have loops of their own.
+ * once. Threads that work together have loops of their own.
  */
 typedef struct millpond_tasks_claims millpond_tasks_claims;
 
 /**
- * A task that is being worked on. A native thread renews it, and the documents that it claims,
- * three times a lease, so a busy program keeps them. A job ends by one of the calls that decide what
- * happens to the task (finish, done, fail, retry, move, release), which waits for a renewal that is
- * under way and happens to the newest versions. Freed with `millpond_tasks_job_free`; without one
- * of those calls the task stays leased until the lease is over.
+ * A task that is being worked on; made by `millpond_tasks_jobs`.
  *
- * It leases under a claimant of its own, the task's. So no two jobs hold the same task or document,
- * and only these calls can end its task: `millpond_tasks_modify` is refused for it.
+ * A native thread renews it, and the documents that it claims, three times a lease, so a busy
+ * handler keeps them. A job ends by one of the methods that say what becomes of the task,
+ * which waits for a renewal that is under way and happens to the newest versions. A job that
+ * nobody ends leaves the task leased until the lease is over. It belongs to its process: in
+ * the child of a fork what ends it fails with `MILLPOND_FORKED`.
  *
- * Any number of threads may use one job at a time. In the child of a fork it returns
- * `MILLPOND_FORKED`.
+ * It holds all that under a `claimant` of its own, the task's. So no two jobs hold the same,
+ * and nobody but the job can change or delete what it holds: end it by its own methods, not by
+ * `millpond_tasks_modify`, which is refused.
+ *
+ * Freed with `millpond_tasks_job_free`.
+ *
+ * Any number of threads may use one job at a time.
  */
 typedef struct millpond_tasks_job millpond_tasks_job;
 
 /**
- * The jobs of a worker, one after the other. Freed with `millpond_tasks_jobs_free`.
+ * The jobs of a Worker. It ends as `millpond_tasks_claims` do, but not before it has seen
+ * again the tasks that it gave back because their documents were taken.
+ *
+ * Freed with `millpond_tasks_jobs_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
  * once. Threads that work together have loops of their own.
@@ -401,15 +462,26 @@ typedef struct millpond_tasks_job millpond_tasks_job;
 typedef struct millpond_tasks_jobs millpond_tasks_jobs;
 
 /**
- * The result of a step on tasks or documents. The caller frees it with
- * `millpond_tasks_result_free`, which does nothing to the tasks. Any thread may read it.
+ * The result of a step on tasks or documents. Freeing it does nothing to these. The caller
+ * frees it with `millpond_tasks_result_free`. Any thread may read it.
  */
 typedef struct millpond_tasks_result millpond_tasks_result;
 
 /**
- * A store of tasks and documents, for one claimant. Everything that one modification spans is in
- * one store. Any number of threads may use one store at a time. Freed with
- * `millpond_tasks_store_free`.
+ * A store of tasks and documents by its name; made by `millpond_tasks_store_new`. Everything
+ * that one modification spans is in one store.
+ *
+ * There are two ways to change it: a *claim* leases an available task to one claimant, and a
+ * *modification* inserts, changes and deletes tasks and documents, all of it or nothing. So a
+ * worker deletes the task that it has done and inserts what follows in one step, and nothing
+ * is lost or done twice if it dies before or after.
+ *
+ * Delivery is at least once: a task is available again when its lease is over. Order is not
+ * guaranteed, but the oldest tasks of the highest priority come first, nearly.
+ *
+ * Freed with `millpond_tasks_store_free`.
+ *
+ * Any number of threads may use one store at a time.
  */
 typedef struct millpond_tasks_store millpond_tasks_store;
 
@@ -510,17 +582,16 @@ typedef struct {
      */
     millpond_bytes password;
     /**
-     * The name of the connections in `CLIENT LIST`. NULL: not set.
+     * The name of the connections in `CLIENT LIST`. NULL: the default.
      */
     millpond_bytes client_name;
     /**
-     * The longest time for one call in milliseconds, connecting and trying again included.
-     * `MILLPOND_NOT_SET`: the default, 5,000.
+     * The longest time for one call, connecting and trying again included. `MILLPOND_NOT_SET`: the
+     * default, 5 seconds.
      */
     int64_t timeout_ms;
     /**
-     * The longest time for one attempt to connect in milliseconds. `MILLPOND_NOT_SET`: the default,
-     * 1,000.
+     * The longest time for one attempt to connect. `MILLPOND_NOT_SET`: the default, 1 second.
      */
     int64_t connect_timeout_ms;
     /**
@@ -534,96 +605,6 @@ typedef struct {
      */
     bool quiet;
 } millpond_options;
-
-/**
- * The data of a recovery; see `millpond_recovery_data`.
- */
-typedef struct {
-    /**
-     * Records that were read, of the snapshot and of the log.
-     */
-    uint64_t records;
-    /**
-     * Bytes at the end of the log that were no whole record and were cut off.
-     */
-    uint64_t torn_bytes;
-    /**
-     * Size of the snapshot in bytes; 0 without one.
-     */
-    uint64_t snapshot_bytes;
-    /**
-     * Size in bytes of the log after the snapshot.
-     */
-    uint64_t log_bytes;
-    /**
-     * Whether the last process closed the engine, or there was none. After a crash or a kill it is
-     * false, which alone does not mean that anything was lost.
-     */
-    bool closed;
-    /**
-     * What looks as if acknowledged steps were lost, in a sentence. NULL where nothing does.
-     */
-    const char *suspicion;
-    /**
-     * Everything that an operator should know, a line each: the suspicion, and a directory that
-     * other users can enter. NULL where there is nothing.
-     */
-    const char *warnings;
-} millpond_recovered;
-
-/**
- * A member and its score.
- */
-typedef struct {
-    /**
-     * The member's bytes; not NUL-terminated. Never NULL.
-     */
-    const char *member;
-    /**
-     * How many bytes it has.
-     */
-    size_t member_length;
-    /**
-     * Its score.
-     */
-    double score;
-} millpond_ick_entry;
-
-/**
- * A member to flag, and its score. Its layout is fixed.
- */
-typedef struct {
-    /**
-     * The member: any bytes. May be NULL if the length is 0.
-     */
-    const char *member;
-    /**
-     * How many bytes it has.
-     */
-    size_t member_length;
-    /**
-     * The score: any number but NaN. Lower scores come first.
-     */
-    double score;
-    /**
-     * Whether the score is the server's time in seconds, instead of `score`.
-     */
-    bool score_is_now;
-} millpond_ick_pair;
-
-/**
- * What an add changed. A member that is passed twice can count in both. Its layout is fixed.
- */
-typedef struct {
-    /**
-     * Members that were not in the producer set.
-     */
-    uint64_t new_members;
-    /**
-     * Members that were, and whose score went down.
-     */
-    uint64_t lowered_members;
-} millpond_ick_added;
 
 /**
  * The sizes and score ranges of an Ick. Scores are exact. The minimum and the maximum of a set
@@ -677,6 +658,42 @@ typedef struct {
      */
     double total_max;
 } millpond_ick_stats;
+
+/**
+ * A member to flag, and its score. Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The member: any bytes. May be NULL if the length is 0.
+     */
+    const char *member;
+    /**
+     * How many bytes it has.
+     */
+    size_t member_length;
+    /**
+     * The score: any number but NaN. Lower scores come first.
+     */
+    double score;
+    /**
+     * Whether the score is the server's time in seconds, instead of `score`.
+     */
+    bool score_is_now;
+} millpond_ick_pair;
+
+/**
+ * What an add changed. A member that is passed twice can count in both. Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * Members that were not in the producer set.
+     */
+    uint64_t new_members;
+    /**
+     * Members that were, and whose score went down.
+     */
+    uint64_t lowered_members;
+} millpond_ick_added;
 
 /**
  * The settings of a queue.
@@ -749,6 +766,25 @@ typedef struct {
 } millpond_shuffle_consumer_options;
 
 /**
+ * Where a message is: what acknowledging takes. Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The number of the stream, or -1 for the default stream.
+     */
+    int64_t stream;
+    /**
+     * The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
+     * since the Unix epoch.
+     */
+    uint64_t id_time_ms;
+    /**
+     * The second half of the id: which of the messages of that time it is.
+     */
+    uint64_t id_sequence;
+} millpond_shuffle_receipt;
+
+/**
  * A field of a message and its value: any bytes. In a message to write, both may be NULL if they
  * have the length 0; in a message that was read they never are, and nothing is NUL-terminated. Its layout is fixed.
  */
@@ -770,25 +806,6 @@ typedef struct {
      */
     size_t value_length;
 } millpond_shuffle_field;
-
-/**
- * Where a message is: what acknowledging takes. Its layout is fixed.
- */
-typedef struct {
-    /**
-     * The number of the stream, or -1 for the default stream.
-     */
-    int64_t stream;
-    /**
-     * The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
-     * since the Unix epoch.
-     */
-    uint64_t id_time_ms;
-    /**
-     * The second half of the id: which of the messages of that time it is.
-     */
-    uint64_t id_sequence;
-} millpond_shuffle_receipt;
 
 /**
  * A message to write. `millpond_shuffle_new_message_init` fills it; then set its fields and its
@@ -818,62 +835,6 @@ typedef struct {
 } millpond_shuffle_new_message;
 
 /**
- * A message that was delivered to a consumer.
- */
-typedef struct {
-    /**
-     * Where it is: pass this to acknowledge it.
-     */
-    millpond_shuffle_receipt receipt;
-    /**
-     * How often it was delivered, this time included: 1 after a read, more after a reclaim.
-     */
-    uint64_t deliveries;
-    /**
-     * Its fields, in the order in which they were written; lives as long as the batch.
-     */
-    const millpond_shuffle_field *fields;
-    /**
-     * How many there are.
-     */
-    size_t field_count;
-} millpond_shuffle_message;
-
-/**
- * A message that was delivered too often without being acknowledged, and its history.
- */
-typedef struct {
-    /**
-     * The first half of its id among the dead letters, in milliseconds since the Unix epoch.
-     */
-    uint64_t id_time_ms;
-    /**
-     * The second half of that id.
-     */
-    uint64_t id_sequence;
-    /**
-     * The group that it was delivered to; not NUL-terminated.
-     */
-    const char *group;
-    /**
-     * How many bytes the group's name has.
-     */
-    size_t group_length;
-    /**
-     * The last consumer that it was delivered to; not NUL-terminated.
-     */
-    const char *consumer;
-    /**
-     * How many bytes the consumer's name has.
-     */
-    size_t consumer_length;
-    /**
-     * The message as it was, and how often it was delivered.
-     */
-    const millpond_shuffle_message *message;
-} millpond_shuffle_dead_letter;
-
-/**
  * The id of a dead letter: its `id_time_ms` and `id_sequence`. Its layout is fixed.
  */
 typedef struct {
@@ -888,28 +849,26 @@ typedef struct {
 } millpond_shuffle_id;
 
 /**
- * What a stream holds for a group.
+ * A message that was delivered to a consumer.
  */
 typedef struct {
     /**
-     * Entries, finished ones included.
+     * Where it is: pass this to acknowledge it.
      */
-    uint64_t len;
+    millpond_shuffle_receipt receipt;
     /**
-     * Messages that were delivered to the group and not acknowledged.
+     * How often it was delivered, this time included: 1 of a read, more of a reclaim.
      */
-    uint64_t pending;
+    uint64_t deliveries;
     /**
-     * Messages that were not delivered to the group yet. After messages were deleted in between,
-     * and on Redis before 7, it may be `len` where it should be less.
+     * Its fields and their values, as they were written. They live as long as the batch.
      */
-    uint64_t lag;
+    const millpond_shuffle_field *fields;
     /**
-     * How long ago the oldest pending message was delivered the last time. `MILLPOND_NOT_SET`:
-     * none.
+     * How many there are.
      */
-    int64_t oldest_idle_ms;
-} millpond_shuffle_stream_stats;
+    size_t field_count;
+} millpond_shuffle_message;
 
 /**
  * A task to insert.
@@ -1202,9 +1161,9 @@ typedef struct {
      * Inserts a document, or replaces the content of the one of that id. It has to have a content.
      * Refused if another claimant holds it, and as a collision if it has other keys. Its holder
      * stays the same. It is among the inserted documents of what the modification did. In the
-     * modification that ends a Job, a put of a document that the job holds is a change: the
-     * document has to be at the version that is held, is released, and is among the changed
-     * documents.
+     * modification that ends a `millpond_tasks_job`, a put of a document that the job holds is a
+     * change: the document has to be at the version that is held, is released, and is among the
+     * changed documents.
      */
     const millpond_new_doc *doc_puts;
     /**
@@ -1489,6 +1448,119 @@ typedef struct {
 } millpond_task;
 
 /**
+ * Why a modification was refused, all of it: behind an error of the kind `MILLPOND_DEPENDENCY`
+ * (`dependency`). Nothing was done.
+ *
+ * Lives as long as the error.
+ */
+typedef struct {
+    /**
+     * Tasks to insert whose id is taken, at the version that is there.
+     */
+    const millpond_task_id *inserts;
+    /**
+     * How many there are.
+     */
+    size_t insert_count;
+    /**
+     * Tasks to change that are not there at the version that was asked for.
+     */
+    const millpond_task_id *changes;
+    /**
+     * How many there are.
+     */
+    size_t change_count;
+    /**
+     * Tasks to delete that are not there at the version that was asked for.
+     */
+    const millpond_task_id *deletes;
+    /**
+     * How many there are.
+     */
+    size_t delete_count;
+    /**
+     * Tasks to depend on that are not there at the version that was asked for.
+     */
+    const millpond_task_id *depends;
+    /**
+     * How many there are.
+     */
+    size_t depend_count;
+    /**
+     * Tasks to delete or to change that another claimant holds.
+     */
+    const millpond_task_id *claims;
+    /**
+     * How many there are.
+     */
+    size_t claim_count;
+    /**
+     * Documents to insert whose id is taken, at the version that is there.
+     */
+    const millpond_doc_id *doc_inserts;
+    /**
+     * How many there are.
+     */
+    size_t doc_insert_count;
+    /**
+     * Documents to change that are not there at the version that was asked for.
+     */
+    const millpond_doc_id *doc_changes;
+    /**
+     * How many there are.
+     */
+    size_t doc_change_count;
+    /**
+     * Documents to delete that are not there at the version that was asked for.
+     */
+    const millpond_doc_id *doc_deletes;
+    /**
+     * How many there are.
+     */
+    size_t doc_delete_count;
+    /**
+     * Documents to depend on that are not there at the version that was asked for.
+     */
+    const millpond_doc_id *doc_depends;
+    /**
+     * How many there are.
+     */
+    size_t doc_depend_count;
+    /**
+     * Documents to delete, to change, to put or to claim that another claimant holds.
+     */
+    const millpond_doc_id *doc_claims;
+    /**
+     * How many there are.
+     */
+    size_t doc_claim_count;
+    /**
+     * Whether a task is not there at the version that was asked for.
+     */
+    bool has_missing;
+    /**
+     * Whether a document is not there at the version that was asked for.
+     */
+    bool has_missing_docs;
+    /**
+     * Whether another claimant holds a task.
+     */
+    bool has_claims;
+    /**
+     * Whether another claimant holds a document.
+     */
+    bool has_claimed_docs;
+    /**
+     * Whether an id is taken.
+     */
+    bool has_collisions;
+    /**
+     * Whether nothing is wrong but that others hold something: the same can succeed later.
+     */
+    bool only_claims;
+} millpond_tasks_dependency;
+
+/**
  * What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
  */
 typedef struct {
@@ -1621,116 +1693,6 @@ typedef struct {
 } millpond_tasks_data;
 
 /**
- * Why a modification was refused, all of it. Nothing was done. Lives as long as the error.
- */
-typedef struct {
-    /**
-     * Tasks to insert whose id is taken, with the current version.
-     */
-    const millpond_task_id *inserts;
-    /**
-     * How many there are.
-     */
-    size_t insert_count;
-    /**
-     * Tasks to change that are missing at the given version.
-     */
-    const millpond_task_id *changes;
-    /**
-     * How many there are.
-     */
-    size_t change_count;
-    /**
-     * Tasks to delete that are missing at the given version.
-     */
-    const millpond_task_id *deletes;
-    /**
-     * How many there are.
-     */
-    size_t delete_count;
-    /**
-     * Tasks to depend on that are missing at the given version.
-     */
-    const millpond_task_id *depends;
-    /**
-     * How many there are.
-     */
-    size_t depend_count;
-    /**
-     * Tasks to delete or to change that another claimant holds.
-     */
-    const millpond_task_id *claims;
-    /**
-     * How many there are.
-     */
-    size_t claim_count;
-    /**
-     * Documents to insert whose id is taken, with the current version.
-     */
-    const millpond_doc_id *doc_inserts;
-    /**
-     * How many there are.
-     */
-    size_t doc_insert_count;
-    /**
-     * Documents to change that are missing at the given version.
-     */
-    const millpond_doc_id *doc_changes;
-    /**
-     * How many there are.
-     */
-    size_t doc_change_count;
-    /**
-     * Documents to delete that are missing at the given version.
-     */
-    const millpond_doc_id *doc_deletes;
-    /**
-     * How many there are.
-     */
-    size_t doc_delete_count;
-    /**
-     * Documents to depend on that are missing at the given version.
-     */
-    const millpond_doc_id *doc_depends;
-    /**
-     * How many there are.
-     */
-    size_t doc_depend_count;
-    /**
-     * Documents to delete, to change or to claim that another claimant holds.
-     */
-    const millpond_doc_id *doc_claims;
-    /**
-     * How many there are.
-     */
-    size_t doc_claim_count;
-    /**
-     * Whether a task is missing at the given version.
-     */
-    bool has_missing;
-    /**
-     * Whether a document is missing at the given version.
-     */
-    bool has_missing_docs;
-    /**
-     * Whether another claimant holds a task.
-     */
-    bool has_claims;
-    /**
-     * Whether another claimant holds a document.
-     */
-    bool has_claimed_docs;
-    /**
-     * Whether an id is taken.
-     */
-    bool has_collisions;
-    /**
-     * Whether the only problem is that others hold something: the same can succeed later.
-     */
-    bool only_claims;
-} millpond_tasks_dependency;
-
-/**
  * Called for a job that could not end as its handler said, with the reason: a refused modification
  * (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been released
  * by then, unless its lease was lost. `error` and `job` are freed after the call, and `context` is the
@@ -1749,13 +1711,13 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many milliseconds a task is leased; a native thread renews it three times a lease.
-     * `MILLPOND_NOT_SET`: the default, 30,000.
+     * How long a task is leased; 30 seconds by default. A native thread renews it three times a
+     * lease. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
     /**
-     * How many milliseconds to wait for a task when none is available. 0, the default: the loop is
-     * over then. -1: without limit.
+     * Waits up to `wait_ms` milliseconds for a task when none is available, in place of ending at
+     * once. 0, the default, does not wait; -1 waits without limit.
      */
     int64_t wait_ms;
     /**
@@ -1770,23 +1732,26 @@ typedef struct {
      */
     int64_t backoff_max_ms;
     /**
-     * After this many attempts a task goes to the error queue; 0 is never.
+     * After this many attempts a task goes to the error queue; 0, the default, for never.
      */
     uint32_t max_attempts;
     /**
-     * A task that was claimed more often since it was last inserted, changed or released goes to the
-     * error queue and becomes no job, as it may be what kills the workers; 0 is never. Only expired
-     * leases count: every end of a job resets the count.
+     * A task that was claimed more often than this since it was last inserted, changed or released
+     * goes to the error queue and to no handler, as it may be what ends the workers; 0, the
+     * default, for never. So only leases that ran out count: every end of a job, a retry and a
+     * release too, begins anew, and so does a task that is moved back from the error queue.
      */
     uint32_t max_claims;
     /**
-     * The queue for tasks that failed too often. NULL: the default, the name of each task's
-     * queue with `/err` appended.
+     * Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
+     * default. NULL: the default.
      */
     millpond_bytes error_queue;
     /**
-     * What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL:
-     * none is called. A loop of jobs does not use it.
+     * Is told of each job that `run` could not end as the handler said: with the
+     * `MILLPOND_DEPENDENCY` of a refused modification, or the `MILLPOND_INVALID_ARGUMENT` of an
+     * invalid one. The job has been given back by then, unless its lease was lost. By default
+     * nobody is told, but the reason is in the task's `err`.
      */
     millpond_task_error_handler on_error;
 } millpond_tasks_worker_options;
@@ -1826,6 +1791,120 @@ typedef struct {
 typedef void (*millpond_task_handler)(millpond_tasks_job *job,
                                       millpond_task_outcome *outcome,
                                       void *context);
+
+/**
+ * A member and its score.
+ */
+typedef struct {
+    /**
+     * The member's bytes; not NUL-terminated. Never NULL.
+     */
+    const char *member;
+    /**
+     * How many bytes it has.
+     */
+    size_t member_length;
+    /**
+     * Its score.
+     */
+    double score;
+} millpond_ick_entry;
+
+/**
+ * A message that was delivered too often without being acknowledged, and its history.
+ */
+typedef struct {
+    /**
+     * The first half of its id among the dead letters, in milliseconds since the Unix epoch.
+     */
+    uint64_t id_time_ms;
+    /**
+     * The second half of that id.
+     */
+    uint64_t id_sequence;
+    /**
+     * The group that it was delivered to; not NUL-terminated.
+     */
+    const char *group;
+    /**
+     * How many bytes the group's name has.
+     */
+    size_t group_length;
+    /**
+     * The last consumer that it was delivered to; not NUL-terminated.
+     */
+    const char *consumer;
+    /**
+     * How many bytes the consumer's name has.
+     */
+    size_t consumer_length;
+    /**
+     * The message as it was, and how often it was delivered.
+     */
+    const millpond_shuffle_message *message;
+} millpond_shuffle_dead_letter;
+
+/**
+ * What a stream holds for a group.
+ */
+typedef struct {
+    /**
+     * Entries, finished ones included.
+     */
+    uint64_t len;
+    /**
+     * Messages that were delivered to the group and not acknowledged.
+     */
+    uint64_t pending;
+    /**
+     * Messages that were not delivered to the group yet. After messages were deleted in between,
+     * and on Redis before 7, it may be `len` where it should be less.
+     */
+    uint64_t lag;
+    /**
+     * How long ago the oldest pending message was delivered the last time. `MILLPOND_NOT_SET`:
+     * none.
+     */
+    int64_t oldest_idle_ms;
+} millpond_shuffle_stream_stats;
+
+/**
+ * The data of a recovery; see `millpond_recovery_data`.
+ */
+typedef struct {
+    /**
+     * Records that were read, of the snapshot and of the log.
+     */
+    uint64_t records;
+    /**
+     * Bytes at the end of the log that were no whole record and were cut off. Zeros are not
+     * counted: the file grows ahead of what is written.
+     */
+    uint64_t torn_bytes;
+    /**
+     * Size of the snapshot in bytes; 0 without one.
+     */
+    uint64_t snapshot_bytes;
+    /**
+     * Size in bytes of the log after the snapshot.
+     */
+    uint64_t log_bytes;
+    /**
+     * Whether the last process closed the engine, or there was none. After a crash or a kill it is
+     * false, which alone is no reason to worry.
+     */
+    bool closed;
+    /**
+     * What looks as if acknowledged steps were lost, in a sentence: bytes were cut off, or damage
+     * was repaired. NULL where nothing does.
+     */
+    const char *suspicion;
+    /**
+     * Everything that a person should be told, a sentence each: the suspicion, and a directory
+     * that other users can enter. A line each. NULL where there is nothing.
+     */
+    const char *warnings;
+} millpond_recovered;
 
 /**
  * The Lua script of a step, for a Redis connection of your own: send `EVALSHA sha1 <number of keys>
@@ -2066,199 +2145,6 @@ millpond_status millpond_recovery_read(millpond_client *client,
                                        millpond_error **error);
 
 /**
- * What was found; it and its texts live until the recovery is freed. NULL for NULL and for a handle
- * that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_recovered *millpond_recovery_data(const millpond_recovery *recovery);
-
-/**
- * Frees a recovery. NULL and one that was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_recovery_free(millpond_recovery *recovery);
-
-/**
- * The keys as an array of `millpond_keys_length`. Lives until the keys are freed. NULL for NULL
- * and for a handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
-
-/**
- * How many keys there are; 0 where `millpond_keys_data` is NULL.
- *
- * Threads: any.
- */
-size_t millpond_keys_length(const millpond_keys *keys);
-
-/**
- * Frees keys. NULL and keys that were freed before are fine.
- *
- * Threads: any.
- */
-void millpond_keys_free(millpond_keys *keys);
-
-/**
- * The entry with this number, from 0, lowest score first. Valid until the entries are freed. NULL
- * past the end, for NULL and for a handle that was freed or is none.
- *
- *     const millpond_ick_entry *entry;
- *     for (size_t i = 0; (entry = millpond_ick_entries_at(entries, i)) != NULL; i++)
- *         index_document(entry->member, entry->member_length);
- *
- * Threads: any.
- */
-const millpond_ick_entry *millpond_ick_entries_at(const millpond_ick_entries *entries,
-                                                  size_t index);
-
-/**
- * The first of the entries, `millpond_ick_entries_length` of which lie one after the other,
- * `millpond_ick_entries_stride` bytes apart. Valid as long as they are. NULL for NULL and for a
- * handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *entries);
-
-/**
- * How many entries there are; 0 where `millpond_ick_entries_data` is NULL.
- *
- * Threads: any.
- */
-size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
-
-/**
- * How many bytes lie between the beginnings of an entry and of the next. Always the same in one
- * library, and not always the size that an entry has in the program: it can get fields.
- *
- * Threads: any.
- */
-size_t millpond_ick_entries_stride(void);
-
-/**
- * The bytes of all members, one after the other without gaps, in the order of the entries: for
- * interpreters, which copy them in one go. Valid until the entries are freed. NULL as in
- * `millpond_ick_entries_data`.
- *
- * Threads: any.
- */
-const char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
-
-/**
- * How many bytes all members have together.
- *
- * Threads: any.
- */
-size_t millpond_ick_entries_bytes_length(const millpond_ick_entries *entries);
-
-/**
- * Frees entries. NULL and entries that were freed before are fine.
- *
- * Threads: any.
- */
-void millpond_ick_entries_free(millpond_ick_entries *entries);
-
-/**
- * Flags members as dirty: each keeps the lower of its old and its new score. No pairs at all make
- * the Ick if it is not there.
- *
- * `added` may be NULL.
- *
- *     millpond_ick_pair pairs[] = {{"a.txt", 5, 1.0, false}, {"b.txt", 5, 0, true}};
- *     status = millpond_ick_add(client, "files", 5, pairs, 2, NULL, &error);
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a NaN, a member above 16 MiB or a name above 64 KiB,
- * before anything is sent; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys
- * hold something else; those of the connection.
- *
- * Delivery: after `MILLPOND_CONNECTION_LOST` the members may or may not be flagged; adding them
- * again is safe. Above 250,000 members it takes several steps, each atomic.
- * A call takes up to 1,000,000 members.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_add(millpond_client *client,
-                                 const char *name,
-                                 size_t name_length,
-                                 const millpond_ick_pair *pairs,
-                                 size_t count,
-                                 millpond_ick_added *added,
-                                 millpond_error **error);
-
-/**
- * Moves the lowest members to the consumer set until that holds `max`, and returns its first
- * `max`, lowest first. What was reserved before and not committed is part of the batch. With
- * `backwash` it first folds the whole consumer set back into the producer set, so that the batch
- * holds the lowest scores of both.
- *
- * `entries` is set to the batch, which may be empty and which the caller frees with
- * `millpond_ick_entries_free`, or on failure to NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` from 10^17 on; `MILLPOND_WRONG_TYPE` and
- * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
- *
- * Delivery: at least once. A batch stays reserved until it is committed, whatever happens to its
- * consumer.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_reserve(millpond_client *client,
-                                     const char *name,
-                                     size_t name_length,
-                                     uint64_t max,
-                                     bool backwash,
-                                     millpond_ick_entries **entries,
-                                     millpond_error **error);
-
-/**
- * Removes members that are done from the consumer set. A member that was added again meanwhile
- * stays dirty.
- *
- * `committed` is set to how many were there; it may be NULL.
- *
- * Errors: `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
- * else; those of the connection.
- *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
- * reserve: it returns what is left to do. Above 250,000 members it takes several steps, each
- * atomic. A call takes up to 1,000,000 members.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_commit(millpond_client *client,
-                                    const char *name,
-                                    size_t name_length,
-                                    const millpond_bytes *members,
-                                    size_t count,
-                                    uint64_t *committed,
-                                    millpond_error **error);
-
-/**
- * Commits one batch and reserves the next in one step: one round trip a batch. Arguments and
- * result are those of `millpond_ick_commit` and `millpond_ick_reserve`.
- *
- * Errors: as both; also `MILLPOND_INVALID_ARGUMENT` for more than 250,000 members.
- *
- * Delivery: as both; after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` continue with an
- * exchange that commits nothing.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_exchange(millpond_client *client,
-                                      const char *name,
-                                      size_t name_length,
-                                      uint64_t max,
-                                      const millpond_bytes *members,
-                                      size_t count,
-                                      bool backwash,
-                                      millpond_ick_entries **entries,
-                                      millpond_error **error);
-
-/**
  * Prepares the place for what `millpond_ick_stats_read` reads. Does nothing for NULL.
  *
  * Threads: any.
@@ -2285,13 +2171,126 @@ millpond_status millpond_ick_stats_read(millpond_client *client,
                                         millpond_error **error);
 
 /**
- * Reads up to `max` of the lowest members of one set and moves nothing. `set` is
- * `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`.
+ * The version flag of every Ick, `ick.v1`; lives forever.
  *
- * `entries` is set to what was found, which the caller frees with `millpond_ick_entries_free`, or on
+ * Threads: any.
+ */
+const char *millpond_ick_version(void);
+
+/**
+ * Flags members as dirty: each keeps the lower of its old and its new score. The score NULL is
+ * the server's time in seconds, with microseconds. `added` is set to it.
+ *
+ * A pair with `score_is_now` has that score. No pairs at all make the Ick if it is not there.
+ * A call takes up to 1,000,000 members, and a name up to 64 KiB.
+ *
+ * `added` may be NULL.
+ *
+ *     millpond_ick_pair pairs[] = {{"a.txt", 5, 1.0, false}, {"b.txt", 5, 0, true}};
+ *     status = millpond_ick_add(client, "files", 5, pairs, 2, NULL, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a NaN, a member above 16 MiB or more than 1,000,000
+ * members, before anything is sent; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION`
+ * if the keys hold something else; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` the members may or may not be flagged; adding
+ * them again is safe. Above 250,000 members it takes several steps, each atomic.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_add(millpond_client *client,
+                                 const char *name,
+                                 size_t name_length,
+                                 const millpond_ick_pair *pairs,
+                                 size_t pair_count,
+                                 millpond_ick_added *added,
+                                 millpond_error **error);
+
+/**
+ * Moves the lowest members to the consumer set until that holds `max` and returns its first
+ * `max`, lowest first. What was reserved before and not committed is part of the batch.
+ *
+ * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
+ * failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
+ * set first.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a size from 100,000,000,000,000,000 on;
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
+ * those of the connection.
+ *
+ * Delivery: at least once: a batch stays reserved until it is committed, whatever happens to
+ * its consumer.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_reserve(millpond_client *client,
+                                     const char *name,
+                                     size_t name_length,
+                                     uint64_t max,
+                                     bool backwash,
+                                     millpond_ick_entries **entries,
+                                     millpond_error **error);
+
+/**
+ * Removes members that are done from the consumer set; `number` is set to how many were there.
+ * A member that was added again meanwhile stays dirty.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 members; `MILLPOND_WRONG_TYPE`
+ * and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the
+ * connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
+ * reserve: what is returned is work to be done. A second commit could take away a member that
+ * was dirtied and reserved since. Above 250,000 members it takes several steps, each atomic.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_commit(millpond_client *client,
+                                    const char *name,
+                                    size_t name_length,
+                                    const millpond_bytes *members,
+                                    size_t member_count,
+                                    uint64_t *number,
+                                    millpond_error **error);
+
+/**
+ * Commits one batch and reserves the next in one step: one round trip a batch.
+ *
+ * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
+ * failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
+ * set first.
+ *
+ * Errors: as `millpond_ick_reserve`; also `MILLPOND_INVALID_ARGUMENT` for more than 250,000
+ * members.
+ *
+ * Delivery: as `millpond_ick_reserve` and `millpond_ick_commit`: after
+ * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` go on with an exchange that commits
+ * nothing.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_exchange(millpond_client *client,
+                                      const char *name,
+                                      size_t name_length,
+                                      uint64_t max,
+                                      const millpond_bytes *members,
+                                      size_t member_count,
+                                      bool backwash,
+                                      millpond_ick_entries **entries,
+                                      millpond_error **error);
+
+/**
+ * The lowest members of one set; moves nothing.
+ *
+ * `set` is `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`; another one is
+ * `MILLPOND_INVALID_ARGUMENT`.
+ *
+ * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
  * failure to NULL.
  *
- * Errors: as `millpond_ick_reserve`; `MILLPOND_INVALID_ARGUMENT` for another `set`.
+ * Errors: as `millpond_ick_reserve`.
  *
  * Threads: any.
  */
@@ -2304,12 +2303,12 @@ millpond_status millpond_ick_peek(millpond_client *client,
                                   millpond_error **error);
 
 /**
- * Removes the Ick's three keys, whatever they hold, so it also removes a broken Ick. With
- * `unlink` Redis frees the memory in the background.
+ * Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. `number` is
+ * set to how many keys there were.
  *
- * `removed` is set to how many keys there were; it may be NULL.
+ * `number` may be NULL. `unlink`: whether Redis frees the memory in the background.
  *
- * Errors: those of the connection.
+ * Errors: only those of the connection.
  *
  * Threads: any.
  */
@@ -2317,55 +2316,67 @@ millpond_status millpond_ick_delete(millpond_client *client,
                                     const char *name,
                                     size_t name_length,
                                     bool unlink,
-                                    uint64_t *removed,
+                                    uint64_t *number,
                                     millpond_error **error);
 
 /**
- * The version flag of every Ick, `ick.v1`; lives forever.
+ * Takes the consumer lease, which keeps two consumers from working on one batch by mistake.
+ * `lease` is set to NULL if another consumer holds it. A native thread renews it until it is
+ * released or freed; if it is lost all the same (a stopped process, a partition), the steps
+ * that go through it are refused.
+ *
+ * `lease` is set to it, which the caller frees with `millpond_ick_lease_free`; to NULL on
+ * failure, and also on success if there is none. `ttl_ms`: how long the lease lasts without a
+ * renewal.
+ *
+ *     millpond_ick_lease *lease;
+ *     status = millpond_ick_lease_acquire(client, "files", 5, 30000, &lease, &error);
+ *     if (status == MILLPOND_OK && lease == NULL)
+ *         puts("somebody else is at work");
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `ttl_ms` under a millisecond or over a day; those of
+ * the connection.
  *
  * Threads: any.
  */
-const char *millpond_ick_version(void);
+millpond_status millpond_ick_lease_acquire(millpond_client *client,
+                                           const char *name,
+                                           size_t name_length,
+                                           uint64_t ttl_ms,
+                                           millpond_ick_lease **lease,
+                                           millpond_error **error);
 
 /**
- * The KEYS of every script of an Ick but those of the lease, in order: the flag (which is the name
- * itself), the producer set, the consumer set. For connections of your own; makes no call. A step
- * that is fenced by a lease has that of `millpond_ick_lease_keys` as its fourth.
+ * `millpond_ick_batches_new` for the holder alone. Makes no call yet.
  *
- * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
- * NULL.
+ * The batches do not keep the lease: it has to outlive them.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a name above 64 KiB.
+ * Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of
+ * `millpond_ick_batches_new`.
  *
- * Threads: any.
+ * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+ * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
+ * in place of ending at once; the time starts anew with each batch. A loop that waits looks at
+ * each of its Icks once in five seconds, for producers that do not announce what they add. 0
+ * does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
+ *
+ * Threads: one at a time; see `millpond_ick_lease`.
  */
-millpond_status millpond_ick_keys(const char *name,
-                                  size_t name_length,
-                                  millpond_keys **keys,
-                                  millpond_error **error);
+millpond_status millpond_ick_lease_batches_new(millpond_ick_lease *lease,
+                                               uint64_t max,
+                                               int64_t wait_ms,
+                                               millpond_ick_batches **batches,
+                                               millpond_error **error);
 
 /**
- * The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, which is one: the lease.
- * The caller frees `keys` as in `millpond_ick_keys`.
+ * The consumer's loop: batches of up to `max` members, each committed when the next is asked
+ * for. See `millpond_ick_batches`. Makes no call yet.
  *
- * Errors: as `millpond_ick_keys`.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_lease_keys(const char *name,
-                                        size_t name_length,
-                                        millpond_keys **keys,
-                                        millpond_error **error);
-
-/**
- * The loop of a consumer of one Ick. Each batch has at most `max` members, and never more than
- * 250,000. With a `wait_ms` of 0 the loop is over when there is nothing left; else each call
- * waits up to `wait_ms` milliseconds for work, with -1 without limit. It waits without
- * polling: it is woken when members are added, and polls every five seconds for producers that do
- * not publish notifications. `millpond_close` on the client ends the wait.
- *
- * `batches` is set to the loop, which the caller frees with `millpond_ick_batches_free`, or on failure
- * to NULL. Makes no call yet.
+ * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+ * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
+ * in place of ending at once; the time starts anew with each batch. A loop that waits looks at
+ * each of its Icks once in five seconds, for producers that do not announce what they add. 0
+ * does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
  *
  *     millpond_ick_batches *batches;
  *     millpond_ick_entries *entries;
@@ -2390,16 +2401,54 @@ millpond_status millpond_ick_batches_new(millpond_client *client,
                                          millpond_error **error);
 
 /**
- * Commits the last batch and takes the next, in one round trip.
+ * The loop of a consumer of the Icks with these numbers: takes from each in turn. Makes no
+ * call yet.
  *
- * `entries` is set to the batch, which the caller frees with `millpond_ick_entries_free`; to NULL on
- * failure, and also on success when the loop is over. After an error that a retry can fix (see
- * `millpond_error_retry`) the loop can be continued: a batch whose commit may or may not have
- * been done is delivered again if it was not.
+ * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+ * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
+ * in place of ending at once; the time starts anew with each batch. A loop that waits looks at
+ * each of its Icks once in five seconds, for producers that do not announce what they add. 0
+ * does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, no number,
+ * or more than 65,536.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_channel_batches_new(millpond_ick_channel *channel,
+                                                 const uint32_t *numbers,
+                                                 size_t number_count,
+                                                 uint64_t max,
+                                                 int64_t wait_ms,
+                                                 millpond_ick_batches **batches,
+                                                 millpond_error **error);
+
+/**
+ * Commits the last batch, for a loop that is left before its end. `number` is set to how many
+ * members were still reserved; 0 if the last batch was committed already, or if that was tried
+ * and failed: it comes again then, if need be.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_ick_commit`.
+ *
+ * Threads: one at a time; see `millpond_ick_batches`.
+ */
+millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
+                                            uint64_t *number,
+                                            millpond_error **error);
+
+/**
+ * Commits the last batch and takes the next, in one round trip. A batch whose commit may or
+ * may not have been done is delivered again if it was not.
  *
  * Errors: as `millpond_ick_exchange`; `MILLPOND_LEASE_LOST` for the batches of a lease;
  * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
  * client was closed.
+ *
+ * `entries` is set to it, which the caller frees with `millpond_ick_entries_free`; to NULL on
+ * failure, and also on success when the loop is over. After an error that a retry can fix (see
+ * `millpond_error_retry`) the loop can be continued.
  *
  * Threads: one at a time; see `millpond_ick_batches`.
  */
@@ -2408,81 +2457,36 @@ millpond_status millpond_ick_batches_next(millpond_ick_batches *batches,
                                           millpond_error **error);
 
 /**
- * Commits the last batch, for a loop that is left before its end.
+ * Frees the loop. NULL and what was freed before are fine.
  *
- * `committed` is set to how many members were still reserved, which is 0 if the batch was
- * committed already, or if that was tried and failed: it is then delivered again if it was not
- * committed. It may be NULL.
- *
- * Errors: as `millpond_ick_commit`; `MILLPOND_LEASE_LOST` for the batches of a lease.
- *
- * Threads: one at a time; see `millpond_ick_batches`.
- */
-millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
-                                            uint64_t *committed,
-                                            millpond_error **error);
-
-/**
- * Frees batches. The last batch stays reserved unless it was committed: the next reserve returns
- * it again. NULL and batches that were freed before are fine.
+ * The last batch stays reserved unless it was committed: the next reserve returns it again.
  *
  * Threads: any.
  */
 void millpond_ick_batches_free(millpond_ick_batches *batches);
 
 /**
- * Takes the consumer lease of an Ick, which keeps two consumers from working on one batch by
- * mistake. `ttl_ms` is its term in milliseconds, from 1 to a day; it is renewed until it is
- * released or freed, and a consumer that crashed loses it after a term at most.
+ * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
+ * whole term: stop working on the batch. The next step through the lease would find out as
+ * well. `lost` is set to it.
  *
- * `lease` is set to the lease, which the caller frees with `millpond_ick_lease_free`; to NULL on
- * failure, and also on success if another consumer holds it.
+ * Nor is one held that was released. Sends nothing; any thread may ask at any time.
  *
- *     millpond_ick_lease *lease;
- *     status = millpond_ick_lease_acquire(client, "files", 5, 30000, &lease, &error);
- *     if (status == MILLPOND_OK && lease == NULL)
- *         puts("somebody else is at work");
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a term out of range; those of the connection.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_lease_acquire(millpond_client *client,
-                                           const char *name,
-                                           size_t name_length,
-                                           uint64_t ttl_ms,
-                                           millpond_ick_lease **lease,
-                                           millpond_error **error);
-
-/**
- * Whether the lease is lost: because a renewal was refused, because none has succeeded for a
- * whole term, or because it was released. Then stop working on the batch. Sends nothing; any
- * thread may ask at any time.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
- *
- * Threads: any.
+ * Threads: one at a time; see `millpond_ick_lease`.
  */
 millpond_status millpond_ick_lease_is_lost(const millpond_ick_lease *lease,
                                            bool *lost,
                                            millpond_error **error);
 
 /**
- * The token that the lease's steps carry, for steps that are sent by hand. Lives until the lease
- * is freed. Any thread may ask at any time.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_lease_token(const millpond_ick_lease *lease,
-                                         millpond_bytes *token,
-                                         millpond_error **error);
-
-/**
  * `millpond_ick_reserve` for the holder alone.
  *
- * Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_reserve`.
+ * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
+ * failure to NULL.
+ *
+ * Errors: as `millpond_ick_reserve`; also `MILLPOND_LEASE_LOST` if the lease is lost.
  *
  * Threads: one at a time; see `millpond_ick_lease`.
  */
@@ -2492,77 +2496,71 @@ millpond_status millpond_ick_lease_reserve(millpond_ick_lease *lease,
                                            millpond_error **error);
 
 /**
- * `millpond_ick_commit` for the holder alone; one step.
+ * `millpond_ick_commit` for the holder alone; one step. `number` is set to it.
  *
- * Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_commit`; also
- * `MILLPOND_INVALID_ARGUMENT` for more than 250,000 members.
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_ick_commit`; also `MILLPOND_LEASE_LOST` if the lease is lost.
  *
  * Threads: one at a time; see `millpond_ick_lease`.
  */
 millpond_status millpond_ick_lease_commit(millpond_ick_lease *lease,
                                           const millpond_bytes *members,
-                                          size_t count,
-                                          uint64_t *committed,
+                                          size_t member_count,
+                                          uint64_t *number,
                                           millpond_error **error);
 
 /**
- * `millpond_ick_exchange` for the holder alone, without backwash.
+ * `millpond_ick_exchange` for the holder alone.
  *
- * Errors: `MILLPOND_LEASE_LOST`, and those of `millpond_ick_exchange`.
+ * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
+ * failure to NULL.
+ *
+ * Errors: as `millpond_ick_exchange`; also `MILLPOND_LEASE_LOST` if the lease is lost.
  *
  * Threads: one at a time; see `millpond_ick_lease`.
  */
 millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
                                             uint64_t max,
                                             const millpond_bytes *members,
-                                            size_t count,
+                                            size_t member_count,
                                             millpond_ick_entries **entries,
                                             millpond_error **error);
 
 /**
- * `millpond_ick_batches_new` for the holder alone: its calls return `MILLPOND_LEASE_LOST` once the
- * lease is lost. The batches do not keep the lease: it has to outlive them.
+ * Gives the lease back, so that another consumer can take it at once. `release` is set to
+ * false if it was lost before. The child of a fork has only a copy: it gives nothing back, and
+ * this returns false.
  *
- * Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of `millpond_ick_batches_new`.
+ * The handle still has to be freed.
  *
- * Threads: one at a time; see `millpond_ick_lease`.
- */
-millpond_status millpond_ick_lease_batches(millpond_ick_lease *lease,
-                                           uint64_t max,
-                                           int64_t wait_ms,
-                                           millpond_ick_batches **batches,
-                                           millpond_error **error);
-
-/**
- * Releases the lease, so that another consumer can take it at once. The handle still has to be
- * freed.
+ * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then
+ * it expires.
  *
- * `was_held` is set to false if it was lost before; it may be NULL.
- *
- * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then it
- * expires.
+ * `release` may be NULL.
  *
  * Threads: one at a time; see `millpond_ick_lease`.
  */
 millpond_status millpond_ick_lease_release(millpond_ick_lease *lease,
-                                           bool *was_held,
+                                           bool *release,
                                            millpond_error **error);
 
 /**
- * Frees a lease. One that was not released is released in the background, but not by the child
- * of a fork, whose parent may still hold it. NULL and a lease that was freed before are fine.
+ * Frees a lease. NULL and what was freed before are fine.
+ *
+ * One that was not released is released in the background, but not by the child of a fork,
+ * whose parent may still hold it.
  *
  * Threads: any.
  */
 void millpond_ick_lease_free(millpond_ick_lease *lease);
 
 /**
- * The channel of `shards` Icks of this name. A consumer that also reads the Icks of an earlier,
- * larger number says so by `draining`, which is 0 otherwise. Resizing is safe at any time: a
- * member may be processed twice on the way; none is lost. Makes no call.
+ * The channel of `shards` Icks of this name. Makes no call.
  *
- * `channel` is set to the channel, which the caller frees with `millpond_ick_channel_free`, or on
- * failure to NULL.
+ * `channel` is set to it, which the caller frees with `millpond_ick_channel_free`, or on
+ * failure to NULL. `draining`: the same channel for a consumer that also reads the Icks of an
+ * earlier, larger number. 0: none.
  *
  *     millpond_ick_channel *channel;
  *     status = millpond_ick_channel_new(client, "files", 5, 4, 0, &channel, &error);
@@ -2580,9 +2578,9 @@ millpond_status millpond_ick_channel_new(millpond_client *client,
                                          millpond_error **error);
 
 /**
- * How many Icks members are spread over.
+ * How many Icks members are spread over. `shards` is set to it.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
  * Threads: any.
  */
@@ -2591,9 +2589,10 @@ millpond_status millpond_ick_channel_shards(const millpond_ick_channel *channel,
                                             millpond_error **error);
 
 /**
- * How many Icks consumers have to read, more than that while an earlier size is drained.
+ * How many Icks consumers have to read, which is more while an earlier size is drained.
+ * `readable` is set to it.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
  * Threads: any.
  */
@@ -2602,70 +2601,69 @@ millpond_status millpond_ick_channel_readable(const millpond_ick_channel *channe
                                               millpond_error **error);
 
 /**
- * The number of the Ick in which this member lives.
+ * The name of the Ick with this number, for calls that are made by name.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
+ * `keys` is set to it, which the caller frees with `millpond_keys_free`, or on failure to
+ * NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_channel_ick_name(const millpond_ick_channel *channel,
+                                              uint32_t number,
+                                              millpond_keys **keys,
+                                              millpond_error **error);
+
+/**
+ * The number of the Ick in which this member lives. `ick` is set to it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
  * Threads: any.
  */
 millpond_status millpond_ick_channel_ick_of(const millpond_ick_channel *channel,
                                             const char *member,
                                             size_t member_length,
-                                            uint32_t *number,
+                                            uint32_t *ick,
                                             millpond_error **error);
 
 /**
- * The name of the Ick with this number, for the functions of an Ick.
+ * Flags members as dirty, each in its Ick; see `millpond_ick_add`. `added` is set to it.
  *
- * `name` is set to a list of one, which the caller frees with `millpond_keys_free`, or on failure
- * to NULL.
+ * `added` may be NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a channel.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_channel_ick_name(const millpond_ick_channel *channel,
-                                              uint32_t number,
-                                              millpond_keys **name,
-                                              millpond_error **error);
-
-/**
- * Flags members as dirty, each in its Ick; see `millpond_ick_add`.
- *
- * Errors: as `millpond_ick_add`. One step an Ick: after an error some Icks may have their members
- * already; adding all of them again is safe.
+ * Errors: as `millpond_ick_add`. One step an Ick: after an error some Icks may have their
+ * members already; adding all of them again is safe.
  *
  * Threads: any.
  */
 millpond_status millpond_ick_channel_add(millpond_ick_channel *channel,
                                          const millpond_ick_pair *pairs,
-                                         size_t count,
+                                         size_t pair_count,
                                          millpond_ick_added *added,
                                          millpond_error **error);
 
 /**
- * The loop of a consumer of the Icks with these numbers: reserves from each in turn. Everything
- * else is as in `millpond_ick_batches_new`.
+ * Frees a channel. NULL and what was freed before are fine.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, or no number.
- *
- * Threads: any.
- */
-millpond_status millpond_ick_channel_batches(millpond_ick_channel *channel,
-                                             const uint32_t *numbers,
-                                             size_t count,
-                                             uint64_t max,
-                                             int64_t wait_ms,
-                                             millpond_ick_batches **batches,
-                                             millpond_error **error);
-
-/**
- * Frees a channel. Batches that were made from it stay usable. NULL and a channel that was freed
- * before are fine.
+ * Batches that were made from it stay usable.
  *
  * Threads: any.
  */
 void millpond_ick_channel_free(millpond_ick_channel *channel);
+
+/**
+ * The token that the lease's steps carry, for steps that are sent by hand. Lives until the lease
+ * is freed. Any thread may ask at any time.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_lease_token(const millpond_ick_lease *lease,
+                                         millpond_bytes *token,
+                                         millpond_error **error);
 
 /**
  * Fills options with their defaults. Does nothing for NULL.
@@ -2688,17 +2686,106 @@ void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *o
                                             size_t size);
 
 /**
- * The shuffle queue of this name, with these settings; `options` may be NULL. Makes no call:
- * invalid settings are refused by the step that needs them.
+ * A consumer of a group. Each message goes to one consumer of each group; a group begins with
+ * what the queue holds when it first reads. Makes no call yet.
  *
- * `queue` is set to the queue, which the caller frees with `millpond_shuffle_queue_free`, or on
- * failure to NULL.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An
+ * empty group or consumer is refused by the step that needs it.
  *
- *     millpond_shuffle_queue *queue;
- *     status = millpond_shuffle_queue_new(client, "jobs", 4, NULL, &queue, &error);
+ * `made` is set to it, which the caller frees with `millpond_shuffle_consumer_free`, or on
+ * failure to NULL. `options` may be NULL.
+ *
+ *     millpond_shuffle_consumer *consumer;
+ *     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
+ *                                            &error);
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
+                                              const char *group,
+                                              size_t group_length,
+                                              const char *consumer,
+                                              size_t consumer_length,
+                                              const millpond_shuffle_consumer_options *options,
+                                              millpond_shuffle_consumer **made,
+                                              millpond_error **error);
+
+/**
+ * Acknowledges messages, so that the group does not get them again. `number` is set to how
+ * many were waiting for that. The entries stay in the queue, for other groups.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages; `MILLPOND_WRONG_TYPE`
+ * if a key holds something else; those of the connection.
+ *
+ * Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
+                                     const millpond_shuffle_receipt *messages,
+                                     size_t message_count,
+                                     uint64_t *number,
+                                     millpond_error **error);
+
+/**
+ * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+ * `number` is set to it.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_shuffle_ack`.
+ *
+ * Delivery: it can be repeated, as `millpond_shuffle_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
+                                                const millpond_shuffle_receipt *messages,
+                                                size_t message_count,
+                                                uint64_t *number,
+                                                millpond_error **error);
+
+/**
+ * Says that messages are still being worked on, so that nobody reclaims them. `number` is set
+ * to how many are this consumer's; those that are not have been taken over.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_shuffle_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *messages,
+                                        size_t message_count,
+                                        uint64_t *number,
+                                        millpond_error **error);
+
+/**
+ * Frees a consumer. NULL and what was freed before are fine.
+ *
+ * Messages delivered to it and not acknowledged stay pending; loops that were made from it
+ * stay usable.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
+
+/**
+ * The shuffle queue of this name. Makes no call.
+ *
+ * Invalid settings are refused by the step that needs them.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and a
  * `track_keys` that is none.
+ *
+ * `queue` is set to it, which the caller frees with `millpond_shuffle_queue_free`, or on
+ * failure to NULL. `options` may be NULL.
+ *
+ *     millpond_shuffle_queue *queue;
+ *     status = millpond_shuffle_queue_new(client, "jobs", 4, NULL, &queue, &error);
  *
  * Threads: any.
  */
@@ -2708,14 +2795,6 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            const millpond_shuffle_options *options,
                                            millpond_shuffle_queue **queue,
                                            millpond_error **error);
-
-/**
- * Frees a queue. Consumers that were made from it stay usable. NULL and a queue that was freed
- * before are fine.
- *
- * Threads: any.
- */
-void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
 
 /**
  * Writes one message of a tenant, to the stream of its shard that has the least to do.
@@ -2746,15 +2825,89 @@ millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
                                        millpond_error **error);
 
 /**
+ * Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
+ * other. Returns where they are, in their order.
+ *
+ * `receipts` is where `message_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: as `millpond_shuffle_write`; a message that is refused refuses all.
+ * `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages or 1 GiB.
+ *
+ * Delivery: one atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for
+ * more: after an error the first of these may be done.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
+                                            const millpond_shuffle_new_message *messages,
+                                            size_t message_count,
+                                            millpond_shuffle_receipt *receipts,
+                                            millpond_error **error);
+
+/**
+ * Writes one message of a tenant, and remembers where it is by the value of its field
+ * `track_field`. The `deadline_s`, in seconds since the Unix epoch, says from when on that
+ * record may be collected; NULL (or 0) is the server's time and the `ttl_ms`, or 1 day without
+ * one. A message without that field, or with nothing in it, is written and not tracked; of two
+ * messages with the same value the later one is tracked. `receipt` is set to it.
+ *
+ * `receipt` may be NULL.
+ *
+ *     millpond_shuffle_field fields[] = {{"job", 3, "j-1", 3}, {"task", 4, "resize", 6}};
+ *     status = millpond_shuffle_write_tracked(queue, "tenant-7", 8, fields, 2, "job", 3, 0, NULL,
+ *                                             &error);
+ *
+ * Errors: as `millpond_shuffle_write`; also `MILLPOND_INVALID_ARGUMENT` for an empty
+ * `track_field` and a deadline beyond 9,007,199,254,740,992; `MILLPOND_CROSS_SLOT` on a
+ * cluster with the global keys.
+ *
+ * Delivery: after an error it is as with `millpond_shuffle_write`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
+                                               const char *shard_key,
+                                               size_t shard_key_length,
+                                               const millpond_shuffle_field *fields,
+                                               size_t field_count,
+                                               const char *track_field,
+                                               size_t track_field_length,
+                                               int64_t deadline_s,
+                                               millpond_shuffle_receipt *receipt,
+                                               millpond_error **error);
+
+/**
+ * Writes many messages, each for its tenant, and remembers where they are, as
+ * `millpond_shuffle_write_tracked` would one after the other with the same field and deadline.
+ * Returns where they are, in their order.
+ *
+ * `receipts` is where `message_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: as `millpond_shuffle_write_tracked`; a message that is refused refuses all.
+ *
+ * Delivery: in steps, as `millpond_shuffle_write_many`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queue,
+                                                    const millpond_shuffle_new_message *messages,
+                                                    size_t message_count,
+                                                    const char *track_field,
+                                                    size_t track_field_length,
+                                                    int64_t deadline_s,
+                                                    millpond_shuffle_receipt *receipts,
+                                                    millpond_error **error);
+
+/**
  * Gives the queue another number of streams: more at once, fewer as soon as those beyond have
  * nothing left to deliver or to acknowledge. Until then writers spread over the new number
  * already and readers still take from all; a later write or resize takes the others away.
- * `now` is set to how many streams the queue has now. A queue that nobody has written to is
+ * `number` is set to how many streams the queue has now. A queue that nobody has written to is
  * made with this number.
  *
  * Handles with another number of `streams` are refused from then on.
  *
- * `now` may be NULL.
+ * `number` may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536; `MILLPOND_WRONG_TYPE`
  * if a key holds something else, and then nothing has changed; those of the connection.
@@ -2763,8 +2916,53 @@ millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
  */
 millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
                                         uint32_t streams,
-                                        uint32_t *now,
+                                        uint32_t *number,
                                         millpond_error **error);
+
+/**
+ * Deletes the message that is tracked by this value, for all groups, taken or not. Returns
+ * where it was, or nothing if there is none (any more). With the global keys it is found
+ * whatever the name of its queue.
+ *
+ * `found` is set to whether there was one, and `receipt` to it, or to 0. Both may be NULL.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; `MILLPOND_CORRUPT` if the
+ * record of this value names no message; `MILLPOND_CROSS_SLOT` on a cluster with the global
+ * keys, and then nothing has changed; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again
+ * it returns nothing then. A consumer that has taken the message is not stopped.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
+                                                const char *value,
+                                                size_t value_length,
+                                                bool *found,
+                                                millpond_shuffle_receipt *receipt,
+                                                millpond_error **error);
+
+/**
+ * Takes the values whose deadline passed not longer ago than `within_ms` (in whole seconds) out
+ * of the deadlines, in one step, so that of several callers one gets each. Returns them by
+ * deadline. They are garbage from then on; their messages stay until they are deleted. The
+ * step has no limit, and the server does nothing else meanwhile: a million values take
+ * seconds.
+ *
+ * `keys` is set to them, which the caller frees with `millpond_keys_free`, or on failure to
+ * NULL. `within_ms`: how long ago the deadline may have passed.
+ *
+ * Errors: as `millpond_shuffle_delete_tracked`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
+ * no caller received; `millpond_shuffle_garbage_new` returns them again.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
+                                                          uint64_t within_ms,
+                                                          millpond_keys **keys,
+                                                          millpond_error **error);
 
 /**
  * How many entries the streams hold, finished ones that nobody deleted included. `len` is set
@@ -2803,6 +3001,44 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
                                                millpond_error **error);
 
 /**
+ * Up to `max` messages that were delivered too often, the oldest first; see
+ * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are
+ * deleted or their `dead_ttl_ms` is over.
+ *
+ * `dead_letters` is set to them, which the caller frees with
+ * `millpond_shuffle_dead_letters_free`, or on failure to NULL.
+ *
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or
+ * above 10,000.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
+                                                   size_t max,
+                                                   millpond_shuffle_dead_letters **dead_letters,
+                                                   millpond_error **error);
+
+/**
+ * Deletes dead letters. `number` is set to how many of these there were.
+ *
+ * `number` may be NULL.
+ *
+ *     millpond_shuffle_id id = {letter->id_time_ms, letter->id_sequence};
+ *     status = millpond_shuffle_delete_dead_letters(queue, &id, 1, NULL, &error);
+ *
+ * Errors: as `millpond_shuffle_len`.
+ *
+ * Delivery: deleting twice is safe. Above 100,000 letters it takes several steps.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
+                                                     const millpond_shuffle_id *letters,
+                                                     size_t letter_count,
+                                                     uint64_t *number,
+                                                     millpond_error **error);
+
+/**
  * What each stream holds for a group.
  *
  * `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on
@@ -2819,97 +3055,129 @@ millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
                                             millpond_error **error);
 
 /**
- * Up to `max` messages that were delivered too often, the oldest first; see
- * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are
- * deleted or their `dead_ttl_ms` is over.
+ * Frees a queue. NULL and what was freed before are fine.
  *
- * `letters` is set to them, which the caller frees with `millpond_shuffle_dead_letters_free`,
- * or on failure to NULL.
- *
- * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or
- * above 10,000.
+ * Consumers that were made from it stay usable.
  *
  * Threads: any.
  */
-millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue,
-                                                   size_t max,
-                                                   millpond_shuffle_dead_letters **letters,
-                                                   millpond_error **error);
+void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
 
 /**
- * Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out
- * of the deadlines, in one step, so that of several callers one gets each. Returns them by
- * deadline. They are garbage from then on; their messages stay until they are deleted. The
- * step has no limit, and the server does nothing else meanwhile: a million values take
- * seconds.
+ * Collects what is recorded of tracked messages whose deadline has passed, in batches of
+ * values, those that were cordoned first. See `millpond_shuffle_garbage`. Makes no call yet.
  *
- * `values` is set to them, which the caller frees with `millpond_keys_free`, or on failure to
- * NULL. `within_ms`: how long ago the deadline may have passed.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; another
+ * invalid one is refused when the first batch is requested.
  *
- * Errors: as `millpond_shuffle_delete_tracked`.
+ * `garbage` is set to it, which the caller frees with `millpond_shuffle_garbage_free`, or on
+ * failure to NULL. `time_digits`: scans only deadlines that begin with this many of the first
+ * digits of the time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is
+ * scanned in any case. `MILLPOND_NOT_SET`: the default.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
- * no caller received; `millpond_shuffle_gc` returns them again.
+ *     millpond_shuffle_garbage *garbage;
+ *     millpond_keys *values;
+ *     if (millpond_shuffle_garbage_new(queue, MILLPOND_NOT_SET, &garbage, &error) != MILLPOND_OK)
+ *         return failed(error);
+ *     while (millpond_shuffle_garbage_next(garbage, &values, &error) == MILLPOND_OK &&
+ *            values != NULL) {
+ *         report(millpond_keys_data(values), millpond_keys_length(values));
+ *         millpond_keys_free(values);
+ *     }
+ *     millpond_shuffle_garbage_free(garbage);
+ *
+ * Delivery: at least once: what was returned and not deleted yet is returned by the next
+ * collection.
  *
  * Threads: any.
  */
-millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue *queue,
-                                                          uint64_t within_ms,
-                                                          millpond_keys **values,
-                                                          millpond_error **error);
+millpond_status millpond_shuffle_garbage_new(millpond_shuffle_queue *queue,
+                                             int64_t time_digits,
+                                             millpond_shuffle_garbage **garbage,
+                                             millpond_error **error);
 
 /**
- * Acknowledges messages, so that the group does not get them again. `acknowledged` is set to
- * how many were waiting for that. The entries stay in the queue, for other groups.
+ * Deletes what is recorded of the last batch of values, and finds the next. The messages
+ * themselves stay in their streams.
  *
- * `acknowledged` may be NULL.
+ * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
+ * `time_digits` that is not 1 to 10.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages; `MILLPOND_WRONG_TYPE`
- * if a key holds something else; those of the connection.
+ * `keys` is set to it, which the caller frees with `millpond_keys_free`; to NULL on failure,
+ * and also on success when the loop is over. After an error that a retry can fix (see
+ * `millpond_error_retry`) the loop can be continued.
  *
- * Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps.
- *
- * Threads: any.
+ * Threads: one at a time; see `millpond_shuffle_garbage`.
  */
-millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
-                                     const millpond_shuffle_receipt *receipts,
-                                     size_t count,
-                                     uint64_t *acknowledged,
-                                     millpond_error **error);
+millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
+                                              millpond_keys **keys,
+                                              millpond_error **error);
 
 /**
- * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
- * `acknowledged` is set to it.
+ * Frees the loop. NULL and what was freed before are fine.
  *
- * `acknowledged` may be NULL.
- *
- * Errors: as `millpond_shuffle_ack`.
- *
- * Delivery: it can be repeated, as `millpond_shuffle_ack`.
+ * What is recorded of the last batch stays for the next collection.
  *
  * Threads: any.
  */
-millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consumer,
-                                                const millpond_shuffle_receipt *receipts,
-                                                size_t count,
-                                                uint64_t *acknowledged,
-                                                millpond_error **error);
+void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 
 /**
- * Says that messages are still being worked on, so that nobody reclaims them. `extended` is
- * set to how many are this consumer's; those that are not have been taken over.
+ * The consumer's loop: batches of up to `max` messages. See `millpond_shuffle_messages`. Makes
+ * no call yet.
  *
- * `extended` may be NULL.
+ * `messages` is set to it, which the caller frees with `millpond_shuffle_messages_free`, or on
+ * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a message when there is
+ * none, in place of ending at once; the time starts anew with each batch. All that wait in a
+ * process share one connection, and a message wakes one of them. 0 does not wait, -1 waits
+ * without limit. `millpond_close` on the client ends the wait.
  *
- * Errors: as `millpond_shuffle_ack`.
+ *     millpond_shuffle_messages *messages;
+ *     millpond_shuffle_batch *batch;
+ *     if (millpond_shuffle_messages_new(consumer, 100, 0, &messages, &error) != MILLPOND_OK)
+ *         return failed(error);
+ *     while (millpond_shuffle_messages_next(messages, &batch, &error) == MILLPOND_OK &&
+ *            batch != NULL) {
+ *         work_on_and_acknowledge(batch);
+ *         millpond_shuffle_batch_free(batch);
+ *     }
+ *     millpond_shuffle_messages_free(messages);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
  *
  * Threads: any.
  */
-millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
-                                        const millpond_shuffle_receipt *receipts,
-                                        size_t count,
-                                        uint64_t *extended,
-                                        millpond_error **error);
+millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consumer,
+                                              size_t max,
+                                              int64_t wait_ms,
+                                              millpond_shuffle_messages **messages,
+                                              millpond_error **error);
+
+/**
+ * Takes the next batch; acknowledges nothing.
+ *
+ * Errors: as `millpond_shuffle_read`.
+ *
+ * Delivery: as `millpond_shuffle_read`.
+ *
+ * `batch` is set to it, which the caller frees with `millpond_shuffle_batch_free`; to NULL on
+ * failure, and also on success when the loop is over. After an error that a retry can fix (see
+ * `millpond_error_retry`) the loop can be continued.
+ *
+ * Threads: one at a time; see `millpond_shuffle_messages`.
+ */
+millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messages,
+                                               millpond_shuffle_batch **batch,
+                                               millpond_error **error);
+
+/**
+ * Frees the loop. NULL and what was freed before are fine.
+ *
+ * Messages that were not acknowledged stay pending.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
 
 /**
  * Fills a message to write with its defaults: without fields, and of no tenant. Does nothing for
@@ -2950,97 +3218,6 @@ millpond_status millpond_shuffle_shard(uint32_t streams,
                                        millpond_error **error);
 
 /**
- * Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
- * other.
- *
- * `receipts` is where as many receipts go as there are messages, in their order; it may be NULL.
- * On failure they are all 0.
- *
- * Errors: as `millpond_shuffle_write`; a message that is refused refuses all.
- *
- * Delivery: one atomic step for up to 10,000 messages and 16 MiB, several for more: after an
- * error the first of these may be done.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
-                                            const millpond_shuffle_new_message *messages,
-                                            size_t count,
-                                            millpond_shuffle_receipt *receipts,
-                                            millpond_error **error);
-
-/**
- * The message with this number, from 0, in the order in which they were read. Lives until the batch
- * is freed. NULL past the end, for NULL and for a handle that was freed or is none.
- *
- *     const millpond_shuffle_message *message;
- *     for (size_t i = 0; (message = millpond_shuffle_batch_at(batch, i)) != NULL; i++) {
- *         work_on(message->fields, message->field_count);
- *         millpond_shuffle_ack(consumer, &message->receipt, 1, NULL, &error);
- *     }
- *
- * Threads: any.
- */
-const millpond_shuffle_message *millpond_shuffle_batch_at(const millpond_shuffle_batch *batch,
-                                                          size_t index);
-
-/**
- * The first of the messages, `millpond_shuffle_batch_length` of which lie one after the other,
- * `millpond_shuffle_batch_stride` bytes apart. Lives as long as they do. NULL for NULL and for a
- * handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_shuffle_batch *batch);
-
-/**
- * How many messages there are; 0 where `millpond_shuffle_batch_messages` is NULL.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
-
-/**
- * How many bytes lie between the beginnings of a message and of the next. Always the same in one
- * library, and not always the size that a message has in the program: it can get fields.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_batch_stride(void);
-
-/**
- * The fields of all messages, one after the other without gaps, in the order of the messages: for
- * interpreters, which copy them in one go. Lives until the batch is freed. NULL as in
- * `millpond_shuffle_batch_messages`.
- *
- * Threads: any.
- */
-const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
-
-/**
- * How many fields all messages have together.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch);
-
-/**
- * The bytes of all fields, each field's name and then its value, one after the other without gaps,
- * in the order of the fields: for interpreters, which copy them in one go. Lives until the batch
- * is freed. NULL as in `millpond_shuffle_batch_messages`.
- *
- * Threads: any.
- */
-const char *millpond_shuffle_batch_bytes(const millpond_shuffle_batch *batch);
-
-/**
- * How many bytes all fields have together.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_batch_bytes_length(const millpond_shuffle_batch *batch);
-
-/**
  * The first field of this name of a message that was read, or NULL if it has none. Lives as long
  * as the message's batch. NULL for NULL.
  *
@@ -3053,38 +3230,6 @@ size_t millpond_shuffle_batch_bytes_length(const millpond_shuffle_batch *batch);
 const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuffle_message *message,
                                                              const char *name,
                                                              size_t name_length);
-
-/**
- * Frees a batch. Its messages stay pending until they are acknowledged. NULL and a batch that
- * was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
-
-/**
- * A consumer of a group, by the names of both, with these settings; `options` may be NULL. Makes
- * no call.
- *
- * `made` is set to the consumer, which the caller frees with `millpond_shuffle_consumer_free`, or
- * on failure to NULL.
- *
- *     millpond_shuffle_consumer *consumer;
- *     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
- *                                            &error);
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An empty group or consumer is refused by the step that needs it.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
-                                              const char *group,
-                                              size_t group_length,
-                                              const char *consumer,
-                                              size_t consumer_length,
-                                              const millpond_shuffle_consumer_options *options,
-                                              millpond_shuffle_consumer **made,
-                                              millpond_error **error);
 
 /**
  * Reads up to `max` messages, from the streams in turn: the same ones that `max` reads of one
@@ -3114,18 +3259,17 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
                                       millpond_error **error);
 
 /**
- * Takes over up to `max` messages that were delivered at least `min_idle_ms` milliseconds ago and
- * neither acknowledged nor extended since: those of consumers that are gone. One that was
- * delivered `max_deliveries` times becomes a dead letter instead.
+ * Takes over up to `max` messages that were delivered at least `min_idle_ms` ago and neither
+ * acknowledged nor extended since: those of consumers that are gone. After `max_deliveries` a
+ * message becomes a dead letter instead.
  *
- * `batch` is set to the messages, which the caller frees with
- * `millpond_shuffle_batch_free`, or on failure to NULL. `dead` is set to how many became dead
- * letters; it may be NULL.
+ * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`,
+ * or on failure to NULL. `dead` is set to how many became dead letters; it may be NULL.
  *
- * Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
- * 100 years.
+ * Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms`
+ * over 100 years.
  *
- * Delivery: a slow consumer may still be working on a message that is taken over:
+ * Delivery: a consumer that is only slow may be working on a message that is taken over:
  * `min_idle_ms` has to be longer than its work, or it has to extend what it works on.
  *
  * Threads: any.
@@ -3136,228 +3280,6 @@ millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
                                          millpond_shuffle_batch **batch,
                                          uint64_t *dead,
                                          millpond_error **error);
-
-/**
- * Frees a consumer. Messages delivered to it and not acknowledged stay pending; loops that were
- * made from it stay usable. NULL and a consumer that was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
-
-/**
- * The loop of a consumer, in batches of up to `max` messages. With a `wait_ms` of 0 the loop is
- * over when there is nothing left; else each call waits up to `wait_ms` milliseconds for a
- * message, with -1 without limit. It waits without polling: all that wait in a process
- * share one connection, and a message wakes one of them. `millpond_close` on the client ends the
- * wait.
- *
- * `messages` is set to the loop, which the caller frees with `millpond_shuffle_messages_free`, or
- * on failure to NULL. Makes no call yet.
- *
- *     millpond_shuffle_messages *messages;
- *     millpond_shuffle_batch *batch;
- *     if (millpond_shuffle_messages_new(consumer, 100, 0, &messages, &error) != MILLPOND_OK)
- *         return failed(error);
- *     while (millpond_shuffle_messages_next(messages, &batch, &error) == MILLPOND_OK &&
- *            batch != NULL) {
- *         work_on_and_acknowledge(batch);
- *         millpond_shuffle_batch_free(batch);
- *     }
- *     millpond_shuffle_messages_free(messages);
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consumer,
-                                              size_t max,
-                                              int64_t wait_ms,
-                                              millpond_shuffle_messages **messages,
-                                              millpond_error **error);
-
-/**
- * Takes the next batch; acknowledges nothing.
- *
- * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`; to
- * NULL on failure, and also on success when the loop is over. After an error that a retry can
- * fix (see `millpond_error_retry`) the loop can be continued.
- *
- * Errors: as `millpond_shuffle_read`.
- *
- * Delivery: as `millpond_shuffle_read`.
- *
- * Threads: one at a time; see `millpond_shuffle_messages`.
- */
-millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messages,
-                                               millpond_shuffle_batch **batch,
-                                               millpond_error **error);
-
-/**
- * Frees the loop. Messages that were not acknowledged stay pending. NULL and a loop that was
- * freed before are fine.
- *
- * Threads: any.
- */
-void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
-
-/**
- * The dead letter with this number, from 0, the oldest first. Lives until they are freed. NULL past
- * the end, for NULL and for a handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millpond_shuffle_dead_letters *letters,
-                                                                     size_t index);
-
-/**
- * The first of the dead letters, `millpond_shuffle_dead_letters_length` of which lie one after the
- * other, `millpond_shuffle_dead_letters_stride` bytes apart. Lives as long as they do. NULL for NULL
- * and for a handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const millpond_shuffle_dead_letters *letters);
-
-/**
- * How many dead letters there are; 0 where `millpond_shuffle_dead_letters_data` is NULL.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
-
-/**
- * How many bytes lie between the beginnings of a dead letter and of the next. Always the same in one
- * library, and not always the size that one has in the program: it can get fields.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_dead_letters_stride(void);
-
-/**
- * Deletes dead letters by their ids.
- *
- * `deleted` is set to how many of these there were; it may be NULL.
- *
- *     millpond_shuffle_id id = {letter->id_time_ms, letter->id_sequence};
- *     status = millpond_shuffle_delete_dead_letters(queue, &id, 1, NULL, &error);
- *
- * Errors: as `millpond_shuffle_len`.
- *
- * Delivery: deleting twice is safe. Above 10,000 letters it takes several steps.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
-                                                     const millpond_shuffle_id *ids,
-                                                     size_t count,
-                                                     uint64_t *deleted,
-                                                     millpond_error **error);
-
-/**
- * Frees dead letters; they stay in the queue. NULL and what was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
-
-/**
- * The stream with this number. Lives until the stats are freed. NULL past the end, for NULL and for
- * a handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_shuffle_stats *stats,
-                                                               size_t index);
-
-/**
- * The first of the streams, `millpond_shuffle_stats_length` of which lie one after the other,
- * `millpond_shuffle_stats_stride` bytes apart. Lives as long as they do. NULL for NULL and for a
- * handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpond_shuffle_stats *stats);
-
-/**
- * How many streams there are; 0 where `millpond_shuffle_stats_streams` is NULL.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
-
-/**
- * How many bytes lie between the beginnings of a stream and of the next. Always the same in one
- * library, and not always the size that one has in the program: it can get fields.
- *
- * Threads: any.
- */
-size_t millpond_shuffle_stats_stride(void);
-
-/**
- * All streams together: their sums, and the longest of the idle times. Lives until the stats are
- * freed. NULL as in `millpond_shuffle_stats_streams`.
- *
- * Threads: any.
- */
-const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond_shuffle_stats *stats);
-
-/**
- * Frees stats. NULL and stats that were freed before are fine.
- *
- * Threads: any.
- */
-void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
-
-/**
- * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
- * those that were cordoned first. `time_digits`, 1 to 10, limits it to deadlines that begin with
- * as many of the first digits of the time: with 6, to those of the same 10,000 seconds. `MILLPOND_NOT_SET` is
- * for all. Makes no call yet.
- *
- * `garbage` is set to the collection, which the caller frees with `millpond_shuffle_garbage_free`,
- * or on failure to NULL.
- *
- *     millpond_shuffle_garbage *garbage;
- *     millpond_keys *values;
- *     if (millpond_shuffle_gc(queue, MILLPOND_NOT_SET, &garbage, &error) != MILLPOND_OK)
- *         return failed(error);
- *     while (millpond_shuffle_garbage_next(garbage, &values, &error) == MILLPOND_OK &&
- *            values != NULL) {
- *         report(millpond_keys_data(values), millpond_keys_length(values));
- *         millpond_keys_free(values);
- *     }
- *     millpond_shuffle_garbage_free(garbage);
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; another invalid
- * one is refused when the first batch is requested.
- *
- * Delivery: at least once: what was returned and not deleted yet is returned again by the
- * next collection.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_gc(millpond_shuffle_queue *queue,
-                                    int64_t time_digits,
-                                    millpond_shuffle_garbage **garbage,
-                                    millpond_error **error);
-
-/**
- * Deletes what is recorded of the last batch of values, and finds the next. The messages
- * themselves stay in their streams.
- *
- * `values` is set to the batch, which the caller frees with `millpond_keys_free`; to NULL on
- * failure, and also on success when all is collected. After an error that a retry can fix (see
- * `millpond_error_retry`) the collection can be continued.
- *
- * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
- * `time_digits` that is not 1 to 10.
- *
- * Threads: one at a time; see `millpond_shuffle_garbage`.
- */
-millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
-                                              millpond_keys **values,
-                                              millpond_error **error);
 
 /**
  * How many entries were scanned so far, and how many records were deleted. Both may be NULL.
@@ -3371,125 +3293,6 @@ millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *
                                                 uint64_t *scanned,
                                                 uint64_t *deleted,
                                                 millpond_error **error);
-
-/**
- * Frees a collection; what is recorded of the last batch stays for the next one. NULL and what was
- * freed before are fine.
- *
- * Threads: any.
- */
-void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
-
-/**
- * Writes one message of a tenant, and remembers where it is by the value of its field
- * `track_field`, until `deadline_s`: seconds since the Unix epoch, or 0 for the server's time and
- * the queue's `ttl_ms`, or a day without one. A message without that field, or with nothing in it, is written and not
- * tracked; of two messages with the same value the later one is tracked.
- *
- * `receipt` is set to where the message is; it may be NULL.
- *
- *     millpond_shuffle_field fields[] = {{"job", 3, "j-1", 3}, {"task", 4, "resize", 6}};
- *     status = millpond_shuffle_write_tracked(queue, "tenant-7", 8, fields, 2, "job", 3, 0, NULL,
- *                                             &error);
- *
- * Errors: as `millpond_shuffle_write`; also `MILLPOND_INVALID_ARGUMENT` for an empty `track_field`
- * and a deadline more than 2^53 seconds from the epoch, and `MILLPOND_CROSS_SLOT` on a cluster with
- * the global keys.
- *
- * Delivery: as `millpond_shuffle_write`.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
-                                               const char *shard_key,
-                                               size_t shard_key_length,
-                                               const millpond_shuffle_field *fields,
-                                               size_t field_count,
-                                               const char *track_field,
-                                               size_t track_field_length,
-                                               int64_t deadline_s,
-                                               millpond_shuffle_receipt *receipt,
-                                               millpond_error **error);
-
-/**
- * Writes many messages, each for its tenant, and remembers where they are, as
- * `millpond_shuffle_write_tracked` would one after the other with the same `track_field` and
- * `deadline_s`.
- *
- * `receipts` is where as many receipts go as there are messages, in their order; it may be NULL.
- * On failure they are all 0.
- *
- * Errors: as `millpond_shuffle_write_tracked`; a message that is refused refuses all.
- *
- * Delivery: as `millpond_shuffle_write_many`.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queue,
-                                                    const millpond_shuffle_new_message *messages,
-                                                    size_t count,
-                                                    const char *track_field,
-                                                    size_t track_field_length,
-                                                    int64_t deadline_s,
-                                                    millpond_shuffle_receipt *receipts,
-                                                    millpond_error **error);
-
-/**
- * Deletes the message that is tracked by this value, for all groups, delivered or not. With the
- * global keys it is found in any queue.
- *
- * `deleted` is set to whether there was one, and `receipt` to where it was, or to 0 if there is
- * none (any more). Both may be NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB;
- * `MILLPOND_WRONG_TYPE` if a key holds something else, `MILLPOND_CORRUPT` if the record of this value
- * names no message and `MILLPOND_CROSS_SLOT` on a cluster with the global keys, and then nothing has
- * changed; those of the connection.
- *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; repeated, it
- * finds nothing then. A consumer that works on the message is not stopped.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
-                                                const char *value,
-                                                size_t value_length,
-                                                bool *deleted,
-                                                millpond_shuffle_receipt *receipt,
-                                                millpond_error **error);
-
-/**
- * The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
- * notifications and the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and
- * `shuffle.delete_dead_letters` take all four, the others the first three. For connections of your own; makes no call.
- *
- * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
- * NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_keys(const char *name,
-                                      size_t name_length,
-                                      millpond_keys **keys,
-                                      millpond_error **error);
-
-/**
- * The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired` and
- * `shuffle.forget_expired`, in order. `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or
- * `MILLPOND_SHUFFLE_TRACK_QUEUE`. A `shuffle.write` of a tracked message has the first two of these
- * after three of `millpond_shuffle_keys`. The caller frees `keys` as there.
- *
- * Errors: as `millpond_shuffle_keys`; also `MILLPOND_INVALID_ARGUMENT` for another `track_keys`.
- *
- * Threads: any.
- */
-millpond_status millpond_shuffle_tracking_keys(const char *name,
-                                               size_t name_length,
-                                               uint32_t track_keys,
-                                               millpond_keys **keys,
-                                               millpond_error **error);
 
 /**
  * Fills a task to insert with its defaults. The queue still has to be set. Does nothing for
@@ -3588,33 +3391,6 @@ void millpond_task_change_init(millpond_task_change *change,
                                const millpond_task *task);
 
 /**
- * The store of tasks of this name, for a claimant: the name that claims are made under. It has 1
- * to 64 characters, and is 16 random hexadecimal digits for NULL. It is no secret: any program
- * that uses a claimant's name can do what that claimant can. Each job of a worker has a claimant
- * of its own: this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs
- * never hold the same task or document, and `millpond_tasks_modify` is refused for what a job
- * holds. What a job's end delays to a time in the future, this claimant holds until then. Makes no
- * call: an invalid name is refused by the step that needs it.
- *
- * `store` is set to the store, which the caller frees with `millpond_tasks_store_free`, or on
- * failure to NULL.
- *
- *     millpond_tasks_store *store;
- *     status = millpond_tasks_store_new(client, "shop", 4, NULL, 0, &store, &error);
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a claimant that is not UTF-8.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_store_new(millpond_client *client,
-                                         const char *name,
-                                         size_t name_length,
-                                         const char *claimant,
-                                         size_t claimant_length,
-                                         millpond_tasks_store **store,
-                                         millpond_error **error);
-
-/**
  * Who claims through this store. Lives until the store is freed.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a store.
@@ -3626,24 +3402,35 @@ millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
                                         millpond_error **error);
 
 /**
- * Frees a store. Loops and jobs that were made from it stay usable. NULL and a store that was
- * freed before are fine.
+ * The task store of this name. Makes no call.
+ *
+ * An invalid name is refused by the step that needs it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a claimant that is not UTF-8.
+ *
+ * `store` is set to it, which the caller frees with `millpond_tasks_store_free`, or on failure
+ * to NULL. `claimant`: who claims, and holds what is claimed: 1 to 64 characters. By default
+ * 16 random hexadecimal digits for each handle that is made. It is no secret: a program that
+ * takes a claimant's name can do what it could. What this handle claims, renews, inserts and
+ * changes by itself is by this claimant. Each job of a `worker` has a claimant of its own:
+ * this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold
+ * the same, whatever they share, and what a job holds only the job can change:
+ * `millpond_tasks_modify` is refused for it, and `millpond_tasks_job_finish` is the way. What
+ * a job's end puts off to a time in the future, this claimant holds until then. NULL: the
+ * default.
+ *
+ *     millpond_tasks_store *store;
+ *     status = millpond_tasks_store_new(client, "shop", 4, NULL, 0, &store, &error);
  *
  * Threads: any.
  */
-void millpond_tasks_store_free(millpond_tasks_store *store);
-
-/**
- * The time on the clock that decides when tasks are available and leases are over, in
- * milliseconds since the Unix epoch. `time_ms` is set to it.
- *
- * Errors: only those of the connection.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_time(millpond_tasks_store *store,
-                                    uint64_t *time_ms,
-                                    millpond_error **error);
+millpond_status millpond_tasks_store_new(millpond_client *client,
+                                         const char *name,
+                                         size_t name_length,
+                                         const char *claimant,
+                                         size_t claimant_length,
+                                         millpond_tasks_store **store,
+                                         millpond_error **error);
 
 /**
  * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents,
@@ -3680,8 +3467,8 @@ millpond_status millpond_tasks_modify(millpond_tasks_store *store,
 /**
  * The tasks of these ids, from any queue, in the same order; missing ones are left out.
  *
- * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`, or
- * on failure to NULL.
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for no id, more than 10,000 and ids beyond their limits;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
@@ -3699,8 +3486,8 @@ millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
  * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
  * claimed between two pages may be on both or on none.
  *
- * `result` is set to it, with what the `next` page comes after, which the caller frees with
- * `millpond_tasks_result_free`, or on failure to NULL. `query` may be NULL.
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `query` may be NULL.
  *
  *     const millpond_tasks_data *data = millpond_tasks_result_data(result);
  *     query.after = data->next; // the result has to be there until the next page is
@@ -3719,10 +3506,43 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     millpond_error **error);
 
 /**
+ * Whether none of these queues holds a task. `empty` is set to it.
+ *
+ * `filter` may be NULL.
+ *
+ * Errors: as `millpond_tasks_queue_stats`; also `MILLPOND_INVALID_ARGUMENT` for a filter that
+ * names nothing.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
+                                         const millpond_tasks_filter *filter,
+                                         bool *empty,
+                                         millpond_error **error);
+
+/**
+ * What is in the queues that hold tasks, those that are asked for or all, by name: exact at
+ * one point in time for each queue, and counted without reading the tasks.
+ *
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `filter` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+ * 100,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold
+ * something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
+                                           const millpond_tasks_filter *filter,
+                                           millpond_tasks_result **result,
+                                           millpond_error **error);
+
+/**
  * Leases all documents of this primary key, by secondary key, or none if another claimant
  * holds one of them. Their holder can claim them again.
  *
- * `result` is set to the documents, which the caller frees with `millpond_tasks_result_free`,
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `lease_ms`: how long to lease, at most 100 years; `MILLPOND_NOT_SET`
  * is 30,000.
  *
@@ -3744,11 +3564,11 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           millpond_error **error);
 
 /**
- * Inserts a document, or replaces the content of the one of its id, in one step. Without an
- * `id` of its own that is the document of its keys. A claimant that holds the document still
- * does.
+ * Inserts a document, or replaces the content of the one of its id, in one step, and returns
+ * it as it is now. Without an `id` of its own that is the document of its keys. A claimant
+ * that holds the document still does.
  *
- * `result` is set to the document as it is now, which the caller frees with
+ * `result` is set to what was inserted and changed, which the caller frees with
  * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
  *
  *     millpond_new_doc doc;
@@ -3775,7 +3595,7 @@ millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
 /**
  * The documents of these ids, in the same order; missing ones are left out.
  *
- * `result` is set to the documents, which the caller frees with `millpond_tasks_result_free`,
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL.
  *
  * Errors: as `millpond_tasks_fetch`.
@@ -3793,8 +3613,8 @@ millpond_status millpond_tasks_fetch_docs(millpond_tasks_store *store,
 /**
  * A page of a namespace's documents, by primary key, secondary key and id.
  *
- * `result` is set to it, with what the `next_doc` page comes after, which the caller frees
- * with `millpond_tasks_result_free`, or on failure to NULL. `query` may be NULL.
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `query` may be NULL.
  *
  * Errors: as `millpond_tasks_list`.
  *
@@ -3808,42 +3628,9 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          millpond_error **error);
 
 /**
- * What is in the queues that hold tasks, those that are asked for or all, by name: exact at
- * one point in time for each queue, and counted without reading the tasks.
- *
- * `result` is set to the queues, which the caller frees with `millpond_tasks_result_free`, or
- * on failure to NULL. `filter` may be NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
- * 100,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold
- * something else; those of the connection.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
-                                           const millpond_tasks_filter *filter,
-                                           millpond_tasks_result **result,
-                                           millpond_error **error);
-
-/**
- * Whether none of these queues holds a task. `empty` is set to it.
- *
- * `filter` may be NULL.
- *
- * Errors: as `millpond_tasks_queue_stats`; also `MILLPOND_INVALID_ARGUMENT` for a filter that
- * names nothing.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
-                                         const millpond_tasks_filter *filter,
-                                         bool *empty,
-                                         millpond_error **error);
-
-/**
  * What is in the namespaces that hold documents, by name.
  *
- * `result` is set to the namespaces, which the caller frees with `millpond_tasks_result_free`,
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `filter` may be NULL.
  *
  * Errors: as `millpond_tasks_queue_stats`.
@@ -3856,6 +3643,91 @@ millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
                                                millpond_error **error);
 
 /**
+ * The time on the clock that decides when tasks are available and leases are over, in
+ * milliseconds since the Unix epoch. `time` is set to it.
+ *
+ * Errors: only those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_time(millpond_tasks_store *store,
+                                    uint64_t *time,
+                                    millpond_error **error);
+
+/**
+ * Frees a store. NULL and what was freed before are fine.
+ *
+ * Loops and jobs that were made from it stay usable.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_store_free(millpond_tasks_store *store);
+
+/**
+ * The loop of claims: leased tasks, one after the other or in batches, and it can wait for
+ * them. See `millpond_tasks_claims`. Makes no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, a `wait_ms` below -1, and for a
+ * name that is not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
+ *
+ * `claims` is set to it, which the caller frees with `millpond_tasks_claims_free`, or on
+ * failure to NULL. `lease_ms`: how long tasks are leased; 30 seconds by default.
+ * `MILLPOND_NOT_SET`: the default. `max`: up to `max` tasks a batch; one by default.
+ * `wait_ms`: waits up to `wait_ms` milliseconds for a task when none is available, in place of
+ * ending at once; the time starts anew with each batch. All that wait in a process share one
+ * connection; a task that becomes available, by a step or as its time comes, wakes one of
+ * them. 0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
+                                          const millpond_bytes *queues,
+                                          size_t queue_count,
+                                          int64_t lease_ms,
+                                          size_t max,
+                                          int64_t wait_ms,
+                                          millpond_tasks_claims **claims,
+                                          millpond_error **error);
+
+/**
+ * Leases the next batch.
+ *
+ * Errors: as `millpond_tasks_claim`.
+ *
+ * Delivery: as `millpond_tasks_claim`.
+ *
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`;
+ * to NULL on failure, and also on success when the loop is over. After an error that a retry
+ * can fix (see `millpond_error_retry`) the loop can be continued.
+ *
+ * Threads: one at a time; see `millpond_tasks_claims`.
+ */
+millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
+                                           millpond_tasks_result **result,
+                                           millpond_error **error);
+
+/**
+ * Frees the loop. NULL and what was freed before are fine.
+ *
+ * Tasks that were neither deleted nor changed stay leased until the lease is over.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_claims_free(millpond_tasks_claims *claims);
+
+/**
+ * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
+ * whole lease: stop working. What ends the job is refused then. `lost` is set to it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
+                                           bool *lost,
+                                           millpond_error **error);
+
+/**
  * Whether one of the methods that end the job has succeeded. Sends nothing. `ended` is set to
  * it.
  *
@@ -3866,6 +3738,36 @@ millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
 millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
                                             bool *ended,
                                             millpond_error **error);
+
+/**
+ * Leases all documents of this primary key, by secondary key, for as long as the job goes on.
+ * They are the job's alone: no other job gets them meanwhile. What ends the job releases them,
+ * unless it deletes them or says until when they are to be held.
+ *
+ * Waiters have no order: the claimant that held the documents may get them again first. After
+ * a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message:
+ * that releases the task without counting an attempt.
+ *
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `wait_ms`: how long to wait for documents that others hold; without
+ * it the call is refused at once; 0 does not wait, -1 waits without limit. `millpond_close` on
+ * the client ends the wait.
+ *
+ * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_DEPENDENCY` if somebody else holds one of
+ * them, and then none is leased: a handler that lets this error through has not failed, and
+ * the task is given back, as `millpond_tasks_job_fail` says; `MILLPOND_LEASE_LOST` once the
+ * job has ended, also if it ends meanwhile: nothing is held then.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
+                                              const char *namespace_name,
+                                              size_t namespace_name_length,
+                                              const char *key,
+                                              size_t key_length,
+                                              int64_t wait_ms,
+                                              millpond_tasks_result **result,
+                                              millpond_error **error);
 
 /**
  * Ends the job with a modification, in which the task and the documents that the job holds are
@@ -3912,6 +3814,23 @@ millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
                                         millpond_error **error);
 
 /**
+ * Ends the job and puts the task off for another attempt, as the Worker says, or into its
+ * error queue if that was the last.
+ *
+ * `delay_ms`: how long until the task is available again, in place of what the worker says;
+ * `MILLPOND_NOT_SET`: as said above.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
+                                         const char *err,
+                                         size_t err_length,
+                                         int64_t delay_ms,
+                                         millpond_error **error);
+
+/**
  * Ends the job and moves the task to this queue, with one more attempt and this reason.
  *
  * Errors: as `millpond_tasks_job_finish`.
@@ -3924,6 +3843,58 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
                                         const char *err,
                                         size_t err_length,
                                         millpond_error **error);
+
+/**
+ * Ends the job and gives the task back untried, available after a random time of 100
+ * milliseconds or up to half of it less, so that it is not given and given back all the time.
+ * This is no attempt, and no claim without an end.
+ *
+ * `delay_ms`: how long until the task is available again; 0 is at once, and without it a
+ * random time; `MILLPOND_NOT_SET`: as said above.
+ *
+ * Errors: as `millpond_tasks_job_finish`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
+                                           int64_t delay_ms,
+                                           millpond_error **error);
+
+/**
+ * Frees a job. NULL and what was freed before are fine.
+ *
+ * The task of one that did not end stays leased until the lease is over, which is not renewed
+ * any more.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_job_free(millpond_tasks_job *job);
+
+/**
+ * Takes the next job, which the caller ends and frees.
+ *
+ * Errors: as `millpond_tasks_claim`.
+ *
+ * Delivery: as `millpond_tasks_claim`.
+ *
+ * `job` is set to it, which the caller frees with `millpond_tasks_job_free`; to NULL on
+ * failure, and also on success when the loop is over. After an error that a retry can fix (see
+ * `millpond_error_retry`) the loop can be continued.
+ *
+ * Threads: one at a time; see `millpond_tasks_jobs`.
+ */
+millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
+                                         millpond_tasks_job **job,
+                                         millpond_error **error);
+
+/**
+ * Frees the loop. NULL and what was freed before are fine.
+ *
+ * Its jobs stay usable.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
 
 /**
  * Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
@@ -3944,59 +3915,6 @@ millpond_status millpond_tasks_insert(millpond_tasks_store *store,
                                       size_t value_length,
                                       millpond_tasks_result **result,
                                       millpond_error **error);
-
-/**
- * What is in the result. Lives until the result is freed. NULL for NULL and for a handle that was
- * freed or is none.
- *
- * Threads: any.
- */
-const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
-
-/**
- * The task with this number, from 0; see `millpond_tasks_data`. Lives until the result is freed.
- * NULL past the end, for NULL and for a handle that was freed or is none.
- *
- *     const millpond_task *task;
- *     for (size_t i = 0; (task = millpond_tasks_result_task(result, i)) != NULL; i++)
- *         work_on(task->value.data, task->value.length);
- *
- * Threads: any.
- */
-const millpond_task *millpond_tasks_result_task(const millpond_tasks_result *result, size_t index);
-
-/**
- * The document with this number, from 0; see `millpond_tasks_data`. Lives until the result is
- * freed. NULL past the end, for NULL and for a handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_doc *millpond_tasks_result_doc(const millpond_tasks_result *result, size_t index);
-
-/**
- * The queue with this number, from 0, of `millpond_tasks_queue_stats`. Lives until the result is
- * freed. NULL past the end, for NULL and for a handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_task_queue_stats *millpond_tasks_result_queue(const millpond_tasks_result *result,
-                                                             size_t index);
-
-/**
- * The namespace with this number, from 0, of `millpond_tasks_namespace_stats`. Lives until the
- * result is freed. NULL past the end, for NULL and for a handle that was freed or is none.
- *
- * Threads: any.
- */
-const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millpond_tasks_result *result,
-                                                                     size_t index);
-
-/**
- * Frees a result. NULL and a result that was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_tasks_result_free(millpond_tasks_result *result);
 
 /**
  * Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (`MILLPOND_NOT_SET`
@@ -4038,74 +3956,24 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * The loop of a claimant, in batches of up to `max` tasks, each leased for `lease_ms` milliseconds
- * (`MILLPOND_NOT_SET` is 30,000). With a `wait_ms` of 0 the loop is over when nothing is available;
- * else each call waits up to `wait_ms` milliseconds for a task, with -1 without limit. It waits
- * without polling: all that wait in a process share one connection, and a task that becomes
- * available, by a step or as its time comes, wakes one of them. `millpond_close` on the client
- * ends the wait.
- *
- * `claims` is set to the loop, which the caller frees with `millpond_tasks_claims_free`, or on
- * failure to NULL. Makes no call yet.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, a `wait_ms` below -1, and for a name that is
- * not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_claims_new(millpond_tasks_store *store,
-                                          const millpond_bytes *queues,
-                                          size_t queue_count,
-                                          int64_t lease_ms,
-                                          size_t max,
-                                          int64_t wait_ms,
-                                          millpond_tasks_claims **claims,
-                                          millpond_error **error);
-
-/**
- * Leases the next batch.
- *
- * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
- * on failure, and also on success when the loop is over. After an error that a retry can fix (see
- * `millpond_error_retry`) the loop can be continued.
- *
- * Errors: as `millpond_tasks_claim`.
- *
- * Delivery: as `millpond_tasks_claim`.
- *
- * Threads: one at a time; see `millpond_tasks_claims`.
- */
-millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
-                                           millpond_tasks_result **result,
-                                           millpond_error **error);
-
-/**
- * Frees the loop. Tasks that were neither deleted nor changed stay leased until the lease is over.
- * NULL and a loop that was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_tasks_claims_free(millpond_tasks_claims *claims);
-
-/**
- * Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000) from now,
- * all of them or none.
+ * Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is
+ * 30,000) from now, all of them or none.
  *
  * `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
- * documents, in their order, and `at_ms` until when all are held, in milliseconds since the Unix
- * epoch. Each may be NULL; on failure nothing is written there, so that a version may go where it
- * came from.
+ * documents, in their order, and `at_ms` until when all are held, in milliseconds since the
+ * Unix epoch. Each may be NULL; on failure nothing is written there, so that a version may go
+ * where it came from.
  *
  *     millpond_task_id held = {task->id, task->version};
  *     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
  *                                   &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, what is named twice, and a lease below
- * 0 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
- * another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 and what is
+ * named twice; `MILLPOND_DEPENDENCY` if one of them is not there at that version or another
+ * claimant holds it, and then nothing has changed; those of the connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, to versions
- * that no caller received.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at
+ * versions that no caller received.
  *
  * Threads: any.
  */
@@ -4121,15 +3989,15 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * The document of these keys that was inserted without an id of its own. A document with an id of
- * its own is found by that, with `millpond_tasks_fetch_docs`.
+ * The document of these keys that was inserted without an id of its own. One with an id of its
+ * own is found by that, with `millpond_tasks_fetch_docs`.
  *
  * `result` is set to it, or to no document if it is not there; the caller frees it with
  * `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
- * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
- * of the connection.
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
+ * those of the connection.
  *
  * Threads: any.
  */
@@ -4176,85 +4044,6 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
                                            millpond_error **error);
 
 /**
- * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
- * whole lease: stop working. What ends the job is refused then. Sends nothing.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
-                                           bool *lost,
-                                           millpond_error **error);
-
-/**
- * Leases all documents of a primary key while the job runs; no other job gets them meanwhile. What
- * ends the job releases them, unless it deletes them or sets until when they are held. If another
- * claimant holds one of them it waits up to `wait_ms` milliseconds, with 0 not at all and with -1
- * without limit. `millpond_close` on the client ends the wait. Waiters have no order: the claimant
- * that held the documents may get them again first.
- *
- * `result` is set to them, by secondary key, which the caller frees with
- * `millpond_tasks_result_free`, or on failure to NULL.
- *
- * Errors: as `millpond_tasks_claim_docs`; also `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1,
- * `MILLPOND_FORKED` in the child of a fork, `MILLPOND_LEASE_LOST` once the job has ended, and
- * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it. After a `MILLPOND_DEPENDENCY` end the
- * job by `millpond_tasks_job_fail` with the error's message: that releases the task without counting
- * an attempt.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
-                                              const char *namespace_name,
-                                              size_t namespace_name_length,
-                                              const char *key,
-                                              size_t key_length,
-                                              int64_t wait_ms,
-                                              millpond_tasks_result **result,
-                                              millpond_error **error);
-
-/**
- * Ends the job and schedules another attempt, with the reason in `err`; if that was the last
- * attempt, moves the task to the error queue. The delay is `delay_ms` milliseconds, or for
- * `MILLPOND_NOT_SET` as the worker's options say.
- *
- * Errors: as `millpond_tasks_job_finish`.
- *
- * Delivery: as `millpond_tasks_job_finish`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_retry(millpond_tasks_job *job,
-                                         const char *err,
-                                         size_t err_length,
-                                         int64_t delay_ms,
-                                         millpond_error **error);
-
-/**
- * Ends the job and releases the task without counting an attempt, available after `delay_ms`
- * milliseconds; 0 is at once. For `MILLPOND_NOT_SET` it is a random time of 50 to 100, so that a task is not
- * claimed and released in a tight loop. It does not count for `max_claims` either.
- *
- * Errors: as `millpond_tasks_job_finish`.
- *
- * Delivery: as `millpond_tasks_job_finish`.
- *
- * Threads: any.
- */
-millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
-                                           int64_t delay_ms,
-                                           millpond_error **error);
-
-/**
- * Frees a job. The task of one that did not end stays leased until the lease is over, which is not
- * renewed any more. NULL and a job that was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_tasks_job_free(millpond_tasks_job *job);
-
-/**
  * Fills options with their defaults. Does nothing for NULL.
  *
  * Threads: any.
@@ -4296,30 +4085,6 @@ millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
                                         millpond_error **error);
 
 /**
- * Takes the next job.
- *
- * `job` is set to it, which the caller ends and frees with `millpond_tasks_job_free`; to NULL on
- * failure, and also on success when the loop is over. After an error that a retry can fix (see
- * `millpond_error_retry`) the loop can be continued.
- *
- * Errors: as `millpond_tasks_claim`.
- *
- * Delivery: as `millpond_tasks_claim`.
- *
- * Threads: one at a time; see `millpond_tasks_jobs`.
- */
-millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
-                                         millpond_tasks_job **job,
-                                         millpond_error **error);
-
-/**
- * Frees the loop. Its jobs stay usable. NULL and a loop that was freed before are fine.
- *
- * Threads: any.
- */
-void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
-
-/**
  * Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
  * with one job after the other and with `context`, and does to each what the handler says, unless
  * the handler ended it itself. If that cannot be done, because a modification is refused or
@@ -4354,22 +4119,323 @@ millpond_status millpond_tasks_run(millpond_tasks_store *store,
                                    millpond_error **error);
 
 /**
- * The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
- *
- * There are ten. A script takes as many of the first as the comment at the end of its source names:
- * all ten if it has to do with documents, else seven, and `tasks.time` one.
- *
- * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to
- * NULL.
- *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ * The keys as an array of `millpond_keys_length`. Lives until the list is freed. NULL for NULL
+ * and for a handle that was freed or is none.
  *
  * Threads: any.
  */
-millpond_status millpond_tasks_keys(const char *name,
-                                    size_t name_length,
-                                    millpond_keys **keys,
-                                    millpond_error **error);
+const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
+
+/**
+ * How many keys there are; 0 where `millpond_keys_data` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_keys_length(const millpond_keys *keys);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_keys_free(millpond_keys *keys);
+
+/**
+ * The entry with this number, from 0, lowest score first. Lives until the list is freed. NULL
+ * past the end, for NULL and for a handle that was freed or is none.
+ *
+ *     const millpond_ick_entry *entry;
+ *     for (size_t i = 0; (entry = millpond_ick_entries_at(entries, i)) != NULL; i++)
+ *         index_document(entry->member, entry->member_length);
+ *
+ * Threads: any.
+ */
+const millpond_ick_entry *millpond_ick_entries_at(const millpond_ick_entries *entries,
+                                                  size_t index);
+
+/**
+ * The first of the entries, `millpond_ick_entries_length` of which lie one after the other,
+ * `millpond_ick_entries_stride` bytes apart. Lives until the list is freed. NULL for NULL and
+ * for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *entries);
+
+/**
+ * How many entries there are; 0 where `millpond_ick_entries_data` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
+
+/**
+ * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
+ * always the size that one has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_ick_entries_stride(void);
+
+/**
+ * The bytes of all members, one after the other without gaps, in the order of the entries: for
+ * interpreters, which copy them in one go. Lives until the list is freed. NULL as in
+ * `millpond_ick_entries_data`.
+ *
+ * Threads: any.
+ */
+const char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
+
+/**
+ * How many bytes these are together.
+ *
+ * Threads: any.
+ */
+size_t millpond_ick_entries_bytes_length(const millpond_ick_entries *entries);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_ick_entries_free(millpond_ick_entries *entries);
+
+/**
+ * The message with this number, from 0, in the order in which they were read. Lives until the
+ * list is freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ *     const millpond_shuffle_message *message;
+ *     for (size_t i = 0; (message = millpond_shuffle_batch_at(batch, i)) != NULL; i++) {
+ *         work_on(message->fields, message->field_count);
+ *         millpond_shuffle_ack(consumer, &message->receipt, 1, NULL, &error);
+ *     }
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_message *millpond_shuffle_batch_at(const millpond_shuffle_batch *batch,
+                                                          size_t index);
+
+/**
+ * The first of the messages, `millpond_shuffle_batch_length` of which lie one after the other,
+ * `millpond_shuffle_batch_stride` bytes apart. Lives until the list is freed. NULL for NULL
+ * and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_shuffle_batch *batch);
+
+/**
+ * How many messages there are; 0 where `millpond_shuffle_batch_messages` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
+
+/**
+ * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
+ * always the size that one has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_stride(void);
+
+/**
+ * The fields of all messages, one after the other without gaps, in the order of the messages:
+ * for interpreters, which copy them in one go. Lives until the list is freed. NULL as in
+ * `millpond_shuffle_batch_messages`.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
+
+/**
+ * How many fields all messages have together.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch);
+
+/**
+ * The bytes of all fields, each field's name and then its value, one after the other without
+ * gaps, in the order of the fields: for interpreters, which copy them in one go. Lives until
+ * the list is freed. NULL as in `millpond_shuffle_batch_messages`.
+ *
+ * Threads: any.
+ */
+const char *millpond_shuffle_batch_bytes(const millpond_shuffle_batch *batch);
+
+/**
+ * How many bytes these are together.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_batch_bytes_length(const millpond_shuffle_batch *batch);
+
+/**
+ * Frees it. Its messages stay pending until they are acknowledged. NULL and what was freed
+ * before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
+
+/**
+ * The dead letter with this number, from 0, the oldest first. Lives until the list is freed.
+ * NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millpond_shuffle_dead_letters *letters,
+                                                                     size_t index);
+
+/**
+ * The first of the dead letters, `millpond_shuffle_dead_letters_length` of which lie one after
+ * the other, `millpond_shuffle_dead_letters_stride` bytes apart. Lives until the list is
+ * freed. NULL for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const millpond_shuffle_dead_letters *letters);
+
+/**
+ * How many dead letters there are; 0 where `millpond_shuffle_dead_letters_data` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
+
+/**
+ * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
+ * always the size that one has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_dead_letters_stride(void);
+
+/**
+ * Frees it. They stay in the queue. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
+
+/**
+ * The stream with this number, from 0. Lives until the list is freed. NULL past the end, for
+ * NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_shuffle_stats *stats,
+                                                               size_t index);
+
+/**
+ * The first of the streams, `millpond_shuffle_stats_length` of which lie one after the other,
+ * `millpond_shuffle_stats_stride` bytes apart. Lives until the list is freed. NULL for NULL
+ * and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpond_shuffle_stats *stats);
+
+/**
+ * How many streams there are; 0 where `millpond_shuffle_stats_streams` is NULL.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
+
+/**
+ * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
+ * always the size that one has in the program: it can get fields.
+ *
+ * Threads: any.
+ */
+size_t millpond_shuffle_stats_stride(void);
+
+/**
+ * All streams together: their sums, and the longest of the idle times. Lives until the list is
+ * freed. NULL as in `millpond_shuffle_stats_streams`.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond_shuffle_stats *stats);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
+
+/**
+ * What was found, with its texts. Lives until the list is freed. NULL for NULL and for a
+ * handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_recovered *millpond_recovery_data(const millpond_recovery *recovery);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_recovery_free(millpond_recovery *recovery);
+
+/**
+ * What is in the result. Lives until the list is freed. NULL for NULL and for a handle that
+ * was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_result *result);
+
+/**
+ * The task with this number, from 0; see `millpond_tasks_data`. Lives until the list is freed.
+ * NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ *     const millpond_task *task;
+ *     for (size_t i = 0; (task = millpond_tasks_result_task(result, i)) != NULL; i++)
+ *         work_on(task->value.data, task->value.length);
+ *
+ * Threads: any.
+ */
+const millpond_task *millpond_tasks_result_task(const millpond_tasks_result *result, size_t index);
+
+/**
+ * The doc with this number, from 0; see `millpond_tasks_data`. Lives until the list is freed.
+ * NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_doc *millpond_tasks_result_doc(const millpond_tasks_result *result, size_t index);
+
+/**
+ * The queue with this number, from 0, of `millpond_tasks_queue_stats`; see
+ * `millpond_tasks_data`. Lives until the list is freed. NULL past the end, for NULL and for a
+ * handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_task_queue_stats *millpond_tasks_result_queue(const millpond_tasks_result *result,
+                                                             size_t index);
+
+/**
+ * The namespace with this number, from 0, of `millpond_tasks_namespace_stats`; see
+ * `millpond_tasks_data`. Lives until the list is freed. NULL past the end, for NULL and for a
+ * handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millpond_tasks_result *result,
+                                                                     size_t index);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_result_free(millpond_tasks_result *result);
 
 /**
  * Installs a callback that a waiting call calls, to know whether to stop. If it returns true
@@ -4428,6 +4494,91 @@ millpond_status millpond_script_at(size_t index,
 millpond_status millpond_script_error(const char *reply,
                                       size_t reply_length,
                                       millpond_error **error);
+
+/**
+ * The KEYS of every script of an Ick but those of the lease, in order: the flag (which is the
+ * name itself), the producer set, the consumer set. For connections of your own; makes no
+ * call. A step that is fenced by a lease has that of `millpond_ick_lease_keys` as its fourth.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_keys(const char *name,
+                                  size_t name_length,
+                                  millpond_keys **keys,
+                                  millpond_error **error);
+
+/**
+ * The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, which is one: the
+ * lease. For connections of your own; makes no call.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_ick_lease_keys(const char *name,
+                                        size_t name_length,
+                                        millpond_keys **keys,
+                                        millpond_error **error);
+
+/**
+ * The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
+ * notifications and the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and
+ * `shuffle.delete_dead_letters` take all four, the others the first three. For connections of
+ * your own; makes no call.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_keys(const char *name,
+                                      size_t name_length,
+                                      millpond_keys **keys,
+                                      millpond_error **error);
+
+/**
+ * The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired`
+ * and `shuffle.forget_expired`, in order. For connections of your own; makes no call.
+ * `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or `MILLPOND_SHUFFLE_TRACK_QUEUE`. A
+ * `shuffle.write` of a tracked message has the first two of these after three of
+ * `millpond_shuffle_keys`.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB, and for
+ * another `track_keys`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_tracking_keys(const char *name,
+                                               size_t name_length,
+                                               uint32_t track_keys,
+                                               millpond_keys **keys,
+                                               millpond_error **error);
+
+/**
+ * The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
+ *
+ * There are ten. A script takes as many of the first as the comment at the end of its source
+ * names: all ten if it has to do with documents, else seven, and `tasks.time` one.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_keys(const char *name,
+                                    size_t name_length,
+                                    millpond_keys **keys,
+                                    millpond_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -9,7 +9,7 @@ use std::ptr;
 use millpond::{Error, ErrorKind, Result};
 
 use crate::error::{Failure, millpond_error};
-use crate::handle::{self, Held, Kind};
+use crate::handle::{self, Held, Kind, Opaque};
 use crate::keys::millpond_bytes;
 use crate::status::{MILLPOND_OK, millpond_status};
 
@@ -73,7 +73,11 @@ impl Caller {
     }
 
     /// The object of a handle.
-    pub(crate) fn held<T: Kind>(&self, argument: &str, handle: *const T::C) -> Result<Held<T>> {
+    pub(crate) fn held<C: Opaque>(
+        &self,
+        argument: &str,
+        handle: *const C,
+    ) -> Result<Held<C::Object>> {
         handle::find(handle as usize).map_err(|wrong| invalid(format!("{argument} {wrong}")))
     }
 
@@ -128,18 +132,14 @@ impl Caller {
         Err(invalid(format!("{} {wrong}", argument())))
     }
 
-    /// An array of byte strings.
-    pub(crate) fn byte_strings(
+    /// A record that the program passes back, of which as much is there as the program knows: reads only
+    /// what `part` names. Nothing for NULL.
+    pub(crate) fn record<T, R>(
         &self,
-        argument: &str,
-        data: *const millpond_bytes,
-        count: usize,
-    ) -> Result<impl ExactSizeIterator<Item = &[u8]> + Clone> {
-        let strings = self.array(|| argument.to_owned(), data, count)?;
-        for (index, string) in strings.iter().enumerate() {
-            self.bytes(|| format!("{argument}[{index}].data"), string.data, string.length)?;
-        }
-        Ok(strings.iter().map(|string| self.checked(string.data, string.length)))
+        record: *const T,
+        part: impl FnOnce(*const T) -> R,
+    ) -> Option<R> {
+        (!record.is_null() && record.is_aligned()).then(|| part(record))
     }
 
     /// A text.
@@ -222,16 +222,19 @@ impl Caller {
     }
 
     /// An out-parameter for a handle, which must not be NULL.
-    pub(crate) fn new_handle<T: Kind>(
+    pub(crate) fn new_handle<C: Opaque>(
         &self,
         argument: &str,
-        pointer: *mut *mut T::C,
-    ) -> Result<NewHandle<T>> {
+        pointer: *mut *mut C,
+    ) -> Result<NewHandle<C::Object>> {
         self.out(argument, pointer, ptr::null_mut()).map(NewHandle)
     }
 
     /// An out-parameter for a handle that the caller may not want, so that it may be NULL.
-    pub(crate) fn optional_handle<T: Kind>(&self, pointer: *mut *mut T::C) -> Option<NewHandle<T>> {
+    pub(crate) fn optional_handle<C: Opaque>(
+        &self,
+        pointer: *mut *mut C,
+    ) -> Option<NewHandle<C::Object>> {
         let out = self.optional_out(pointer, ptr::null_mut());
         (!pointer.is_null()).then_some(NewHandle(out))
     }
@@ -281,9 +284,19 @@ pub(crate) fn at<T>(records: &[T], index: usize) -> *const T {
     records.get(index).map_or(ptr::null(), ptr::from_ref)
 }
 
+/// Reads a part of the object of a handle, which is `empty` for NULL and for what is no such handle.
+pub(crate) fn read<C: Opaque, T: Copy>(
+    handle: *const C,
+    empty: T,
+    part: impl FnOnce(Held<C::Object>) -> T,
+) -> T {
+    let caller = Caller(());
+    caller.run_or(empty, || caller.held("", handle).map_or(empty, part))
+}
+
 /// Frees a handle. Its object may be dropped here, and that must not unwind into C either.
-pub(crate) fn free<T: Kind>(handle: *mut T::C) {
-    Caller(()).run_or((), || handle::free::<T>(handle as usize));
+pub(crate) fn free<C: Opaque>(handle: *mut C) {
+    Caller(()).run_or((), || handle::free::<C::Object>(handle as usize));
 }
 
 fn missing(argument: &str) -> Error {

@@ -32,13 +32,12 @@ pub struct millpond_options {
     pub username: millpond_bytes,
     /// The password, as it is. NULL: not set.
     pub password: millpond_bytes,
-    /// The name of the connections in `CLIENT LIST`. NULL: not set.
+    /// The name of the connections in `CLIENT LIST`. NULL: the default.
     pub client_name: millpond_bytes,
-    /// The longest time for one call in milliseconds, connecting and trying again included.
-    /// `MILLPOND_NOT_SET`: the default, 5,000.
+    /// The longest time for one call, connecting and trying again included. `MILLPOND_NOT_SET`: the
+    /// default, 5 seconds.
     pub timeout_ms: i64,
-    /// The longest time for one attempt to connect in milliseconds. `MILLPOND_NOT_SET`: the default,
-    /// 1,000.
+    /// The longest time for one attempt to connect. `MILLPOND_NOT_SET`: the default, 1 second.
     pub connect_timeout_ms: i64,
     /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
     /// over. `MILLPOND_NOT_SET`: the default, 10.
@@ -48,19 +47,7 @@ pub struct millpond_options {
     pub quiet: c_bool,
 }
 
-growing! {
-    millpond_options = Self {
-        size: size_of::<Self>(),
-        url: millpond_bytes::NONE,
-        username: millpond_bytes::NONE,
-        password: millpond_bytes::NONE,
-        client_name: millpond_bytes::NONE,
-        timeout_ms: NOT_SET,
-        connect_timeout_ms: NOT_SET,
-        retries: NOT_SET,
-        quiet: c_bool::FALSE,
-    };
-}
+growing! { millpond_options { timeout_ms: NOT_SET, connect_timeout_ms: NOT_SET, retries: NOT_SET } }
 
 /// Fills options with their defaults. The URL still has to be set.
 ///
@@ -211,7 +198,7 @@ pub unsafe extern "C" fn millpond_close(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || caller.held::<Client>("client", client)?.close())
+    caller.run(error, || caller.held("client", client)?.close())
 }
 
 /// Frees a client. Leases, batches and channels that were made from it keep what they need of it;
@@ -221,5 +208,5 @@ pub unsafe extern "C" fn millpond_close(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_client_free(client: *mut millpond_client) {
-    caller::free::<Client>(client);
+    caller::free(client);
 }

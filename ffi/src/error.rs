@@ -10,7 +10,7 @@ use once_cell::race::OnceBox;
 use crate::caller::{self, Caller};
 use crate::handle::Held;
 use crate::status::*;
-use crate::tasks::dependency::Refusal;
+use crate::tasks::generated::Refusal;
 
 /// What went wrong in one call: a status, one line for people, and whether a retry can help. A
 /// function that fails makes one if its last argument says where to put it; the caller frees it
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn millpond_error_retry(error: *const millpond_error) -> m
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_error_free(error: *mut millpond_error) {
-    caller::free::<Failure>(error);
+    caller::free(error);
 }
 
 /// How many kinds of errors there are.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use millpond::Result;
 
 use crate::caller::invalid;
+use crate::handle::Kind;
 
 /// What one thread at a time may use.
 pub(crate) struct Exclusive<T> {
@@ -14,18 +15,28 @@ pub(crate) struct Exclusive<T> {
     process: u32,
 }
 
-impl<T> Exclusive<T> {
-    pub(crate) fn new(resource: T) -> Self {
+impl<T> From<T> for Exclusive<T> {
+    fn from(resource: T) -> Self {
         Self { resource: Mutex::new(Some(Box::new(resource))), process: std::process::id() }
     }
+}
 
-    /// Uses it; fails with `busy` while another thread does. Never waits: the thread that uses
-    /// it may wait for work without limit.
-    pub(crate) fn run<R>(&self, busy: &str, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+impl<T> Exclusive<T>
+where
+    Self: Kind,
+{
+    /// Uses it; fails while another thread does. Never waits: the thread that uses it may wait for work
+    /// without limit.
+    pub(crate) fn run<R>(&self, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
         let mut resource = match self.resource.try_lock() {
             Ok(resource) => resource,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(invalid(busy)),
+            Err(TryLockError::WouldBlock) => {
+                return Err(invalid(format!(
+                    "another thread is using this {}; each thread needs one of its own",
+                    Self::NAME
+                )));
+            }
         };
         body(resource.as_mut().expect("it is there until this is dropped"))
     }

@@ -17,24 +17,10 @@ use once_cell::race::OnceBox;
 
 use crate::client::millpond_client;
 use crate::error::millpond_error;
-use crate::ick::batches::millpond_ick_batches;
-use crate::ick::channel::millpond_ick_channel;
-use crate::ick::entries::millpond_ick_entries;
-use crate::ick::lease::millpond_ick_lease;
-use crate::keys::millpond_keys;
-use crate::recovery::millpond_recovery;
-use crate::shuffle::batch::millpond_shuffle_batch;
-use crate::shuffle::consumer::millpond_shuffle_consumer;
-use crate::shuffle::dead_letters::millpond_shuffle_dead_letters;
-use crate::shuffle::garbage::millpond_shuffle_garbage;
-use crate::shuffle::messages::millpond_shuffle_messages;
-use crate::shuffle::queue::millpond_shuffle_queue;
-use crate::shuffle::stats::millpond_shuffle_stats;
-use crate::tasks::claim::millpond_tasks_claims;
-use crate::tasks::job::millpond_tasks_job;
-use crate::tasks::result::millpond_tasks_result;
-use crate::tasks::store::millpond_tasks_store;
-use crate::tasks::worker::millpond_tasks_jobs;
+use crate::exclusive::Exclusive;
+use crate::ick::*;
+use crate::shuffle::*;
+use crate::tasks::*;
 
 /// The lowest bits are the kind. The very lowest is always set, which no aligned pointer
 /// has.
@@ -54,6 +40,11 @@ pub(crate) trait Kind: Send + Sync + Sized + 'static {
     fn of(object: &Object) -> Option<&Self>;
 }
 
+/// A type that C sees: what its handles refer to.
+pub(crate) trait Opaque: Sized {
+    type Object: Kind<C = Self>;
+}
+
 /// Makes the table of all kinds. A new kind goes to the end.
 macro_rules! kinds {
     ($($kind:ident($type:ty) = $c:ty,)*) => {
@@ -71,7 +62,11 @@ macro_rules! kinds {
             }
         }
 
-        $(impl Kind for $type {
+        $(impl Opaque for $c {
+            type Object = $type;
+        }
+
+        impl Kind for $type {
             type C = $c;
 
             const NAME: &'static str = stringify!($c);
@@ -96,19 +91,19 @@ kinds! {
     Entries(crate::ick::entries::Entries) = millpond_ick_entries,
     Keys(crate::keys::Keys) = millpond_keys,
     Lease(crate::ick::lease::Lease) = millpond_ick_lease,
-    Batches(crate::ick::batches::Batches) = millpond_ick_batches,
+    Batches(Exclusive<millpond::ick::Batches>) = millpond_ick_batches,
     IckChannel(millpond::ick::IckChannel) = millpond_ick_channel,
-    ShuffleQueue(crate::shuffle::queue::Queue) = millpond_shuffle_queue,
-    ShuffleConsumer(crate::shuffle::consumer::Consumer) = millpond_shuffle_consumer,
+    ShuffleQueue(Box<millpond::shuffle::ShuffleQueue>) = millpond_shuffle_queue,
+    ShuffleConsumer(Box<millpond::shuffle::ShuffleConsumer>) = millpond_shuffle_consumer,
     ShuffleBatch(crate::shuffle::batch::Batch) = millpond_shuffle_batch,
-    ShuffleMessages(crate::shuffle::messages::Messages) = millpond_shuffle_messages,
+    ShuffleMessages(Exclusive<millpond::shuffle::Messages>) = millpond_shuffle_messages,
     ShuffleStats(crate::shuffle::stats::Stats) = millpond_shuffle_stats,
     ShuffleDeadLetters(crate::shuffle::dead_letters::DeadLetters) = millpond_shuffle_dead_letters,
-    ShuffleGarbage(crate::shuffle::garbage::Garbage) = millpond_shuffle_garbage,
-    TasksStore(crate::tasks::store::Store) = millpond_tasks_store,
-    TasksResult(crate::tasks::result::TasksResult) = millpond_tasks_result,
-    TasksClaims(crate::tasks::claim::Loop) = millpond_tasks_claims,
-    TasksJobs(crate::tasks::worker::Jobs) = millpond_tasks_jobs,
+    ShuffleGarbage(Exclusive<millpond::shuffle::Garbage>) = millpond_shuffle_garbage,
+    TasksStore(Box<millpond::tasks::TaskStore>) = millpond_tasks_store,
+    TasksResult(Box<crate::tasks::result::Parts>) = millpond_tasks_result,
+    TasksClaims(Exclusive<millpond::tasks::Claims>) = millpond_tasks_claims,
+    TasksJobs(Exclusive<millpond::tasks::Jobs>) = millpond_tasks_jobs,
     TasksJob(crate::tasks::job::Job) = millpond_tasks_job,
     Recovery(crate::recovery::Recovered) = millpond_recovery,
 }

@@ -3,8 +3,10 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use crate::caller::{self, Caller};
-use crate::handle::Held;
+use millpond::Result;
+
+use crate::caller::Caller;
+use crate::options::Element;
 
 /// A string of bytes: any bytes, NUL among them. Its layout is fixed.
 #[repr(C)]
@@ -14,6 +16,14 @@ pub struct millpond_bytes {
     pub data: *const c_char,
     /// How many there are.
     pub length: usize,
+}
+
+impl Element for millpond_bytes {
+    type Core<'c> = &'c [u8];
+
+    fn read<'c>(&self, caller: &'c Caller, of: impl Fn(&str) -> String) -> Result<&'c [u8]> {
+        caller.bytes(|| of("data"), self.data, self.length)
+    }
 }
 
 impl millpond_bytes {
@@ -29,15 +39,9 @@ pub(crate) fn own(text: Option<&str>) -> millpond_bytes {
     text.map_or(millpond_bytes::NONE, |text| millpond_bytes::of(text.as_bytes()))
 }
 
-/// A list of byte strings, such as the keys of a queue. The caller frees it with
-/// `millpond_keys_free`. Any thread may read it.
-pub struct millpond_keys {
-    _private: (),
-}
-
 /// What a handle of keys refers to.
 pub(crate) struct Keys {
-    list: Vec<millpond_bytes>,
+    pub(crate) list: Vec<millpond_bytes>,
     /// What the list points to.
     _keys: Vec<Box<[u8]>>,
 }
@@ -54,33 +58,14 @@ impl<K: AsRef<[u8]>> FromIterator<K> for Keys {
     }
 }
 
-fn read<T: Copy>(keys: *const millpond_keys, empty: T, part: impl FnOnce(Held<Keys>) -> T) -> T {
-    // SAFETY: no pointer is read, only the handle.
-    let caller = unsafe { Caller::trusted() };
-    caller.run_or(empty, || caller.held("keys", keys).map_or(empty, part))
+impl From<Vec<Vec<u8>>> for Keys {
+    fn from(keys: Vec<Vec<u8>>) -> Self {
+        keys.into_iter().collect()
+    }
 }
 
-/// The keys as an array of `millpond_keys_length`. Lives until the keys are freed. NULL for NULL
-/// and for a handle that was freed or is none.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_keys_data(keys: *const millpond_keys) -> *const millpond_bytes {
-    read(keys, ptr::null(), |keys| keys.list.as_ptr())
-}
-
-/// How many keys there are; 0 where `millpond_keys_data` is NULL.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_keys_length(keys: *const millpond_keys) -> usize {
-    read(keys, 0, |keys| keys.list.len())
-}
-
-/// Frees keys. NULL and keys that were freed before are fine.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_keys_free(keys: *mut millpond_keys) {
-    caller::free::<Keys>(keys);
+impl From<Vec<u8>> for Keys {
+    fn from(key: Vec<u8>) -> Self {
+        Self::from_iter([key])
+    }
 }

@@ -38,8 +38,12 @@ pub mod shuffle;
 
 pub mod tasks;
 
+/// What calls return.
+pub mod lists;
+
 pub mod interrupt;
 pub mod script;
+pub mod script_keys;
 
 mod caller;
 mod exclusive;

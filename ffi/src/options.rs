@@ -3,8 +3,26 @@
 use std::time::Duration;
 
 use millpond::Result;
+use millpond::tasks::LEASE_DEFAULT;
 
 use crate::caller::{Caller, invalid};
+
+/// A structure of fixed layout, of which a program passes arrays.
+pub(crate) trait Element: 'static {
+    /// What the core takes.
+    type Core<'c>;
+
+    /// Reads it; `of` says where one of its fields is.
+    fn read<'c>(&self, caller: &'c Caller, of: impl Fn(&str) -> String) -> Result<Self::Core<'c>>;
+}
+
+impl Element for u32 {
+    type Core<'c> = Self;
+
+    fn read(&self, _: &Caller, _: impl Fn(&str) -> String) -> Result<Self> {
+        Ok(*self)
+    }
+}
 
 /// A structure that the program allocates and that can get fields at its end. It begins with the
 /// size that it has in the program, which its `_init` sets. What lies beyond that size is neither
@@ -17,14 +35,17 @@ pub(crate) unsafe trait Growing: Copy {
     const DEFAULT: Self;
 }
 
-/// Makes structures [`Growing`]: `growing! { type = default; … }`.
+/// Makes structures [`Growing`]: `growing! { type { field: default, … } }`, where other fields are 0.
 macro_rules! growing {
-    ($($type:ident = $default:expr);* $(;)?) => {$(
+    ($($type:ident { $($field:ident: $default:expr),* $(,)? })*) => {$(
         // SAFETY: the layout is checked here; the fields are numbers, pointers and `c_bool`.
         unsafe impl $crate::options::Growing for $type {
+            #[allow(clippy::needless_update, unused_variables, reason = "some set all fields")]
             const DEFAULT: Self = {
                 assert!(std::mem::offset_of!($type, size) == 0);
-                $default
+                // SAFETY: any bytes are a value.
+                let zeros: Self = unsafe { std::mem::zeroed() };
+                Self { size: size_of::<Self>(), $($field: $default,)* ..zeros }
             };
         }
     )*};
@@ -93,6 +114,21 @@ impl Caller {
         }))
     }
 
+    /// An array of elements. All are checked before the first is taken.
+    pub(crate) fn list<'c, T: Element>(
+        &'c self,
+        argument: &str,
+        data: *const T,
+        count: usize,
+    ) -> Result<impl ExactSizeIterator<Item = T::Core<'c>> + Clone + use<'c, T>> {
+        let list = self.array(|| argument.to_owned(), data, count)?;
+        for (index, element) in list.iter().enumerate() {
+            element.read(self, |field| format!("{argument}[{index}].{field}"))?;
+        }
+        let read = |element: &'c T| element.read(self, str::to_owned).expect("it was read before");
+        Ok(list.iter().map(read))
+    }
+
     /// The size that a structure has in the program.
     pub(crate) fn structure_size<T: Growing>(
         &self,
@@ -138,8 +174,6 @@ unsafe fn read<T: Growing>(structure: *const T, size: usize) -> T {
 pub struct c_bool(u8);
 
 impl c_bool {
-    pub(crate) const FALSE: Self = Self(0);
-
     pub(crate) fn is_true(self) -> bool {
         self.0 != 0
     }
@@ -159,9 +193,11 @@ pub(crate) const NOT_SET: i64 = i64::MIN;
 pub(crate) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<T>> {
     match value {
         NOT_SET => Ok(None),
-        _ => T::try_from(value)
-            .map(Some)
-            .map_err(|_| invalid(format!("{option} is {value}, which is out of range"))),
+        _ => T::try_from(value).map(Some).map_err(|_| {
+            invalid(format!(
+                "{option} is {value}, which is out of range; MILLPOND_NOT_SET leaves it out"
+            ))
+        }),
     }
 }
 
@@ -185,6 +221,12 @@ pub(crate) fn only_one(
         (NOT_SET, _) | (_, NOT_SET) => Ok(()),
         _ => Err(invalid(format!("{} and {} are both given", of(one), of(other)))),
     }
+}
+
+/// The time of a lease, or the default.
+pub(crate) fn lease(lease_ms: i64) -> Result<Duration> {
+    let given = given("lease_ms", lease_ms)?;
+    Ok(given.map_or(LEASE_DEFAULT, Duration::from_millis))
 }
 
 /// How long a call waits for work, as poll(2) has it; `None` does not wait.

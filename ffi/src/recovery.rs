@@ -3,19 +3,13 @@
 use std::ffi::{CString, c_char};
 use std::ptr;
 
-use millpond::{Client, Recovery};
+use millpond::Recovery;
 
-use crate::caller::{self, Caller};
+use crate::caller::Caller;
 use crate::client::millpond_client;
 use crate::error::{c_string, millpond_error};
-use crate::handle::Held;
+use crate::lists::millpond_recovery;
 use crate::status::millpond_status;
-
-/// What opening the engine of a `file:` found. The caller frees it with `millpond_recovery_free`.
-/// Any thread may read it.
-pub struct millpond_recovery {
-    _private: (),
-}
 
 /// The data of a recovery; see `millpond_recovery_data`.
 #[repr(C)]
@@ -23,25 +17,27 @@ pub struct millpond_recovery {
 pub struct millpond_recovered {
     /// Records that were read, of the snapshot and of the log.
     pub records: u64,
-    /// Bytes at the end of the log that were no whole record and were cut off.
+    /// Bytes at the end of the log that were no whole record and were cut off. Zeros are not
+    /// counted: the file grows ahead of what is written.
     pub torn_bytes: u64,
     /// Size of the snapshot in bytes; 0 without one.
     pub snapshot_bytes: u64,
     /// Size in bytes of the log after the snapshot.
     pub log_bytes: u64,
     /// Whether the last process closed the engine, or there was none. After a crash or a kill it is
-    /// false, which alone does not mean that anything was lost.
+    /// false, which alone is no reason to worry.
     pub closed: bool,
-    /// What looks as if acknowledged steps were lost, in a sentence. NULL where nothing does.
+    /// What looks as if acknowledged steps were lost, in a sentence: bytes were cut off, or damage
+    /// was repaired. NULL where nothing does.
     pub suspicion: *const c_char,
-    /// Everything that an operator should know, a line each: the suspicion, and a directory that
-    /// other users can enter. NULL where there is nothing.
+    /// Everything that a person should be told, a sentence each: the suspicion, and a directory
+    /// that other users can enter. A line each. NULL where there is nothing.
     pub warnings: *const c_char,
 }
 
 /// What a handle of a recovery refers to.
 pub(crate) struct Recovered {
-    data: millpond_recovered,
+    pub(crate) data: millpond_recovered,
     _texts: [Option<CString>; 2],
 }
 
@@ -100,34 +96,10 @@ pub unsafe extern "C" fn millpond_recovery_read(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let recovery = caller.new_handle::<Recovered>("recovery", recovery)?;
-        if let Some(found) = caller.held::<Client>("client", client)?.recovery() {
+        let recovery = caller.new_handle("recovery", recovery)?;
+        if let Some(found) = caller.held("client", client)?.recovery() {
             recovery.set(Recovered::new(&found));
         }
         Ok(())
     })
-}
-
-/// What was found; it and its texts live until the recovery is freed. NULL for NULL and for a handle
-/// that was freed or is none.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_recovery_data(
-    recovery: *const millpond_recovery,
-) -> *const millpond_recovered {
-    // SAFETY: no pointer is read, only the handle.
-    let caller = unsafe { Caller::trusted() };
-    caller.run_or(ptr::null(), || {
-        let held: millpond::Result<Held<Recovered>> = caller.held("recovery", recovery);
-        held.map_or(ptr::null(), |recovery| ptr::from_ref(&recovery.data))
-    })
-}
-
-/// Frees a recovery. NULL and one that was freed before are fine.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_recovery_free(recovery: *mut millpond_recovery) {
-    caller::free::<Recovered>(recovery);
 }

@@ -5,7 +5,7 @@ pub mod generated;
 use generated::ALL;
 pub use generated::millpond_status::{self, *};
 
-/// Whether to do the same again.
+/// Whether doing the same again can help.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum millpond_retry {
@@ -13,7 +13,7 @@ pub enum millpond_retry {
     MILLPOND_RETRY_NEVER = 0,
     /// Nothing was done; the same call can succeed later.
     MILLPOND_RETRY_LATER = 1,
-    /// The call may have been done: check before you repeat it.
+    /// The call may have been done: look before you repeat it.
     MILLPOND_RETRY_UNKNOWN = 2,
 }
 

@@ -63,7 +63,7 @@ static void spreads_and_drains(const struct backend *backend) {
     millpond_ick_batches *batches;
     millpond_ick_entries *entries;
     size_t seen = 0;
-    OK(millpond_ick_channel_batches(smaller, all, 4, 10, 0, &batches, &error));
+    OK(millpond_ick_channel_batches_new(smaller, all, 4, 10, 0, &batches, &error));
     millpond_ick_channel_free(smaller);
     do {
         OK(millpond_ick_batches_next(batches, &entries, &error));
@@ -74,9 +74,9 @@ static void spreads_and_drains(const struct backend *backend) {
     millpond_ick_batches_free(batches);
 
     FAILS(MILLPOND_INVALID_ARGUMENT, "there is no ick 4",
-          millpond_ick_channel_batches(channel, (uint32_t[]){4}, 1, 1, 0, &batches, &error));
+          millpond_ick_channel_batches_new(channel, (uint32_t[]){4}, 1, 1, 0, &batches, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "at least one ick",
-          millpond_ick_channel_batches(channel, NULL, 0, 1, 0, &batches, &error));
+          millpond_ick_channel_batches_new(channel, NULL, 0, 1, 0, &batches, &error));
     CHECK(batches == NULL);
     millpond_ick_channel *none;
     FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 65536 icks, not 0",
@@ -97,7 +97,7 @@ static void *consume(void *argument) {
     millpond_ick_batches *batches;
     millpond_ick_entries *entries;
     millpond_error *error;
-    OK(millpond_ick_channel_batches(consumer->channel, &consumer->number, 1, 7, 10000, &batches,
+    OK(millpond_ick_channel_batches_new(consumer->channel, &consumer->number, 1, 7, 10000, &batches,
                                     &error));
     do {
         OK(millpond_ick_batches_next(batches, &entries, &error));

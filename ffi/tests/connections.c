@@ -39,7 +39,7 @@ static void a_lost_lease(const struct backend *backend) {
 
     add(client, "lost", "a 1");
     OK(millpond_ick_lease_acquire(client, S("lost"), 6000, &lease, &error));
-    OK(millpond_ick_lease_batches(lease, 1, 0, &batches, &error));
+    OK(millpond_ick_lease_batches_new(lease, 1, 0, &batches, &error));
     OK(millpond_ick_batches_next(batches, &entries, &error));
     ENTRIES(entries, "a 1");
 
@@ -187,6 +187,14 @@ static void options_beside_the_url(const struct backend *backend) {
     wrong.connect_timeout_ms = -2;
     FAILS(MILLPOND_INVALID_ARGUMENT, "options.connect_timeout_ms is -2",
           millpond_connect_with(&wrong, &client, &error));
+    /* What -1 once left out. */
+    int64_t *optional[] = {&wrong.timeout_ms, &wrong.connect_timeout_ms, &wrong.retries};
+    for (size_t i = 0; i < 3; i++) {
+        wrong = options;
+        *optional[i] = -1;
+        FAILS(MILLPOND_INVALID_ARGUMENT, "MILLPOND_NOT_SET",
+              millpond_connect_with(&wrong, &client, &error));
+    }
     wrong = options;
     wrong.retries = INT64_MAX;
     FAILS(MILLPOND_INVALID_ARGUMENT, "options.retries is",

@@ -115,7 +115,7 @@ static void a_child_leaves_its_parents_alone(const struct backend *backend) {
     millpond_error *error;
     bool was_held;
     OK(millpond_ick_lease_acquire(parents.client, S("ends"), 3600000, &parents.lease, &error));
-    OK(millpond_ick_lease_batches(parents.lease, 1, 1, &parents.batches, &error));
+    OK(millpond_ick_lease_batches_new(parents.lease, 1, 1, &parents.batches, &error));
     /* It has waited, so it has a listener. */
     OK(millpond_ick_batches_next(parents.batches, &entries, &error));
     CHECK(entries == NULL);

@@ -35,7 +35,7 @@ static void is_for_one_consumer(const struct backend *backend) {
     ENTRIES(entries, "b 2");
 
     millpond_ick_batches *batches;
-    OK(millpond_ick_lease_batches(lease, 10, 0, &batches, &error));
+    OK(millpond_ick_lease_batches_new(lease, 10, 0, &batches, &error));
     OK(millpond_ick_batches_next(batches, &entries, &error));
     ENTRIES(entries, "b 2 c 3");
     OK(millpond_ick_batches_commit(batches, &committed, &error));
@@ -52,7 +52,7 @@ static void is_for_one_consumer(const struct backend *backend) {
     FAILS(MILLPOND_LEASE_LOST, "released",
           millpond_ick_lease_exchange(lease, 1, NULL, 0, &entries, &error));
     millpond_ick_batches *none;
-    FAILS(MILLPOND_LEASE_LOST, "released", millpond_ick_lease_batches(lease, 1, 0, &none, &error));
+    FAILS(MILLPOND_LEASE_LOST, "released", millpond_ick_lease_batches_new(lease, 1, 0, &none, &error));
     FAILS(MILLPOND_LEASE_LOST, "released", millpond_ick_lease_release(lease, &was_held, &error));
     CHECK(!was_held);
     OK(millpond_ick_lease_is_lost(lease, &lost, &error));

@@ -56,9 +56,9 @@ static void null_and_lengths(const struct backend *backend) {
     OK(millpond_ick_channel_new(client, S("x"), 1, 0, &channel, &error));
     WRONG("shards is NULL", millpond_ick_channel_shards(channel, NULL, &error));
     WRONG("readable is NULL", millpond_ick_channel_readable(channel, NULL, &error));
-    WRONG("number is NULL", millpond_ick_channel_ick_of(channel, S("x"), NULL, &error));
-    WRONG("name is NULL", millpond_ick_channel_ick_name(channel, 0, NULL, &error));
-    WRONG("numbers is NULL", millpond_ick_channel_batches(channel, NULL, 1, 1, 0, &batches, &error));
+    WRONG("ick is NULL", millpond_ick_channel_ick_of(channel, S("x"), NULL, &error));
+    WRONG("keys is NULL", millpond_ick_channel_ick_name(channel, 0, NULL, &error));
+    WRONG("numbers is NULL", millpond_ick_channel_batches_new(channel, NULL, 1, 1, 0, &batches, &error));
     millpond_ick_channel_free(channel);
 
     /* Nothing of it was done, and the error may be NULL. */
@@ -99,7 +99,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_ick_lease_reserve(handle, 1, &entries, &error));
     WRONG(says, millpond_ick_lease_commit(handle, NULL, 0, NULL, &error));
     WRONG(says, millpond_ick_lease_exchange(handle, 1, NULL, 0, &entries, &error));
-    WRONG(says, millpond_ick_lease_batches(handle, 1, 0, &batches, &error));
+    WRONG(says, millpond_ick_lease_batches_new(handle, 1, 0, &batches, &error));
     WRONG(says, millpond_ick_lease_release(handle, NULL, &error));
     WRONG(says, millpond_ick_batches_next(handle, &entries, &error));
     WRONG(says, millpond_ick_batches_commit(handle, NULL, &error));
@@ -108,7 +108,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_ick_channel_ick_of(handle, S("x"), &number, &error));
     WRONG(says, millpond_ick_channel_ick_name(handle, 0, &keys, &error));
     WRONG(says, millpond_ick_channel_add(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_ick_channel_batches(handle, &number, 1, 1, 0, &batches, &error));
+    WRONG(says, millpond_ick_channel_batches_new(handle, &number, 1, 1, 0, &batches, &error));
     CHECK(millpond_ick_entries_data(handle) == NULL && millpond_ick_entries_length(handle) == 0);
     CHECK(millpond_ick_entries_bytes(handle) == NULL && millpond_ick_entries_bytes_length(handle) == 0);
     CHECK(millpond_keys_data(handle) == NULL && millpond_keys_length(handle) == 0);

@@ -219,6 +219,15 @@ static void settings(const struct backend *backend) {
     FAILS(MILLPOND_INVALID_ARGUMENT, "ttl_ms is -2, which is out of range",
           millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
     CHECK(queue == NULL);
+    /* What -1 once left out. */
+    int64_t *optional[] = {&options.streams, &options.streams_per_shard, &options.ttl_ms,
+                           &options.dead_ttl_ms};
+    for (size_t i = 0; i < 4; i++) {
+        millpond_shuffle_options_init(&options, sizeof options);
+        *optional[i] = -1;
+        FAILS(MILLPOND_INVALID_ARGUMENT, "is -1, which is out of range; MILLPOND_NOT_SET",
+              millpond_shuffle_queue_new(client, S("settings"), &options, &queue, &error));
+    }
     millpond_shuffle_options_init(&options, sizeof options);
     options.streams = INT64_C(1) << 32;
     FAILS(MILLPOND_INVALID_ARGUMENT, "streams is 4294967296",

@@ -64,8 +64,8 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("fields[1].field is NULL",
           millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("a"), 0, NULL, &error));
     WRONG("value is NULL", millpond_shuffle_delete_tracked(queue, NULL, 1, NULL, NULL, &error));
-    WRONG("values is NULL", millpond_shuffle_cordon_deadline_exceeded(queue, 1, NULL, &error));
-    WRONG("garbage is NULL", millpond_shuffle_gc(queue, MILLPOND_NOT_SET, NULL, &error));
+    WRONG("keys is NULL", millpond_shuffle_cordon_deadline_exceeded(queue, 1, NULL, &error));
+    WRONG("garbage is NULL", millpond_shuffle_garbage_new(queue, MILLPOND_NOT_SET, NULL, &error));
 
     WRONG("numbers is NULL", millpond_shuffle_shard(1, 1, S("t"), NULL, &error));
     WRONG("shard_key is NULL", millpond_shuffle_shard(1, 1, NULL, 1, &number, &error));
@@ -76,15 +76,15 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("the group's name is empty",
           millpond_shuffle_pending_count(queue, NULL, 0, &len, &error));
     WRONG("stats is NULL", millpond_shuffle_stats_read(queue, S("g"), NULL, &error));
-    WRONG("letters is NULL", millpond_shuffle_dead_letters_read(queue, 1, NULL, &error));
+    WRONG("dead_letters is NULL", millpond_shuffle_dead_letters_read(queue, 1, NULL, &error));
     WRONG("batch is NULL", millpond_shuffle_read(consumer, 1, 0, NULL, &error));
     WRONG("1 to 10000 messages, not 0", millpond_shuffle_read(consumer, 0, 0, &batch, &error));
     CHECK(batch == NULL);
-    WRONG("receipts is NULL", millpond_shuffle_ack(consumer, NULL, 1, NULL, &error));
-    WRONG("receipts[1].stream is -2", millpond_shuffle_ack(consumer, receipts, 2, NULL, &error));
-    WRONG("receipts[1].stream is -2",
+    WRONG("messages is NULL", millpond_shuffle_ack(consumer, NULL, 1, NULL, &error));
+    WRONG("messages[1].stream is -2", millpond_shuffle_ack(consumer, receipts, 2, NULL, &error));
+    WRONG("messages[1].stream is -2",
           millpond_shuffle_ack_and_delete(consumer, receipts, 2, NULL, &error));
-    WRONG("receipts[1].stream is -2", millpond_shuffle_extend(consumer, receipts, 2, NULL, &error));
+    WRONG("messages[1].stream is -2", millpond_shuffle_extend(consumer, receipts, 2, NULL, &error));
     WRONG("batch is NULL", millpond_shuffle_reclaim(consumer, 1, 1, NULL, NULL, &error));
     WRONG("over 100 years", millpond_shuffle_reclaim(consumer, UINT64_MAX, 1, &batch, NULL, &error));
     WRONG("messages is NULL", millpond_shuffle_messages_new(consumer, 1, 0, NULL, &error));
@@ -126,7 +126,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_shuffle_write_tracked(handle, S("t"), NULL, 0, S("f"), 0, NULL, &error));
     WRONG(says, millpond_shuffle_delete_tracked(handle, S("v"), NULL, NULL, &error));
     WRONG(says, millpond_shuffle_cordon_deadline_exceeded(handle, 1, &values, &error));
-    WRONG(says, millpond_shuffle_gc(handle, MILLPOND_NOT_SET, &garbage, &error));
+    WRONG(says, millpond_shuffle_garbage_new(handle, MILLPOND_NOT_SET, &garbage, &error));
     WRONG(says, millpond_shuffle_garbage_next(handle, &values, &error));
     WRONG(says, millpond_shuffle_garbage_counts(handle, NULL, NULL, &error));
     WRONG(says, millpond_shuffle_stats_read(handle, S("g"), &stats, &error));

@@ -105,7 +105,7 @@ static void collects(const struct backend *backend) {
     OK(millpond_shuffle_cordon_deadline_exceeded(queue, 60000, &values, &error));
     CHECK(are(values, 0, NULL));
 
-    OK(millpond_shuffle_gc(queue, MILLPOND_NOT_SET, &garbage, &error));
+    OK(millpond_shuffle_garbage_new(queue, MILLPOND_NOT_SET, &garbage, &error));
     OK(millpond_shuffle_garbage_counts(garbage, &scanned, &deleted, &error));
     CHECK(scanned == 0 && deleted == 0);
     bool long_ago = false, just_now = false;
@@ -133,9 +133,11 @@ static void collects(const struct backend *backend) {
     CHECK(was_there);
 
     FAILS(MILLPOND_INVALID_ARGUMENT, "time_digits is 256",
-          millpond_shuffle_gc(queue, 256, &garbage, &error));
+          millpond_shuffle_garbage_new(queue, 256, &garbage, &error));
     CHECK(garbage == NULL);
-    OK(millpond_shuffle_gc(queue, 11, &garbage, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "time_digits is -1, which is out of range; MILLPOND_NOT_SET",
+          millpond_shuffle_garbage_new(queue, -1, &garbage, &error));
+    OK(millpond_shuffle_garbage_new(queue, 11, &garbage, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 10",
           millpond_shuffle_garbage_next(garbage, &values, &error));
     OK(millpond_shuffle_garbage_next(garbage, &values, &error));

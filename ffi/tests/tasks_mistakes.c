@@ -26,7 +26,7 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("claimant is not UTF-8",
           millpond_tasks_store_new(client, S("x"), S("\xff"), &other, &error));
     WRONG("claimant is NULL", millpond_tasks_claimant(store, NULL, &error));
-    WRONG("time_ms is NULL", millpond_tasks_time(store, NULL, &error));
+    WRONG("time is NULL", millpond_tasks_time(store, NULL, &error));
     millpond_new_task_init(NULL, 8);
     millpond_new_doc_init(NULL, 8);
     millpond_task_change_init(NULL, 8, NULL);
@@ -120,6 +120,21 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("1 to 100000", millpond_tasks_queue_stats(store, &filter, &result, &error));
     filter.prefix_count = 1;
     WRONG("prefixes is NULL", millpond_tasks_namespace_stats(store, &filter, &result, &error));
+
+    /* What -1 once left out. */
+    WRONG("lease_ms is -1, which is out of range; MILLPOND_NOT_SET",
+          millpond_tasks_claim(store, &queue, 1, -1, 1, 0, &result, &error));
+    WRONG("lease_ms is -1", millpond_tasks_claims_new(store, &queue, 1, -1, 1, 0, &claims, &error));
+    WRONG("lease_ms is -1", millpond_tasks_claim_docs(store, S("n"), S("k"), -1, &result, &error));
+    WRONG("lease_ms is -1", millpond_tasks_renew(store, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, &error));
+    millpond_tasks_worker_options timed;
+    int64_t *times[] = {&timed.lease_ms, &timed.backoff_ms, &timed.backoff_max_ms};
+    for (size_t i = 0; i < 3; i++) {
+        millpond_tasks_worker_options_init(&timed, sizeof timed);
+        *times[i] = -1;
+        WRONG("_ms is -1, which is out of range; MILLPOND_NOT_SET",
+              millpond_tasks_jobs_new(store, &queue, 1, &timed, &jobs, &error));
+    }
 
     millpond_tasks_worker_options options;
     millpond_tasks_worker_options_init(&options, sizeof options);

@@ -3,16 +3,19 @@
 
 use std::path::Path;
 
-use crate::c_functions::function_name;
+use minijinja::{Value as View, context};
+
+use crate::c_functions::{QUEUES, c_handle, own_name};
 use crate::docs::{self, Block, Docs, Renderer, Words};
-use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value};
+use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value};
 use crate::output::Output;
 use crate::overlay::Overlay;
 use crate::surface::Surface;
+use crate::templates::Templates;
 
 /// What calls return, by its name in C. What ends with an id or a position is an argument too, and its layout
 /// is fixed.
-const RECORDS: &[(&str, &str)] = &[
+pub(crate) const RECORDS: &[(&str, &str)] = &[
     ("tasks.Task", "task"),
     ("tasks.Doc", "doc"),
     ("tasks.TaskId", "task_id"),
@@ -22,6 +25,19 @@ const RECORDS: &[(&str, &str)] = &[
     ("tasks.QueueStats", "task_queue_stats"),
     ("tasks.NamespaceStats", "task_namespace_stats"),
     ("shuffle.StreamStats", "shuffle_stream_stats"),
+];
+
+/// Enums, which C passes as numbers from 1 on, and what the names of their values begin with.
+const ENUMS: &[(&str, &str)] = &[("ick.Set", "ICK"), ("shuffle.TrackKeys", "SHUFFLE_TRACK")];
+
+/// Lists of what was refused.
+const REFUSALS: &[(&str, &str)] = &[("tasks.Dependency", "tasks_dependency")];
+
+/// Structures that are written by hand.
+const BY_HAND: &[(&str, &str)] = &[
+    ("ick.Added", "ick_added"),
+    ("shuffle.Receipt", "shuffle_receipt"),
+    ("step.StreamId", "shuffle_id"),
 ];
 
 /// What calls take, by its name in C. A change of a task is written by hand: it has what `Task::change` copies.
@@ -36,6 +52,18 @@ const OPTIONS: &[(&str, &str)] = &[
     ("tasks.Filter", "tasks_filter"),
     ("shuffle.ShuffleQueue", "shuffle_options"),
     ("shuffle.ShuffleConsumer", "shuffle_consumer_options"),
+];
+
+/// What is by hand and has comments of the core's: structures, enums and functions.
+const REVISED: &[(&str, &str, &str)] = &[
+    ("client.rs", "options", "client.Options"),
+    ("recovery.rs", "recovered", "client.Recovery"),
+    ("status.rs", "retry", "client.Retry"),
+    ("shuffle/batch.rs", "shuffle_message", "shuffle.Message"),
+    ("shuffle/consumer.rs", "shuffle_reclaim", "shuffle.ShuffleConsumer.reclaim"),
+    ("tasks/list_docs.rs", "tasks_get_doc", "tasks.TaskStore.get_doc"),
+    ("tasks/renew.rs", "tasks_renew", "tasks.TaskStore.renew"),
+    ("tasks/worker.rs", "tasks_worker_options", "tasks.Worker"),
 ];
 
 /// Settings that add to a list: what C calls one, and all.
@@ -53,101 +81,6 @@ const LISTS: &[(&str, &str, &str)] = &[
     ("tasks.Modification.depend_doc", "doc_depend", "doc_depends"),
 ];
 
-const TASKS: &str = "//! Structures of stores of tasks.
-
-use std::ptr;
-use std::time::Duration;
-
-use millpond::Result;
-
-use crate::caller::Caller;
-use crate::keys::millpond_bytes;
-use crate::options::{NOT_SET, c_bool, given, growing, number, only_one};
-use crate::tasks::task::millpond_task_change;
-";
-
-const SHUFFLE: &str = "//! Structures of shuffle queues.
-
-use std::time::Duration;
-
-use millpond::Result;
-
-use crate::caller::Caller;
-use crate::options::{NOT_SET, c_bool, given, growing};
-use crate::shuffle::tracking::track_keys;
-";
-
-const STATUS: &str = "//! Status codes: the core's kinds of errors.
-
-/// How a call went: `MILLPOND_OK`, or what went wrong. The numbers are the same in every language
-/// and are never used again for something else. `millpond_error_kind_at` has them as a table.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum millpond_status {
-    /// The call did what it says.
-    MILLPOND_OK = 0,
-    $variants
-}
-
-pub use millpond_status::*;
-
-/// Every status but `MILLPOND_OK`, in the order of the core's kinds.
-pub(crate) const ALL: [millpond_status; $count] = [$all];
-";
-
-const RECORD: &str = "
-$comment#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct $name { $fields }
-
-impl $name {
-    pub(crate) fn new(from: &$core$cut) -> Self { Self { $values } }
-    $texts $read
-}
-";
-
-const TEXTS: &str = "
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &$core) -> [Option<&str>; $count] { [$all] }
-";
-
-const READ: &str = "
-    pub(crate) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<$core> {
-        Ok($core { $reads })
-    }
-";
-
-const OPTION: &str = "
-$comment#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct $name {
-    /// What the `_init` sets: how many bytes the structure has in the program.
-    pub size: usize,
-    $fields
-}
-
-growing!($name = Self { size: size_of::<Self>(), $defaults });
-
-impl $name {
-    pub(crate) fn read(&self, caller: &Caller, $param) -> Result<$core> {
-        $start
-        $reads
-        Ok(it)
-    }
-}
-";
-
-const INIT: &str = "
-$comment///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern \"C\" fn $name_init(options: *mut $name, size: usize) {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.init(options, size);
-}
-";
-
 const LIST: &str = "for (index, item) in $list.enumerate() {
     it = it.$set($item.read(caller, |field| of(&format!(\"$own[{index}].{field}\")))?);
 }
@@ -161,20 +94,55 @@ if let [given] = caller.array(|| of(\"$own\"), self.$own, usize::from(!self.$own
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
     let c = C { model, surface, overlay: Overlay::read(root, "ffi/docs.md") };
-    output.add_rust("ffi/src/status/generated.rs", c.status());
-    for (queue, head) in [("tasks", TASKS), ("shuffle", SHUFFLE)] {
-        let records = RECORDS.iter().filter(|(key, _)| key.starts_with(queue));
-        let by_hand = |key: &str| key == "tasks.TaskChange";
-        let options = OPTIONS.iter().filter(|(key, _)| key.starts_with(queue) && !by_hand(key));
-        let records = records.map(|(key, name)| c.record(key, name));
-        let text = records.chain(options.map(|(key, name)| c.options(key, name)));
-        output.add_rust(
-            &format!("ffi/src/{queue}/generated.rs"),
-            text.fold(head.to_owned(), |all, one| all + &one),
-        );
+    let mut templates = Templates::read(root, "ffi/templates");
+    templates.0.add_filter("doc", doc);
+    let errors = model.errors.iter().map(|error| {
+        let comment = c.comment("", "client.Error", &error.docs, "NULL", "");
+        context! { comment, name => &error.name, code => error.code }
+    });
+    let errors: Vec<_> = errors.collect();
+    output.add_rust(
+        "ffi/src/status/generated.rs",
+        templates.render("status.rs", context! { errors }),
+    );
+    for (queue, words) in QUEUES {
+        let of = |all: &'static [(&str, &str)]| {
+            all.iter().filter(move |(key, _)| key.starts_with(queue))
+        };
+        let options = of(OPTIONS).filter(|(key, _)| *key != "tasks.TaskChange");
+        let structures: Vec<_> = of(RECORDS)
+            .map(|(key, name)| c.record(key, name))
+            .chain(options.map(|(key, name)| c.options(key, name)))
+            .collect();
+        let enums: Vec<_> = of(ENUMS).map(|(key, prefix)| c.enumeration(key, prefix)).collect();
+        let refusals: Vec<_> = of(REFUSALS).map(|(key, name)| c.refusal(key, name)).collect();
+        let text = templates
+            .render("structures.rs", context! { words => *words, structures, enums, refusals });
+        output.add_rust(&format!("ffi/src/{queue}/generated.rs"), text);
     }
-    for (path, text) in c.functions() {
-        output.add_rust(&path, text);
+    c.functions(root, &templates, output);
+    for (path, name, key) in REVISED {
+        let mut is_inside = false;
+        output.revise(&format!("ffi/src/{path}"), (&["///"], &["#["], &[]), |_, lines| {
+            let line = lines[0].trim_start().trim_start_matches("pub ");
+            let is_start = ["struct", "enum", "unsafe extern \"C\" fn"].iter().any(|kind| {
+                line.strip_prefix(kind).is_some_and(|rest| {
+                    rest.strip_prefix(" millpond_")
+                        .and_then(|rest| rest.strip_prefix(name))
+                        .is_some_and(|rest| rest.starts_with([' ', '(']))
+                })
+            });
+            is_inside = is_start || is_inside && !lines[0].starts_with('}');
+            let made = match is_start {
+                true => c.own(key),
+                false if is_inside => c.part(key, line),
+                false => None,
+            };
+            made.map(|text| text.lines().map(str::to_owned).collect())
+        });
+    }
+    for name in ["lists", "script_keys"] {
+        output.add_rust(&format!("ffi/src/{name}.rs"), templates.render(&format!("{name}.rs"), ()));
     }
     c.overlay.finish();
 }
@@ -182,139 +150,121 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
 pub(crate) struct C<'a> {
     pub(crate) model: &'a Model,
     pub(crate) surface: &'a Surface,
-    overlay: Overlay,
+    pub(crate) overlay: Overlay,
 }
 
 impl C<'_> {
-    fn status(&self) -> String {
-        let variant = |error: &ErrorKind| {
-            let comment = self.comment("", "client.Error", &error.docs, "NULL", "");
-            format!("{comment}MILLPOND_{} = {},\n", error.name, error.code)
-        };
-        let errors = &self.model.errors;
-        let all = errors.iter().map(|error| format!("MILLPOND_{},", error.name));
-        fill(
-            STATUS,
-            &[
-                ("variants", &errors.iter().map(variant).collect::<String>()),
-                ("count", &errors.len().to_string()),
-                ("all", &all.collect::<String>()),
-            ],
-        )
-    }
-
-    /// What a call returns: its structure, which texts it has, and how it is made of them.
-    fn record(&self, key: &str, name: &str) -> String {
+    /// What a call returns: how it is made of the core's, and for what is fixed how it is read.
+    fn record(&self, key: &str, name: &str) -> View {
         let record = &self.model.types[key];
-        let core = &format!("millpond::{}", key.replace('.', "::"));
-        let is_fixed = key.ends_with("Id") || key.ends_with("Position");
-        let [mut fields, mut values, mut reads, mut texts] = [const { String::new() }; 4];
-        let mut count = 0;
-        for field in &record.fields {
+        let fields = record.fields.iter().map(|field| {
             let (own, from) = (&c_name(&field.name, &field.ty), &field.name);
             let is_text = matches!(&field.ty, Type::Option(of) if **of == Type::Text);
             let none = if is_text { "NULL" } else { "`MILLPOND_NOT_SET`" };
-            let last = match field.ty {
-                Type::Option(_) if !field.docs.first().contains("`None`") => {
-                    format!("{none}: none.")
-                }
-                _ => String::new(),
-            };
-            let optional =
-                |value: &str| format!("from.{from}.map_or(NOT_SET, |it| it{value} as i64)");
-            let (ty, value, read) = match &field.ty {
+            let is_told =
+                !matches!(field.ty, Type::Option(_)) || field.docs.first().contains("`None`");
+            let last = if is_told { String::new() } else { format!("{none}: none.") };
+            let given = |value: &str| format!("from.{from}.map_or(NOT_SET, |it| it{value} as i64)");
+            let (ty, value, text, read) = match &field.ty {
                 Type::Text => (
                     "millpond_bytes",
                     format!("cut(Some(&from.{from}))"),
-                    "caller.text(|| of(\"$\"), self.$)?.into()",
+                    format!("Some(&*from.{from})"),
+                    format!("caller.text(|| of(\"{own}\"), self.{own})?.into()"),
                 ),
                 Type::Option(_) if is_text => {
-                    ("millpond_bytes", format!("cut(from.{from}.as_deref())"), "")
+                    let text = format!("from.{from}.as_deref()");
+                    ("millpond_bytes", format!("cut({text})"), text, String::new())
                 }
-                Type::Option(of) if **of == Type::Duration => ("i64", optional(".as_millis()"), ""),
-                Type::Option(_) => ("i64", optional(""), ""),
-                Type::Number(64) => ("u64", format!("from.{from}"), "self.$"),
-                Type::Number(_) => ("u64", format!("from.{from}.into()"), ""),
+                Type::Option(of) => {
+                    let unit = if **of == Type::Duration { ".as_millis()" } else { "" };
+                    ("i64", given(unit), String::new(), String::new())
+                }
+                Type::Number(64) => {
+                    ("u64", format!("from.{from}"), String::new(), format!("self.{own}"))
+                }
+                Type::Number(_) => {
+                    ("u64", format!("from.{from}.into()"), String::new(), String::new())
+                }
                 other => panic!("{key}.{from} is a {other:?}, which no structure has"),
             };
-            let comment = self.comment(&format!("{key}.{from}"), key, &field.docs, none, &last);
-            fields += &format!("{comment}pub {own}: {ty},\n");
-            values += &format!("{own}: {value},");
-            reads += &format!("{from}: {},", read.replace('$', own));
-            if let Some(text) = value.strip_prefix("cut(").and_then(|text| text.strip_suffix(')')) {
-                texts += &format!("{},", text.replace("&from", "&*from"));
-                count += 1;
-            }
+            let comment = self.field(&format!("{key}.{from}"), key, &field.docs, none, &last);
+            context! { own, from, ty, comment, value, text, read }
+        });
+        let is_fixed = is_fixed(key);
+        let last = if is_fixed { "Its layout is fixed." } else { "" };
+        context! {
+            comment => self.comment(key, key, &record.docs, "NULL", last),
+            name => format!("millpond_{name}"), core => core(key), fields => fields.collect::<Vec<_>>(),
+            is_fixed, is_id => key.ends_with("Id"), is_options => false,
         }
-        let cut =
-            if count > 0 { ", mut cut: impl FnMut(Option<&str>) -> millpond_bytes" } else { "" };
-        let has_texts = count > 0 && !key.ends_with("Id");
-        let texts = fill(TEXTS, &[("core", core), ("count", &count.to_string()), ("all", &texts)]);
-        let read = fill(READ, &[("core", core), ("reads", &reads)]);
-        fill(
-            RECORD,
-            &[
-                (
-                    "comment",
-                    &self.comment(
-                        key,
-                        key,
-                        &record.docs,
-                        "NULL",
-                        if is_fixed { "Its layout is fixed." } else { "" },
-                    ),
-                ),
-                ("name", &format!("millpond_{name}")),
-                ("fields", &fields),
-                ("core", core),
-                ("cut", cut),
-                ("values", &values),
-                ("texts", if has_texts { &texts } else { "" }),
-                ("read", if is_fixed { &read } else { "" }),
-            ],
-        )
     }
 
-    /// What a call takes: its structure, its defaults, how it is read, and the function that fills it.
-    fn options(&self, key: &str, name: &str) -> String {
+    fn enumeration(&self, key: &str, prefix: &str) -> View {
+        let of = &self.model.enums[key];
+        let variants = of.variants.iter().map(|(name, docs)| {
+            let comment = self.field("", key, docs, "NULL", "");
+            context! { comment, core => name, name => format!("MILLPOND_{prefix}_{}", name.to_uppercase()) }
+        });
+        let name = c_handle(key);
+        context! {
+            comment => self.comment(key, key, &of.docs, "NULL", ""), own => own_name(&name),
+            name => format!("millpond_{name}"), core => core(key), variants => variants.collect::<Vec<_>>(),
+        }
+    }
+
+    /// Why something was refused: lists of what it was about, and flags.
+    fn refusal(&self, key: &str, name: &str) -> View {
+        let of = &self.model.types[key];
+        let comment = |field: &Field| {
+            self.field(&format!("{key}.{}", field.name), key, &field.docs, "NULL", "")
+        };
+        let lists = of.fields.iter().filter_map(|field| match &field.ty {
+            Type::List(of) => match &**of {
+                Type::Named(of) => Some(context! {
+                    name => &field.name, one => field.name.trim_end_matches('s'), ty => c_struct(of),
+                    comment => comment(field),
+                }),
+                _ => None,
+            },
+            _ => None,
+        });
+        let flags = of.fields_and_getters().into_iter().filter(|field| field.ty == Type::Bool);
+        context! {
+            comment => self.comment(key, key, &of.docs, "NULL", "Lives as long as the error."),
+            name => format!("millpond_{name}"), core => core(key), lists => lists.collect::<Vec<_>>(),
+            flags => flags.map(|flag| context! { name => &flag.name, comment => comment(&flag) }).collect::<Vec<_>>(),
+        }
+    }
+
+    /// What a call takes: its defaults, how it is read, and the function that fills it.
+    fn options(&self, key: &str, name: &str) -> View {
         let none = Docs::default();
         let of = &self.model.types[key];
-        let (required, settings) = (&of.required, &of.settings);
-        let docs = if of.kind == Kind::Options { &of.docs } else { &none };
-        let core = &format!("millpond::{}", key.replace('.', "::"));
-        let [mut fields, mut defaults, mut reads, mut made] = [const { String::new() }; 4];
-        for param in required {
+        let is_options = of.kind == Kind::Options;
+        let (mut fields, mut reads, mut made) = (Vec::new(), String::new(), String::new());
+        for param in &of.required {
             let own = &c_name(&param.name, &param.ty);
-            let (ty, default, read) = match &param.ty {
-                Type::Named(of) => {
-                    let default = self.model.types[of.as_str()].fields.iter().map(|field| {
-                        let none =
-                            if field.ty == Type::Text { "millpond_bytes::NONE" } else { "0" };
-                        format!("{}: {none},", c_name(&field.name, &field.ty))
-                    });
-                    let ty = c_struct(of);
-                    let default = format!("{ty} {{ {} }}", default.collect::<String>());
-                    (ty, default, "self.$.read(caller, |field| of(&format!(\"$.{field}\")))?,")
-                }
+            let (ty, read) = match &param.ty {
+                Type::Named(of) => (
+                    c_struct(of),
+                    format!("self.{own}.read(caller, |field| of(&format!(\"{own}.{{field}}\")))?,"),
+                ),
                 _ => (
                     "millpond_bytes".to_owned(),
-                    "millpond_bytes::NONE".to_owned(),
-                    "caller.text(|| of(\"$\"), self.$)?,",
+                    format!("caller.text(|| of(\"{own}\"), self.{own})?,"),
                 ),
             };
-            fields += &format!(
-                "{}pub {own}: {ty},\n",
-                self.comment(&format!("{key}.{}", param.name), key, &none, "", "")
-            );
-            defaults += &format!("{own}: {default},");
-            made += &read.replace('$', own);
+            let comment = self.field(&format!("{key}.{}", param.name), key, &none, "", "");
+            fields.push(context! { own, ty, default => "", comment });
+            made += &read;
         }
-        let has = |name: &str| settings.iter().any(|setting| setting.name == name);
+        let has = |name: &str| of.settings.iter().any(|setting| setting.name == name);
         if has("at_ms") && has("after") {
             reads += "only_one(&of, (\"at_ms\", self.at_ms), (\"delay_ms\", self.delay_ms))?;\n";
         }
         // What C says by a `delay_ms` of 0.
-        for setting in settings.iter().filter(|setting| setting.name != "release") {
+        for setting in of.settings.iter().filter(|setting| setting.name != "release") {
             let of = format!("{key}.{}", setting.name);
             let (members, read) = member(self.model, &of, setting);
             let optional = match members[0].2.as_str() {
@@ -323,54 +273,103 @@ impl C<'_> {
                 "ptr::null()" if members.len() == 1 => "NULL: not set.",
                 _ => "",
             };
-            let mut comment = self.comment(&of, key, &setting.docs, "NULL", optional);
+            let mut comment = self.field(&of, key, &setting.docs, "NULL", optional);
             for (own, ty, default) in members {
-                fields += &format!("{comment}pub {own}: {ty},\n");
-                defaults += &format!("{own}: {default},");
+                fields.push(context! { own, ty, default, comment => &comment });
                 "/// How many there are.\n".clone_into(&mut comment);
             }
             reads += &read;
         }
-        let (param, start) = match required.is_empty() && !self.model.is(key, Kind::Options) {
-            true => {
-                (format!("mut it: {core}"), "let (_, of) = (caller, str::to_owned);".to_owned())
-            }
+        let (param, start) = match is_options {
             false => (
+                format!("mut it: {}", core(key)),
+                "let (_, of) = (caller, str::to_owned);".to_owned(),
+            ),
+            true => (
                 "of: impl Fn(&str) -> String".to_owned(),
-                format!("let mut it = {core}::new({made});"),
+                format!("let mut it = {}::new({made});", core(key)),
             ),
         };
-        let init = self.overlay.of(&format!("{key}.init"));
-        let init_docs = if init.paragraphs.is_empty() {
-            Docs::parse("Fills it with the defaults. Does nothing for NULL.")
-        } else {
-            none.clone()
-        };
-        // A change of a document is filled from the document, by hand.
-        let init = if key == "tasks.DocChange" { "" } else { INIT };
+        let init = format!("{key}.init");
+        let is_told = self.overlay.of(&init).paragraphs.is_empty();
+        let text = if is_told { "Fills it with the defaults. Does nothing for NULL." } else { "" };
+        let init = self.comment(&init, key, &Docs::parse(text), "NULL", "");
         let note = format!("`millpond_{name}_init` fills it; then set what you like.");
-        let structure = fill(
-            OPTION,
-            &[
-                ("comment", &self.comment(&format!("{key}.options"), key, docs, "NULL", &note)),
-                ("fields", &fields),
-                ("defaults", &defaults),
-                ("param", &param),
-                ("core", core),
-                ("start", &start),
-                ("reads", &reads),
-            ],
-        );
-        let init = fill(
-            init,
-            &[("comment", &self.comment(&format!("{key}.init"), key, &init_docs, "NULL", ""))],
-        );
-        fill(&(structure + &init), &[("name", &format!("millpond_{name}"))])
+        let docs = if is_options { &of.docs } else { &none };
+        context! {
+            comment => self.comment(&format!("{key}.options"), key, docs, "NULL", &note),
+            name => format!("millpond_{name}"), core => core(key), fields, reads, param, start,
+            // A change of a document is filled from the document, by hand.
+            init => if key == "tasks.DocChange" { String::new() } else { init },
+            is_options => true,
+        }
+    }
+
+    /// The comment of what is by hand: an enum or a function.
+    fn own(&self, key: &str) -> Option<String> {
+        if let Some((owner, name)) = key.rsplit_once('.').filter(|(owner, _)| owner.contains('.')) {
+            let method =
+                self.model.types[owner].methods.iter().find(|method| method.name == name)?;
+            return Some(self.function_comment(key, owner, method, "", false, vec![String::new()]));
+        }
+        let docs = &self.model.enums.get(key)?.docs;
+        Some(self.comment(key, key, docs, "NULL", ""))
+    }
+
+    /// The comment of a field or of a variant, by its declaration.
+    fn part(&self, key: &str, line: &str) -> Option<String> {
+        if let Some(of) = self.model.enums.get(key) {
+            let name = line.split(" = ").next()?.rsplit('_').next()?;
+            let (_, docs) =
+                of.variants.iter().find(|(variant, _)| *variant == docs::pascal(name))?;
+            return Some(self.field("", key, docs, "NULL", ""));
+        }
+        let (own, ty) = line.trim_end_matches(',').split_once(": ")?;
+        let of = self.model.types.get(key)?;
+        let field = of.fields.iter().find(|field| c_name(&field.name, &field.ty) == own);
+        let setting = of.settings.iter().find(|setting| {
+            matches!(setting.params.as_slice(), [param] if c_name(&setting.name, &param.ty) == own)
+        });
+        let none = match (ty, setting.map(|setting| &setting.default)) {
+            ("i64", _) if own == "wait_ms" => {
+                "0, the default, does not wait; -1 waits without limit.".to_owned()
+            }
+            ("i64", Some(Value::Duration(ms))) => {
+                format!("`MILLPOND_NOT_SET`: the default, {}.", docs::time(*ms))
+            }
+            ("i64", Some(Value::Number(of))) => format!("`MILLPOND_NOT_SET`: the default, {of}."),
+            ("i64", _) => "`MILLPOND_NOT_SET`: the default.".to_owned(),
+            ("millpond_bytes", _) => "NULL: the default.".to_owned(),
+            _ => String::new(),
+        };
+        match (field, setting) {
+            (Some(field), _) => {
+                Some(self.field(&format!("{key}.{own}"), key, &field.docs, "NULL", ""))
+            }
+            (_, Some(setting)) => {
+                let words = self.setting(key, setting, own, &none);
+                Some(self.field(&format!("{key}.{own}"), key, &Docs::default(), "NULL", &words))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is said of a setting: the words on its parameter are those on the field.
+    pub(crate) fn setting(&self, key: &str, setting: &Setting, own: &str, none: &str) -> String {
+        let text = self.paragraph(key, &setting.docs.blocks);
+        let text = match setting.params.first() {
+            Some(Param { name, ty: Type::Duration }) => {
+                text.replace(&format!("`{name}`"), &format!("`{own}` milliseconds"))
+            }
+            Some(Param { name, .. }) => text.replace(&format!("`{name}`"), &format!("`{own}`")),
+            None => text,
+        };
+        format!("{text} {none}")
     }
 
     /// Blocks as one paragraph.
     pub(crate) fn paragraph(&self, owner: &str, blocks: &[Block]) -> String {
-        Renderer { model: self.model, words: &InC { model: self.model, none: "NULL" }, owner }
+        Renderer { model: self.model, words: &InC { c: self, none: "NULL" }, owner }
             .blocks(blocks)
             .join(" ")
     }
@@ -384,34 +383,63 @@ impl C<'_> {
         none: &str,
         last: &str,
     ) -> String {
-        let renderer =
-            Renderer { model: self.model, words: &InC { model: self.model, none }, owner };
+        self.comment_of(key, owner, docs, none, last, false)
+    }
+
+    /// The comment of a field: as above, in one paragraph.
+    fn field(&self, key: &str, owner: &str, docs: &Docs, none: &str, last: &str) -> String {
+        self.comment_of(key, owner, docs, none, last, true)
+    }
+
+    fn comment_of(
+        &self,
+        key: &str,
+        owner: &str,
+        docs: &Docs,
+        none: &str,
+        last: &str,
+        is_field: bool,
+    ) -> String {
+        let renderer = Renderer { model: self.model, words: &InC { c: self, none }, owner };
         let note = if key.is_empty() { Default::default() } else { self.overlay.of(key) };
         let mut paragraphs = if note.replaces { Vec::new() } else { renderer.blocks(&docs.blocks) };
         let notes: Vec<_> = note.paragraphs.into_iter().map(Block::Paragraph).collect();
         paragraphs.extend(renderer.blocks(&notes));
         paragraphs.extend((!last.is_empty()).then(|| last.to_owned()));
-        // What is said of a field is one paragraph, a structure's are apart.
-        if key.matches('.').count() > 1
-            && ![".options", ".init", ".function"].iter().any(|end| key.ends_with(end))
-        {
+        if is_field {
             paragraphs = vec![paragraphs.join(" ")];
         }
-        let mut blocks: Vec<_> =
-            paragraphs.iter().map(|text| docs::wrap(text, 92).join("\n")).collect();
-        blocks.extend(
+        paragraphs.extend(
             note.examples
                 .iter()
                 .map(|code| format!("    {}", code.trim_end().replace('\n', "\n    "))),
         );
-        let lines = blocks.join("\n\n");
-        lines.lines().fold(String::new(), |all, line| all + format!("/// {line}").trim_end() + "\n")
+        doc(&paragraphs
+            .join("\n\n")
+            .replace("is dropped", "is freed")
+            .replace("or dropped", "or freed"))
     }
+}
+
+/// Paragraphs as a comment; what is indented is code.
+fn doc(text: &str) -> String {
+    let blocks = text.trim_end().split("\n\n").map(|block| {
+        match block.starts_with("    ") || block.starts_with('|') {
+            true => block.to_owned(),
+            false => docs::wrap(block, 92).join("\n"),
+        }
+    });
+    let lines = blocks.collect::<Vec<_>>().join("\n\n");
+    lines.lines().fold(String::new(), |all, line| all + format!("/// {line}").trim_end() + "\n")
 }
 
 /// What a setting of `of`, such as `tasks.NewTask.priority`, is in C: the name, type and default of each of its
 /// fields, and how `it` is set by them.
-fn member(model: &Model, of: &str, setting: &Setting) -> (Vec<(String, String, String)>, String) {
+pub(crate) fn member(
+    model: &Model,
+    of: &str,
+    setting: &Setting,
+) -> (Vec<(String, String, String)>, String) {
     let set = &setting.name;
     let ty = setting.params.first().map_or(&Type::Bool, |param| &param.ty);
     let own = &c_name(set, ty);
@@ -450,9 +478,9 @@ fn member(model: &Model, of: &str, setting: &Setting) -> (Vec<(String, String, S
     }
     match (ty, &setting.default) {
         _ if setting.params.is_empty() => {
-            one("c_bool", "c_bool::FALSE", "if self.$own.is_true() { it = it.$set(); }")
+            one("c_bool", "0", "if self.$own.is_true() { it = it.$set(); }")
         }
-        (Type::Bool, _) => one("c_bool", "c_bool::FALSE", "it = it.$set(self.$own.is_true());"),
+        (Type::Bool, _) => one("c_bool", "0", "it = it.$set(self.$own.is_true());"),
         (Type::Text, _) => one(
             "millpond_bytes",
             "millpond_bytes::NONE",
@@ -465,7 +493,9 @@ fn member(model: &Model, of: &str, setting: &Setting) -> (Vec<(String, String, S
             one("u64", &default.to_string(), "it = it.$set(number(&of, \"$own\", self.$own)?);")
         }
         (Type::Number(_), _) => given("", "given"),
-        (Type::Option(_), _) => given("::<u32>", "given"),
+        (Type::Option(of), _) => {
+            given(if **of == Type::Number(8) { "::<u8>" } else { "::<u32>" }, "given")
+        }
         (Type::Duration, _) => given("", "Duration::from_millis(given)"),
         (Type::Named(key), _) if model.enums.contains_key(key) => given("", "$own(given)?"),
         (Type::Named(key), _) => one(&format!("*const {}", c_struct(key)), "ptr::null()", POINTER),
@@ -475,7 +505,7 @@ fn member(model: &Model, of: &str, setting: &Setting) -> (Vec<(String, String, S
 
 /// How comments say things in C.
 struct InC<'a> {
-    model: &'a Model,
+    c: &'a C<'a>,
     none: &'a str,
 }
 
@@ -489,8 +519,13 @@ impl Words for InC<'_> {
     }
 
     fn item(&self, key: &str, text: &str) -> String {
-        let is_known = RECORDS.iter().chain(OPTIONS).any(|(of, _)| *of == key);
-        if is_known { format!("`{}`", c_struct(key)) } else { text.to_owned() }
+        match has_struct(key) {
+            true => format!("`{}`", c_struct(key)),
+            false if self.c.handle_of(key).is_some() && key != "ick.Ick" => {
+                format!("`millpond_{}`", c_handle(key))
+            }
+            false => text.to_owned(),
+        }
     }
 
     fn member(&self, _: &str, key: &str, member: &str, text: &str) -> String {
@@ -498,6 +533,7 @@ impl Words for InC<'_> {
             return text.to_owned();
         }
         let settings = self
+            .c
             .model
             .types
             .get(key)
@@ -506,7 +542,7 @@ impl Words for InC<'_> {
         let setting = settings.iter().find(|setting| setting.name == member);
         let name = match setting.and_then(|setting| setting.params.first()) {
             Some(param) => c_name(member, &param.ty),
-            None => function_name(key, member).unwrap_or_else(|| member.to_owned()),
+            None => self.c.function_name(key, member).unwrap_or_else(|| member.to_owned()),
         };
         format!("`{name}`")
     }
@@ -516,8 +552,18 @@ impl Words for InC<'_> {
     }
 }
 
+pub(crate) fn has_struct(key: &str) -> bool {
+    RECORDS.iter().chain(OPTIONS).chain(BY_HAND).any(|(of, _)| *of == key)
+}
+
+/// Whether the layout of a structure is fixed: programs pass it in arrays and by value.
+pub(crate) fn is_fixed(key: &str) -> bool {
+    let by_hand = BY_HAND.iter().any(|(of, _)| *of == key);
+    by_hand || has_struct(key) && (key.ends_with("Id") || key.ends_with("Position"))
+}
+
 pub(crate) fn c_struct(key: &str) -> String {
-    let found = RECORDS.iter().chain(OPTIONS).find(|(of, _)| *of == key);
+    let found = RECORDS.iter().chain(OPTIONS).chain(BY_HAND).find(|(of, _)| *of == key);
     format!("millpond_{}", found.unwrap_or_else(|| panic!("C has no {key}")).1)
 }
 
@@ -526,8 +572,10 @@ pub(crate) fn c_name(name: &str, ty: &Type) -> String {
     let is_time = *ty == Type::Duration || *ty == Type::Option(Box::new(Type::Duration));
     match name {
         "namespace" => "namespace_name".to_owned(),
+        "commit" => "members".to_owned(),
         "after" if is_time => "delay_ms".to_owned(),
         _ if is_time => format!("{name}_ms"),
+        _ if *ty == Type::Option(Box::new(Type::Signed)) => format!("{name}_s"),
         _ => name.to_owned(),
     }
 }
@@ -537,4 +585,9 @@ pub(crate) fn fill(template: &str, parts: &[(&str, &str)]) -> String {
     let replace =
         |text: String, (name, part): &(&str, &str)| text.replace(&format!("${name}"), part);
     parts.iter().fold(template.to_owned(), replace)
+}
+
+/// The path of a type of the core.
+fn core(key: &str) -> String {
+    format!("millpond::{}", key.replace('.', "::"))
 }

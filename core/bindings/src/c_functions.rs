@@ -1,373 +1,675 @@
-//! C: the functions that convert arguments, call the core and convert the result, with their comments, in
-//! `ffi/src/*/generated_calls.rs`. What has a handle or a loop of its own is written by hand.
+//! C: the handles, and the functions that convert arguments, call the core and convert the result, with their
+//! comments, in `ffi/src/*/generated_calls.rs`: one for each method of which `ffi/src` has none by hand and
+//! whose types C has.
 
-use crate::c::{C, c_name, c_struct, fill};
-use crate::docs::{Block, Docs, grouped};
-use crate::model::{Method, Type, Value};
+use std::path::Path;
 
-/// Each by its method: its name without the prefix of its handle, and the name of its result, with a `?` where
-/// the program may not want it.
-const FUNCTIONS: &[(&str, &str, &str)] = &[
-    ("tasks.TaskStore.time", "time", "time_ms"),
-    ("tasks.TaskStore.modify", "modify", "result?"),
-    ("tasks.TaskStore.fetch", "fetch", "result"),
-    ("tasks.TaskStore.list", "list", "result"),
-    ("tasks.TaskStore.claim_docs", "claim_docs", "result"),
-    ("tasks.TaskStore.put_doc", "put_doc", "result?"),
-    ("tasks.TaskStore.fetch_docs", "fetch_docs", "result"),
-    ("tasks.TaskStore.list_docs", "list_docs", "result"),
-    ("tasks.TaskStore.queue_stats", "queue_stats", "result"),
-    ("tasks.TaskStore.are_empty", "are_empty", "empty"),
-    ("tasks.TaskStore.namespace_stats", "namespace_stats", "result"),
-    ("tasks.Job.is_ended", "is_ended", "ended"),
-    ("tasks.Job.finish", "finish", "result?"),
-    ("tasks.Job.done", "done", ""),
-    ("tasks.Job.fail", "fail", ""),
-    ("tasks.Job.move_to", "move", ""),
-    ("shuffle.ShuffleQueue.write", "write", "receipt?"),
-    ("shuffle.ShuffleQueue.resize", "resize", "now?"),
-    ("shuffle.ShuffleQueue.len", "len", "len"),
-    ("shuffle.ShuffleQueue.backlog", "backlog", "backlog"),
-    ("shuffle.ShuffleQueue.pending_count", "pending_count", "pending"),
-    ("shuffle.ShuffleQueue.stats", "stats_read", "stats"),
-    ("shuffle.ShuffleQueue.dead_letters", "dead_letters_read", "letters"),
-    ("shuffle.ShuffleQueue.cordon_deadline_exceeded", "cordon_deadline_exceeded", "values"),
-    ("shuffle.ShuffleConsumer.ack", "ack", "acknowledged?"),
-    ("shuffle.ShuffleConsumer.ack_and_delete", "ack_and_delete", "acknowledged?"),
-    ("shuffle.ShuffleConsumer.extend", "extend", "extended?"),
+use minijinja::{Value as View, context};
+
+use crate::c::{C, c_name, c_struct, is_fixed, member};
+use crate::docs::{Block, Docs, grouped, snake};
+use crate::model::{Kind, Method, Param, Setting, Struct, Type, Value};
+use crate::output::Output;
+use crate::templates::Templates;
+
+pub(crate) const QUEUES: &[(&str, &str)] =
+    &[("ick", "Icks"), ("shuffle", "shuffle queues"), ("tasks", "stores of tasks")];
+
+/// Handles whose functions begin with their queue alone; the first has the functions of a client and a name.
+const MAIN: &[&str] =
+    &["ick.Ick", "shuffle.ShuffleQueue", "shuffle.ShuffleConsumer", "tasks.TaskStore"];
+
+/// Loops, and what the next of each is in C.
+const LOOPS: &[(&str, &str)] = &[
+    ("ick.Batches", "ick_entries"),
+    ("shuffle.Messages", "shuffle_batch"),
+    ("shuffle.Garbage", "keys"),
+    ("tasks.Claims", "tasks_result"),
+    ("tasks.Jobs", "tasks_job"),
 ];
 
-/// The types with functions: the prefix of these, what the parameter is called, and what its handle refers to.
-const HANDLES: &[(&str, &str, &str, &str)] = &[
-    ("tasks.TaskStore", "tasks_", "store", "crate::tasks::store::Store"),
-    ("tasks.Job", "tasks_job_", "job", "crate::tasks::job::Job"),
-    ("shuffle.ShuffleQueue", "shuffle_", "queue", "crate::shuffle::queue::Queue"),
-    ("shuffle.ShuffleConsumer", "shuffle_", "consumer", "crate::shuffle::consumer::Consumer"),
+/// What C calls otherwise.
+const NAMES: &[(&str, &str)] = &[
+    ("ick.Ick.lease", "lease_acquire"),
+    ("tasks.Job.move_to", "move"),
+    ("ick.ConsumerLease", "ick_lease"),
+    ("shuffle.Message", "shuffle_batch"),
+    ("shuffle.ShuffleConsumer.read_many", "read"),
+    ("tasks.TaskStore.claim_many", "claim"),
 ];
 
-/// What calls return (`*`: many): the type of the result, how it is made, and what the comment calls it.
-const RESULTS: &[(&str, &str, &str, &str)] = &[
-    ("tasks.Modified", "tasks_result", "Parts::modified(&it)", "what was inserted and changed"),
-    (
-        "tasks.TaskPage",
-        "tasks_result",
-        "Parts::task_page(it)",
-        "it, with what the `next` page comes after",
-    ),
-    (
-        "tasks.DocPage",
-        "tasks_result",
-        "Parts::doc_page(it)",
-        "it, with what the `next_doc` page comes after",
-    ),
-    ("tasks.Task*", "tasks_result", "Parts::tasks(&it)", "the tasks"),
-    ("tasks.Doc*", "tasks_result", "Parts::docs(&it)", "the documents"),
-    ("tasks.Doc", "tasks_result", "Parts::docs(&[it])", "the document as it is now"),
-    ("tasks.QueueStats*", "tasks_result", "Parts::queues(&it)", "the queues"),
-    ("tasks.NamespaceStats*", "tasks_result", "Parts::namespaces(&it)", "the namespaces"),
-    ("shuffle.Stats", "shuffle_stats", "Stats::new(&it)", "it"),
-    ("shuffle.DeadLetter*", "shuffle_dead_letters", "DeadLetters::new(it)", "them"),
-    ("*", "keys", "Keys::from_iter(it)", "them"),
-];
+/// What C does not have, or has in another function.
+const NOT_IN_C: &[&str] = &["stop_listening", "shuffle.Garbage.scanned", "shuffle.Garbage.deleted"];
 
-const HEADS: &[(&str, &str)] = &[
-    (
-        "tasks",
-        "//! Calls of stores of tasks, and of jobs.
-
-use std::ffi::c_char;
-
-use super::generated::*;
-use super::job::millpond_tasks_job;
-use super::result::{Parts, millpond_tasks_result};
-use super::store::millpond_tasks_store;
-use super::when;
-use crate::caller::Caller;
-use crate::error::millpond_error;
-use crate::keys::millpond_bytes;
-use crate::status::millpond_status;
-",
-    ),
-    (
-        "shuffle",
-        "//! Calls of shuffle queues and their consumers.
-
-use std::ffi::c_char;
-use std::time::Duration;
-
-use super::consumer::millpond_shuffle_consumer;
-use super::dead_letters::{DeadLetters, millpond_shuffle_dead_letters};
-use super::queue::millpond_shuffle_queue;
-use super::receipt::millpond_shuffle_receipt;
-use super::stats::{Stats, millpond_shuffle_stats};
-use super::write::millpond_shuffle_field;
-use crate::caller::Caller;
-use crate::error::millpond_error;
-use crate::keys::{Keys, millpond_keys};
-use crate::status::millpond_status;
-",
-    ),
-];
-
-const FUNCTION: &str = "
-$comment#[unsafe(no_mangle)]
-pub unsafe extern \"C\" fn $name(
-    $handle: *$mut $type, $params error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        $before
-        let $handle = caller.held::<$held>(\"$handle\", $handle)?;
-        let it = $handle$part.$method($arguments)$try;
-        $after
-        Ok(())
-    })
-}
-";
-
-/// What C calls a method.
-pub(crate) fn function_name(owner: &str, method: &str) -> Option<String> {
-    let key = format!("{owner}.{method}");
-    let (_, prefix, ..) = HANDLES.iter().find(|(of, ..)| *of == owner)?;
-    let found = FUNCTIONS.iter().find(|(of, ..)| *of == key);
-    Some(format!("millpond_{prefix}{}", found.map_or(method, |(_, name, _)| name)))
+/// What a function does with a result: how it is declared, what comes before the call and after it, and the
+/// words on it.
+#[derive(Default)]
+struct Out {
+    declared: String,
+    before: String,
+    after: String,
+    words: String,
 }
 
 impl C<'_> {
     /// The files of functions.
-    pub(crate) fn functions(&self) -> impl Iterator<Item = (String, String)> {
-        HEADS.iter().map(|(queue, head)| {
-            let functions = FUNCTIONS.iter().filter(|(key, ..)| key.starts_with(queue));
-            let text = functions.map(|function| self.function(function));
-            let path = format!("ffi/src/{queue}/generated_calls.rs");
-            (path, text.fold((*head).to_owned(), |all, one| all + &one))
+    pub(crate) fn functions(&self, root: &Path, templates: &Templates, output: &mut Output) {
+        let by_hand = by_hand(&root.join("ffi/src"));
+        for (queue, words) in QUEUES {
+            let all = self.handles().map(|(key, _)| key);
+            let mut keys: Vec<_> = all.filter(|key| key.starts_with(queue)).collect();
+            keys.sort_by_key(|key| !MAIN.contains(key));
+            let handles: Vec<_> = keys.iter().map(|key| self.handle(key, &by_hand)).collect();
+            let text = templates.render("calls.rs", context! { words => *words, handles });
+            output.add_rust(&format!("ffi/src/{queue}/generated_calls.rs"), text);
+        }
+    }
+
+    /// The types that C has handles of, and an Ick, which C names.
+    fn handles(&self) -> impl Iterator<Item = (&str, &Struct)> {
+        let all = self.model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
+        all.map(|(key, of)| (key.as_str(), of)).filter(|(key, _)| *key != "tasks.Worker")
+    }
+
+    pub(crate) fn handle_of(&self, key: &str) -> Option<&Struct> {
+        self.handles().find_map(|(of, handle)| (of == key).then_some(handle))
+    }
+
+    fn handle(&self, key: &str, by_hand: &str) -> View {
+        let handle = &self.model.types[key];
+        let name = c_handle(key);
+        let loops = LOOPS.iter().find(|(of, _)| *of == key);
+        let makers = self.handles().flat_map(|(owner, of)| {
+            let makes =
+                |method: &&Method| method.returns == Type::Named(key.to_owned()) && !method.is_call;
+            of.methods.iter().filter(makes).map(move |method| (owner, method))
+        });
+        let next = loops.map(|(_, item)| Method {
+            name: "next".to_owned(),
+            docs: Docs::default(),
+            has_self: true,
+            params: Vec::new(),
+            returns: Type::Option(Box::new(Type::Named((*item).to_owned()))),
+            is_call: true,
+            can_fail: true,
+        });
+        let own = handle.methods.iter().filter(|method| {
+            let makes = matches!(&method.returns, Type::Named(of) if self.handle_of(of).is_some());
+            method.has_self && (method.is_call || !makes)
+        });
+        let all = makers.chain(own.chain(&next).map(|method| (key, method)));
+        let functions: Vec<_> = all
+            .filter(|(owner, method)| {
+                !NOT_IN_C
+                    .iter()
+                    .any(|of| *of == method.name || *of == format!("{owner}.{}", method.name))
+            })
+            .filter(|(owner, method)| self.twin(owner, method, false).is_none())
+            .filter_map(|(owner, method)| self.function(owner, method, by_hand))
+            .collect();
+        let own = own_name(&name);
+        let threads = match () {
+            _ if is_run(key) => "One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at \
+                 once. Threads that work together have loops of their own."
+                .to_owned(),
+            _ => format!("Any number of threads may use one {own} at a time."),
+        };
+        let last = format!("Freed with `millpond_{name}_free`.");
+        let comment = self.comment(key, key, &handle.docs, "NULL", &last)
+            + &if self.overlay.of(key).replaces {
+                String::new()
+            } else {
+                format!("///\n{}", self.words(&threads))
+            };
+        let a = if loops.is_some() { "the loop" } else { &format!("a {own}") };
+        let free = Docs::parse(&format!("Frees {a}. NULL and what was freed before are fine."));
+        let free = self.comment(&format!("{key}.free"), key, &free, "NULL", "");
+        let is_by_name = key == "ick.Ick";
+        context! { name => (!is_by_name).then_some(&name), own, comment, functions,
+        free => free + "///\n/// Threads: any.\n" }
+    }
+
+    /// The method of which this one is a form with a flag (`reserve` of `reserve_backwash`) or with a time
+    /// (`retry` of `retry_after`); or the other way round.
+    fn twin(
+        &self,
+        owner: &str,
+        method: &Method,
+        is_base: bool,
+    ) -> Option<(&Method, Option<Param>, String)> {
+        let all = &self.model.types.get(owner)?.methods;
+        all.iter().find_map(|other| {
+            let (base, form) = if is_base { (method, other) } else { (other, method) };
+            let is_form =
+                form.docs.first().starts_with(&format!("[`{0}`](Self::{0}), ", base.name));
+            let suffix = form.name.strip_prefix(&base.name).and_then(|rest| rest.strip_prefix('_'));
+            let suffix =
+                suffix.filter(|suffix| !suffix.contains('_')).or(is_form.then_some(&form.name))?;
+            let names =
+                |of: &Method| of.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>();
+            let (of_base, of_form) = (names(base), names(form));
+            let is_same = of_form.starts_with(&of_base) && base.returns == form.returns;
+            let more = form.params.get(of_base.len()..)?;
+            let param = match more {
+                [] => None,
+                [param] if param.ty == Type::Duration => Some(param.clone()),
+                _ => return None,
+            };
+            is_same.then(|| (other, param, suffix.to_owned()))
         })
     }
 
-    fn function(&self, (key, name, out): &(&str, &str, &str)) -> String {
-        let (owner, method) = key.rsplit_once('.').expect("a method has a type");
-        let method = self.model.types[owner].methods.iter().find(|of| of.name == method);
-        let method = method.unwrap_or_else(|| panic!("the core has no {key}"));
-        let (_, prefix, handle, held) =
-            HANDLES.iter().find(|(of, ..)| *of == owner).expect("C has it");
-        let [mut params, mut arguments] = [const { String::new() }; 2];
+    fn function(&self, owner: &str, method: &Method, by_hand: &str) -> Option<View> {
+        let key = format!("{owner}.{}", method.name);
+        let name = self.function_name(owner, &method.name)?;
+        if by_hand.contains(&format!("fn {name}(")) {
+            return None;
+        }
+        let made = match &method.returns {
+            Type::Named(of) if !method.is_call => self.handle_of(of).map(|handle| (of, handle)),
+            _ => None,
+        };
+        let of_main = if owner == "client.Client" { "client".to_owned() } else { c_handle(owner) };
+        let held = own_name(&of_main).to_owned();
+        let (mut params, mut body, mut last) = (String::new(), String::new(), Vec::new());
+        let mutable = if method.is_call || made.is_some() { "mut" } else { "const" };
+        match owner {
+            "ick.Ick" => {
+                params += "client: *mut millpond_client, name: *const c_char, name_length: usize,";
+                body += "let ick = caller.ick(client, name, name_length)?;\n";
+            }
+            _ => {
+                params += &format!("{held}: *{mutable} millpond_{of_main},");
+                body += &format!("let {held} = caller.held(\"{held}\", {held})?;\n");
+            }
+        }
+        let mut arguments = Vec::new();
         for param in &method.params {
             let own = c_name(&param.name, &param.ty);
-            let (declared, argument) = self.argument(&own, &param.ty);
+            let (declared, read) = self.argument(owner, &own, &param.ty)?;
             params += &declared.replace('$', &own);
-            arguments += &format!("{},", argument.replace('$', &own));
+            body += &read.replace('$', &own);
+            last.extend(self.words_on(owner, &method.name, param, &own));
+            arguments.push(own);
         }
-        let is_optional = out.ends_with('?');
-        let out = out.trim_end_matches('?');
-        let [declared, before, after, freed] = result(out, is_optional, &method.returns);
-        let name = &format!("millpond_{prefix}{name}");
-        fill(
-            FUNCTION,
-            &[
-                ("comment", &self.function_comment(key, owner, method, out, is_optional, &freed)),
-                ("name", name),
-                ("mut", if method.is_call { "mut" } else { "const" }),
-                ("type", &format!("millpond_{}", held_type(owner))),
-                ("params", &(params + &declared)),
-                ("before", &before),
-                ("handle", handle),
-                ("held", held),
-                ("part", if owner == "tasks.Job" { ".job()" } else { "" }),
-                ("method", &method.name),
-                ("arguments", &arguments),
-                ("try", if method.is_call { "?" } else { "" }),
-                ("after", &after),
-            ],
-        )
-    }
-
-    /// How a parameter is declared, and what the core gets.
-    fn argument(&self, name: &str, ty: &Type) -> (String, String) {
-        let has_required =
-            |key: &String| self.model.types.get(key).is_some_and(|of| !of.required.is_empty());
-        let one = name.trim_end_matches('s');
-        let (declared, argument) = match ty {
-            Type::Text => (
-                "$: *const c_char, $_length: usize,",
-                "caller.text(|| \"$\".to_owned(), millpond_bytes { data: $, length: $_length })?",
-            ),
-            Type::Bytes => (
-                "$: *const c_char, $_length: usize,",
-                "caller.bytes(|| \"$\".to_owned(), $, $_length)?",
-            ),
-            Type::Duration if name == "lease_ms" => ("$: i64,", "when::lease($)?"),
-            Type::Duration => ("$: u64,", "Duration::from_millis($)"),
-            Type::Number(32) => ("$: u32,", "$"),
-            Type::Number(_) => ("$: usize,", "$"),
-            Type::List(of) if **of == Type::Text => {
-                return (
-                    format!("$: *const millpond_bytes, {one}_count: usize,"),
-                    format!("caller.texts(\"$\", $, {one}_count)?"),
-                );
+        // A lease that is released has an answer too.
+        let is_run =
+            is_run(owner) && (method.is_call || made.is_some()) && method.name != "release";
+        let may_fail = method.is_call || method.can_fail;
+        let call = |name: &str, more: &[&str]| {
+            let arguments: Vec<_> =
+                arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+            let call = format!("{held}.{name}({})", arguments.join(", "));
+            match (is_run, may_fail) {
+                _ if name == "next" => format!("{held}.run(|{held}| {call}.transpose())?"),
+                (true, true) => format!("{held}.run(|{held}| {call})?"),
+                (true, false) => format!("{held}.run(|{held}| Ok({call}))?"),
+                (false, true) => format!("{call}?"),
+                (false, false) => call,
             }
-            Type::List(of) if matches!(**of, Type::Tuple(_)) => (
-                "fields: *const millpond_shuffle_field, field_count: usize,",
-                "caller.fields(String::new, fields, field_count)?",
-            ),
-            Type::List(_) => (
-                "receipts: *const millpond_shuffle_receipt, count: usize,",
-                "caller.receipts(receipts, count)?",
-            ),
-            Type::Named(key) if has_required(key) => {
-                return (
-                    format!("$: *const {},", c_struct(key)),
-                    "caller.structure(\"$\", $)?.read(&caller, |field| format!(\"$.{field}\"))?"
-                        .to_owned(),
-                );
-            }
-            Type::Named(key) => {
-                let read = if key == "tasks.Modification" { "structure" } else { "options" };
-                return (
-                    format!("$: *const {},", c_struct(key)),
-                    format!("caller.{read}(\"$\", $)?.read(&caller, str::to_owned)?"),
-                );
-            }
-            other => panic!("no function takes {other:?}"),
         };
-        (declared.to_owned(), argument.to_owned())
+        let call = match self.twin(owner, method, true) {
+            Some((form, None, flag)) => {
+                params += &format!("{flag}: bool,");
+                let words = self.surface.of(owner, &method.name, &flag);
+                last.extend(words.map(|words| format!("`{flag}`: {}.", words.docs)));
+                format!(
+                    "if {flag} {{ {} }} else {{ {} }}",
+                    call(&form.name, &[]),
+                    call(&method.name, &[])
+                )
+            }
+            Some((form, Some(param), _)) => {
+                let own = &c_name(&param.name, &param.ty);
+                params += &format!("{own}: i64,");
+                let given = match own.as_str() {
+                    "wait_ms" => "wait_time(wait_ms)?".to_owned(),
+                    _ => format!("given(\"{own}\", {own})?.map(Duration::from_millis)"),
+                };
+                last.extend(self.words_on(owner, &method.name, &param, own));
+                format!(
+                    "match {given} {{ Some(given) => {}, None => {} }}",
+                    call(&form.name, &["given"]),
+                    call(&method.name, &[])
+                )
+            }
+            None => call(&method.name, &[]),
+        };
+        let mut make = String::new();
+        if let Some((key, handle)) = made {
+            let (declared, made, words) = self.settings(key, &handle.settings)?;
+            params += &declared;
+            make = made;
+            last.extend(words);
+        }
+        let out = self.out(owner, method, &params)?;
+        let is_changed = if make.is_empty() { "" } else { "mut " };
+        let call = match out.after.as_str() {
+            "" => format!("{call};"),
+            after => format!("let {is_changed}it = {call};\n{make}{after}"),
+        };
+        last.insert(0, out.words);
+        Some(context! {
+            comment => self.function_comment(&key, owner, method, &out.declared, made.is_some(), last),
+            name, params => params + &out.declared, body => out.before + &body + &call,
+        })
     }
 
-    fn function_comment(
+    /// What C calls a method; nothing for one that it does not have.
+    pub(crate) fn function_name(&self, owner: &str, method: &str) -> Option<String> {
+        let key = format!("{owner}.{method}");
+        let handle = self.handle_of(owner)?;
+        let found = handle.methods.iter().find(|of| of.name == method);
+        let (queue, _) = owner.split_once('.')?;
+        match found.map(|of| &of.returns) {
+            Some(Type::Named(of)) if found.is_some_and(|found| !found.is_call) => {
+                if self.handle_of(of).is_some() && of != "ick.Ick" {
+                    let is_main = MAIN.contains(&owner) || owner == "client.Client";
+                    let own = c_handle(of);
+                    return Some(match is_main {
+                        true => format!("millpond_{own}_new"),
+                        false => format!("millpond_{}_{}_new", c_handle(owner), own_name(&own)),
+                    });
+                }
+                return None;
+            }
+            _ => {}
+        }
+        let prefix = if MAIN.contains(&owner) { queue.to_owned() } else { c_handle(owner) };
+        let name = NAMES.iter().find(|(of, _)| *of == key).map_or(method, |(_, name)| name);
+        let name = format!("{prefix}_{name}");
+        let is_type =
+            ["ick_stats", "shuffle_stats", "shuffle_dead_letters"].contains(&name.as_str());
+        Some(format!("millpond_{name}{}", if is_type { "_read" } else { "" }))
+    }
+
+    /// How a parameter is declared, and how it is read.
+    fn argument(&self, owner: &str, name: &str, ty: &Type) -> Option<(String, String)> {
+        let one = name.trim_end_matches('s');
+        let list = |ty: &str, read: &str| {
+            let declared = format!("$: *const {ty}, {one}_count: usize,");
+            (declared, format!("let $ = caller.{read}(\"$\", $, {one}_count)?;\n"))
+        };
+        let plain = |declared: &str, read: &str| (declared.to_owned(), read.to_owned());
+        Some(match ty {
+            Type::Text => plain(
+                "$: *const c_char, $_length: usize,",
+                "let $ = caller.text(|| \"$\".to_owned(), millpond_bytes { data: $, length: $_length })?;\n",
+            ),
+            Type::Bytes => plain(
+                "$: *const c_char, $_length: usize,",
+                "let $ = caller.bytes(|| \"$\".to_owned(), $, $_length)?;\n",
+            ),
+            Type::Duration if name == "lease_ms" => plain("$: i64,", "let $ = lease($)?;\n"),
+            Type::Duration => plain("$: u64,", "let $ = Duration::from_millis($);\n"),
+            Type::Option(of) if **of == Type::Signed => plain("$: i64,", ""),
+            Type::Number(32) => plain("$: u32,", ""),
+            Type::Number(_) if owner.starts_with("ick.") => plain("$: u64,", ""),
+            Type::Number(_) => plain("$: usize,", ""),
+            Type::List(of) => match &**of {
+                Type::Text => list("millpond_bytes", "texts"),
+                Type::Bytes => list("millpond_bytes", "list"),
+                Type::Number(32) => list("u32", "list"),
+                Type::Named(key) if is_fixed(key) => list(&c_struct(key), "list"),
+                Type::Tuple(of) => match of.as_slice() {
+                    [Type::Option(_), Type::Bytes] => list("millpond_ick_pair", "list"),
+                    [Type::Bytes, Type::Bytes] => list("millpond_shuffle_field", "list"),
+                    [Type::Bytes, Type::List(_)] => {
+                        list("millpond_shuffle_new_message", "messages")
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            },
+            Type::Named(key) if self.model.enums.contains_key(key) => plain(
+                "$: u32,",
+                &format!(
+                    "let $ = super::{}($)?;\n",
+                    snake(key.split('.').nth(1)?).trim_start_matches('_')
+                ),
+            ),
+            Type::Named(key) if self.model.is(key, Kind::Options) => {
+                let read = if self.is_given(key) { "structure" } else { "options" };
+                let of = match self.model.types[key].required.is_empty() {
+                    true => "str::to_owned",
+                    false => "|field| format!(\"$.{field}\")",
+                };
+                (
+                    format!("$: *const {},", c_struct(key)),
+                    format!("let $ = caller.{read}(\"$\", $)?.read(&caller, {of})?;\n"),
+                )
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether a structure has to be given: it says what is to happen. Without one that says which, it is all.
+    fn is_given(&self, key: &str) -> bool {
+        let options = &self.model.types[key];
+        !options.required.is_empty()
+            || options.settings.iter().any(|setting| setting.name == "insert")
+    }
+
+    /// The settings of what a function makes: how they are declared and set, and the words on them.
+    fn settings(&self, key: &str, settings: &[Setting]) -> Option<(String, String, Vec<String>)> {
+        if crate::c::has_struct(key) {
+            let declared = format!("options: *const {},", c_struct(key));
+            let make =
+                "it = caller.options(\"options\", options)?.read(&caller, it)?;\n".to_owned();
+            return Some((declared, make, vec!["`options` may be NULL.".to_owned()]));
+        }
+        let (mut params, mut make, mut all) = (String::new(), String::new(), Vec::new());
+        for setting in settings {
+            let param = setting.params.first()?;
+            let own = &c_name(&setting.name, &param.ty);
+            let set = &setting.name;
+            let (declared, made, none) = match &param.ty {
+                Type::Duration if set == "wait" => (
+                    "$: i64,",
+                    "if let Some(given) = wait_time($)? { it = it.%(given); }\n",
+                    "0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.",
+                ),
+                Type::Number(32) => ("$: u32,", "it = it.%($);\n", "0: none."),
+                Type::Number(_) => ("$: usize,", "it = it.%($);\n", ""),
+                Type::Text => (
+                    "$: *const c_char, $_length: usize,",
+                    "if let Some(given) = caller.optional_text(|| \"$\".to_owned(), \
+                     millpond_bytes { data: $, length: $_length })? { it = it.%(given); }\n",
+                    "NULL: the default.",
+                ),
+                _ => {
+                    let (_, read) = member(self.model, &format!("{key}.{set}"), setting);
+                    let read =
+                        read.replace(&format!("&of(\"{own}\")"), "\"$\"").replace("self.", "");
+                    params += &format!("{own}: i64,");
+                    make += &read.replace('$', own);
+                    let words = self.setting(key, setting, own, "`MILLPOND_NOT_SET`: the default.");
+                    all.push(format!("`{own}`: {}", lower(&words)));
+                    continue;
+                }
+            };
+            params += &declared.replace('$', own);
+            make += &made.replace('$', own).replace('%', set);
+            all.push(format!("`{own}`: {}", lower(&self.setting(key, setting, own, none))));
+        }
+        Some((params, make, all))
+    }
+
+    /// Words on a parameter whose unit or default the core's comment does not say.
+    fn words_on(&self, owner: &str, method: &str, param: &Param, own: &str) -> Option<String> {
+        match &param.ty {
+            Type::Duration => {
+                let words = self.surface.of(owner, method, &param.name)?;
+                let text = self.paragraph(owner, &[Block::Paragraph(words.docs.clone())]);
+                Some(match &words.default {
+                    _ if own == "wait_ms" => format!(
+                        "`{own}`: {text}; 0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait."
+                    ),
+                    Some(Value::Duration(ms)) => {
+                        format!("`{own}`: {text}; `MILLPOND_NOT_SET` is {}.", grouped(*ms))
+                    }
+                    Some(_) => format!("`{own}`: {text}; `MILLPOND_NOT_SET`: as said above."),
+                    None => format!("`{own}`: {text}."),
+                })
+            }
+            Type::Named(key) if self.model.is(key, Kind::Options) && !self.is_given(key) => {
+                Some(format!("`{own}` may be NULL."))
+            }
+            _ => None,
+        }
+    }
+
+    /// The result of a method; nothing if C has no such type.
+    fn out(&self, owner: &str, method: &Method, params: &str) -> Option<Out> {
+        let queue = owner.split('.').next().unwrap_or("");
+        let first = method.docs.first();
+        let counts = first.contains("eturns how many");
+        let is_query = !method.is_call
+            || ["How many", "Whether", "The ", "What "].iter().any(|of| first.starts_with(of));
+        let name = method.name.trim_start_matches("is_").trim_start_matches("are_");
+        let name = name.trim_end_matches("_of").trim_end_matches("_count");
+        let plain = |name: &str, ty: &str, nothing: &str| {
+            let before = match is_query {
+                true => format!("let {name} = caller.out(\"{name}\", {name}, {nothing})?;\n"),
+                false => format!("let {name} = caller.optional_out({name}, {nothing});\n"),
+            };
+            let words = if is_query { String::new() } else { format!("`{name}` may be NULL.") };
+            Out {
+                declared: format!("{name}: *mut {ty},"),
+                before,
+                after: format!("{name}.set(it.into());"),
+                words,
+            }
+        };
+        let number = if is_query && !counts { name } else { "number" };
+        let is_optional = matches!(&method.returns, Type::Option(_));
+        let returns = match &method.returns {
+            Type::Option(of) => of,
+            of => of,
+        };
+        let handle = match returns {
+            Type::Unit => return Some(Out::default()),
+            Type::Bool => {
+                return Some(plain(name, "bool", if name == "lost" { "true" } else { "false" }));
+            }
+            Type::Number(32) => return Some(plain(number, "u32", "0")),
+            Type::Number(_) => return Some(plain(number, "u64", "0")),
+            Type::Named(key) if is_fixed(key) && method.is_call => {
+                let ty = c_struct(key);
+                let name = own_name(ty.trim_start_matches("millpond_")).to_owned();
+                let nothing = format!("{ty}::default()");
+                let mut out = plain(&name, &ty, &nothing);
+                if is_optional {
+                    out.declared = format!("found: *mut bool, {}", out.declared);
+                    out.before += "let found = caller.optional_out(found, false);\n";
+                    out.after = format!(
+                        "if let Some(it) = it {{ found.set(true); {name}.set(it.into()); }}"
+                    );
+                    out.words = format!(
+                        "`found` is set to whether there was one, and `{name}` to it, or to 0. Both may be NULL."
+                    );
+                }
+                return Some(out);
+            }
+            Type::List(of) => match &**of {
+                Type::Named(key) if is_fixed(key) => {
+                    let (ty, one) = (c_struct(key), own_name(&c_struct(key)[9..]).to_owned());
+                    let count =
+                        params.split(&[' ', ','][..]).find(|part| part.ends_with("_count:"))?;
+                    let count = count.trim_end_matches(':');
+                    let name = format!("{one}s");
+                    return Some(Out {
+                        before: format!(
+                            "let {name} = caller.optional_out_array({name}, {count}, {ty}::default());\n"
+                        ),
+                        declared: format!("{name}: *mut {ty},"),
+                        after: format!("{name}.set(it.into_iter().map(Into::into));"),
+                        words: format!(
+                            "`{name}` is where `{count}` of them go; it may be NULL. On failure they are all 0."
+                        ),
+                    });
+                }
+                Type::Named(_) if queue == "tasks" => "tasks_result".to_owned(),
+                Type::Named(key) => plural(key),
+                Type::Bytes => "keys".to_owned(),
+                _ => return None,
+            },
+            Type::Bytes if !method.is_call => "keys".to_owned(),
+            Type::Named(key) if LOOPS.iter().any(|(_, item)| item == key) => key.clone(),
+            Type::Named(key) if key == "tasks.Modified" && !params.contains("modification") => {
+                return Some(Out::default());
+            }
+            Type::Named(key) if self.handle_of(key).is_some() => c_handle(key),
+            Type::Named(key) if queue == "tasks" && method.is_call && key.starts_with("tasks.") => {
+                "tasks_result".to_owned()
+            }
+            Type::Named(key) if method.is_call && self.model.is(key, Kind::Record) => {
+                format!("{queue}_{}", snake(&key[queue.len() + 1..]).trim_start_matches('_'))
+            }
+            _ => return None,
+        };
+        let own = own_name(&handle);
+        let own = if params.contains(&format!("{own}:")) { "made" } else { own };
+        let given = method.params.iter().any(|param| {
+            matches!(&param.ty, Type::Named(key)
+            if self.model.is(key, Kind::Options) && self.is_given(key))
+        });
+        let them = match (own, returns) {
+            ("result", _) if given => "what was inserted and changed",
+            ("result", _) => "what was found",
+            (_, Type::List(_)) => "them",
+            _ => "it",
+        };
+        let nothing = match is_optional {
+            _ if method.name == "next" => {
+                "; to NULL on failure, and also on success when the loop is over. After an error that a retry can \
+                 fix (see `millpond_error_retry`) the loop can be continued."
+            }
+            true => "; to NULL on failure, and also on success if there is none.",
+            false => ", or on failure to NULL.",
+        };
+        let words = format!(
+            "`{own}` is set to {them}, which the caller frees with `millpond_{handle}_free`{nothing}"
+        );
+        let before = match given {
+            true => format!("let {own} = caller.optional_handle({own});\n"),
+            false => format!("let {own} = caller.new_handle(\"{own}\", {own})?;\n"),
+        };
+        let set = format!("{own}.set(it.into());");
+        Some(Out {
+            declared: format!("{own}: *mut *mut millpond_{handle},"),
+            before,
+            after: match (given, is_optional) {
+                (true, _) => format!("if let Some({own}) = {own} {{ {set} }}"),
+                (_, true) => format!("if let Some(it) = it {{ {set} }}"),
+                _ => set,
+            },
+            words: if given { format!("{words} `{own}` may be NULL.") } else { words },
+        })
+    }
+
+    pub(crate) fn function_comment(
         &self,
         key: &str,
         owner: &str,
         method: &Method,
         out: &str,
-        is_optional: bool,
-        freed: &str,
+        is_made: bool,
+        last: Vec<String>,
     ) -> String {
-        let mut last = vec![freed.to_owned()];
-        for param in &method.params {
-            let own = c_name(&param.name, &param.ty);
-            match (&param.ty, self.surface.of(owner, &method.name, &param.name)) {
-                (Type::Duration, Some(words)) => {
-                    let text = self.paragraph(owner, &[Block::Paragraph(words.docs.clone())]);
-                    last.push(match &words.default {
-                        Some(Value::Duration(ms)) => {
-                            format!("`{own}`: {text}; `MILLPOND_NOT_SET` is {}.", grouped(*ms))
-                        }
-                        _ => format!("`{own}`: {text}."),
-                    });
+        let mut docs = method.docs.clone();
+        let name = out
+            .rsplit(", ")
+            .next()
+            .and_then(|last| last.split_once(':'))
+            .map_or("", |(name, _)| name);
+        if let Some(Block::Paragraph(text)) = docs.blocks.first_mut() {
+            *text = text.replace(" or returns `None`", &format!(" or sets `{name}` to `None`"));
+            *text = text.replace("Returns `None`", &format!("`{name}` is set to `None`"));
+            let is_told = last[0].contains(" is set to ") || last[0].contains(" is where ");
+            *text = match text.split_once("eturns ") {
+                _ if out.is_empty() || is_told => text.clone(),
+                Some((before, rest)) => {
+                    format!("{}`{name}` is set to {rest}", &before[..before.len() - 1])
                 }
-                (Type::Named(key), _) if key.ends_with("Query") || key.ends_with("Filter") => {
-                    last.push(format!("`{own}` may be NULL."))
-                }
-                _ => {}
+                None => format!("{text} `{name}` is set to it."),
+            };
+            if is_made && !text.contains("akes no call") {
+                *text += " Makes no call yet.";
             }
         }
-        if is_optional {
-            last.push(format!("`{out}` may be NULL."));
-        }
-        let mut docs = method.docs.clone();
-        if let Some(Block::Paragraph(text)) = docs.blocks.first_mut() {
-            let set = format!(". `{out}` is set to ");
-            *text = match freed.is_empty() && !out.is_empty() {
-                true if text.contains(". Returns ") => text.replace(". Returns ", &set),
-                true => format!("{} `{out}` is set to it.", text.trim_end()),
-                false => text.replace(", and returns it as it is now", ""),
-            };
-        }
-        let last = last.join(" ").trim().to_owned();
-        let section = |heading: &str| {
-            let text = self.paragraph(owner, method.docs.section(heading));
-            let mut letters = text.chars();
-            letters
-                .next()
-                .map_or(String::new(), |first| first.to_lowercase().to_string() + letters.as_str())
-        };
+        let note = self.overlay.of(key);
+        let is_own = |start: &str| note.paragraphs.iter().any(|text| text.starts_with(start));
+        let section = |heading: &str| lower(&self.paragraph(owner, method.docs.section(heading)));
+        let waits = last.iter().any(|words| words.starts_with("`wait_ms`"));
         let errors = match section("Errors") {
-            _ if !method.is_call => {
+            _ if is_own("Errors: ") => String::new(),
+            text if text.is_empty() && !method.is_call && waits => {
+                "`MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.".to_owned()
+            }
+            text if text.is_empty() && !method.is_call => {
                 "`MILLPOND_INVALID_ARGUMENT` for a handle that is not one.".to_owned()
             }
             text if text.is_empty() => "those of the connection.".to_owned(),
-            text if text.starts_with("as ") || text.contains("those of the connection") => text,
+            text if !method.is_call || text.starts_with("as ") || text.contains("those of ") => {
+                text
+            }
             text => format!("{}; those of the connection.", text.trim_end_matches('.')),
         };
+        let errors = if errors.is_empty() { errors } else { format!("Errors: {errors}") };
         let delivery = section("Delivery");
-        let delivery =
-            if delivery.is_empty() { delivery } else { format!("\n\nDelivery: {delivery}") };
-        let tail = Docs::parse(&format!("Errors: {errors}{delivery}\n\nThreads: any."));
-        format!(
-            "{}///\n{}",
-            self.comment(&format!("{key}.function"), owner, &docs, "NULL", &last),
-            self.comment("", owner, &tail, "NULL", ""),
-        )
+        let delivery = match is_own("Delivery: ") || delivery.is_empty() {
+            true => String::new(),
+            false => format!("\n\nDelivery: {delivery}"),
+        };
+        let threads = match is_run(owner) {
+            true => format!("one at a time; see `millpond_{}`", c_handle(owner)),
+            false => "any".to_owned(),
+        };
+        let tail = Docs::parse(&format!("{errors}{delivery}\n\nThreads: {threads}."));
+        let last = last.join(" ").trim().to_owned();
+        let head = self.comment(key, owner, &docs, "NULL", &last);
+        let text = head + "///\n" + &self.comment("", owner, &tail, "NULL", "");
+        let params =
+            method.params.iter().map(|param| (&param.name, c_name(&param.name, &param.ty)));
+        params
+            .fold(text, |text, (name, own)| text.replace(&format!("`{name}`"), &format!("`{own}`")))
+    }
+
+    fn words(&self, text: &str) -> String {
+        self.comment("", "", &Docs::parse(text), "NULL", "")
     }
 }
 
-/// How the result is declared, what comes before the call and after it, and what the comment calls it if it
-/// has to be freed.
-fn result(out: &str, is_optional: bool, ty: &Type) -> [String; 4] {
-    let key = match ty {
-        Type::Named(key) => key.clone(),
-        Type::List(of) => match &**of {
-            Type::Named(key) => format!("{key}*"),
-            _ => "*".to_owned(),
-        },
-        _ => String::new(),
-    };
-    let templates = |declared, before, after, name, made| {
-        [declared, before, after]
-            .map(|text| fill(text, &[("out", out), ("type", name), ("made", made)]))
-    };
-    let found = RESULTS.iter().find(|(of, ..)| *of == key);
-    let (ty, made) = match ty {
-        Type::Bool => ("bool", "false"),
-        Type::Number(32) => ("u32", "0"),
-        Type::Number(_) => ("u64", "0"),
-        _ => ("millpond_shuffle_receipt", "millpond_shuffle_receipt::default()"),
-    };
-    let into = if ty.starts_with("millpond") { "$out.set(it.into());" } else { "$out.set(it);" };
-    let [declared, before, after] = match (found, is_optional) {
-        _ if out.is_empty() => templates("", "", "drop(it);", "", ""),
-        (Some((_, ty, made, _)), true) => templates(
-            "$out: *mut *mut millpond_$type,",
-            "let $out = caller.optional_handle($out);",
-            "if let Some($out) = $out { $out.set($made); }",
-            ty,
-            made,
-        ),
-        (Some((_, ty, made, _)), false) => templates(
-            "$out: *mut *mut millpond_$type,",
-            "let $out = caller.new_handle(\"$out\", $out)?;",
-            "$out.set($made);",
-            ty,
-            made,
-        ),
-        (None, true) => templates(
-            "$out: *mut $type,",
-            "let $out = caller.optional_out($out, $made);",
-            into,
-            ty,
-            made,
-        ),
-        (None, false) => templates(
-            "$out: *mut $type,",
-            "let $out = caller.out(\"$out\", $out, $made)?;",
-            into,
-            ty,
-            made,
-        ),
-    };
-    let is_freed = |(_, ty, _, words): &(&str, &str, &str, &str)| {
-        format!(
-            "`{out}` is set to {words}, which the caller frees with `millpond_{ty}_free`, or on failure to NULL."
-        )
-    };
-    [declared, before, after, found.filter(|_| !out.is_empty()).map_or(String::new(), is_freed)]
+/// The name of a handle's type, such as `shuffle_queue`.
+pub(crate) fn c_handle(key: &str) -> String {
+    if let Some((_, name)) = NAMES.iter().find(|(of, _)| *of == key) {
+        return (*name).to_owned();
+    }
+    let (queue, name) = key.split_once('.').expect("a key has a queue");
+    let name = snake(name);
+    let name = name.trim_start_matches('_');
+    let one = queue.trim_end_matches('s');
+    format!("{queue}_{}", name.strip_prefix(&format!("{one}_")).unwrap_or(name))
 }
 
-fn held_type(owner: &str) -> &'static str {
-    match owner {
-        "tasks.TaskStore" => "tasks_store",
-        "tasks.Job" => "tasks_job",
-        "shuffle.ShuffleQueue" => "shuffle_queue",
-        _ => "shuffle_consumer",
+/// Whether one thread at a time may use it.
+fn is_run(key: &str) -> bool {
+    LOOPS.iter().any(|(of, _)| *of == key) || key == "ick.ConsumerLease"
+}
+
+/// Without its queue.
+pub(crate) fn own_name(handle: &str) -> &str {
+    handle.split_once('_').map_or(handle, |(_, own)| own)
+}
+
+/// The name of a list of records.
+fn plural(key: &str) -> String {
+    if let Some((_, name)) = NAMES.iter().find(|(of, _)| *of == key) {
+        return (*name).to_owned();
     }
+    let name = c_handle(key);
+    match name.strip_suffix('y') {
+        Some(start) => format!("{start}ies"),
+        None => format!("{name}s"),
+    }
+}
+
+/// What is by hand in a folder.
+fn by_hand(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).expect("ffi/src is there");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let texts = paths.map(|path| match path.is_dir() {
+        true => by_hand(&path),
+        false if path.ends_with("generated_calls.rs") => String::new(),
+        false => std::fs::read_to_string(path).expect("it can be read"),
+    });
+    texts.collect()
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or(String::new(), |first| first.to_lowercase().to_string() + letters.as_str())
 }

@@ -45,7 +45,7 @@ final class ConsumerLease implements ConsumerLeaseInterface
 
     public function batches(int $max, ?float $wait = null): Batches
     {
-        return Batches::open($this->library, 'millpond_ick_lease_batches', [$this->handle], $max, $wait, $this);
+        return Batches::open($this->library, 'millpond_ick_lease_batches_new', [$this->handle], $max, $wait, $this);
     }
 
     public function release(): bool

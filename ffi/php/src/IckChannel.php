@@ -70,6 +70,6 @@ final class IckChannel implements IckChannelInterface
         $packed = Packed::numbers($this->library->ffi, Arguments::smallSizes('numbers', $numbers));
         $arguments = [$this->handle, $packed->array, $packed->count];
 
-        return Batches::open($this->library, 'millpond_ick_channel_batches', $arguments, $max, $wait, [$this, $packed]);
+        return Batches::open($this->library, 'millpond_ick_channel_batches_new', $arguments, $max, $wait, [$this, $packed]);
     }
 }

@@ -13,7 +13,8 @@ enum TrackKeys: string
     /**
      * In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together with
      * those of every other queue of the server that tracks so: where the package that introduced this queue
-     * has them. A cluster refuses it, as nothing ties these keys to the queue's slot.
+     * has them. A cluster refuses it with CrossSlotException, as nothing ties these keys to the queue's
+     * slot.
      */
     case Global = 'global';
 

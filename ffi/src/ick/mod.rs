@@ -1,10 +1,15 @@
 //! The queue Ick.
 
+/// What the core says of structures.
+pub mod generated;
+
 // The header has the modules in this order.
 pub mod entries;
 pub mod steps;
 
-pub mod batches;
+/// Calls that only convert.
+pub mod generated_calls;
 pub mod lease;
 
-pub mod channel;
+pub(crate) use self::{entries::*, generated::*, generated_calls::*, steps::*};
+pub(crate) use crate::lists::*;

@@ -2,13 +2,17 @@
 
 //! Structures of shuffle queues.
 
+#![allow(unused_imports, reason = "one form for all queues")]
+
+use std::ptr;
 use std::time::Duration;
 
 use millpond::Result;
 
-use crate::caller::Caller;
-use crate::options::{NOT_SET, c_bool, given, growing};
-use crate::shuffle::tracking::track_keys;
+use super::*;
+use crate::caller::{Caller, invalid};
+use crate::keys::{millpond_bytes, own};
+use crate::options::*;
 
 /// What a stream holds for a group.
 #[repr(C)]
@@ -68,16 +72,13 @@ pub struct millpond_shuffle_options {
     pub track_keys: i64,
 }
 
-growing!(
-    millpond_shuffle_options = Self {
-        size: size_of::<Self>(),
-        streams: NOT_SET,
-        streams_per_shard: NOT_SET,
-        ttl_ms: NOT_SET,
-        dead_ttl_ms: NOT_SET,
-        track_keys: NOT_SET,
-    }
-);
+growing! { millpond_shuffle_options {
+    streams: NOT_SET,
+    streams_per_shard: NOT_SET,
+    ttl_ms: NOT_SET,
+    dead_ttl_ms: NOT_SET,
+    track_keys: NOT_SET,
+} }
 
 impl millpond_shuffle_options {
     pub(crate) fn read(
@@ -143,14 +144,9 @@ pub struct millpond_shuffle_consumer_options {
     pub max_deliveries: u64,
 }
 
-growing!(
-    millpond_shuffle_consumer_options = Self {
-        size: size_of::<Self>(),
-        prefer_stream: NOT_SET,
-        default_stream: c_bool::FALSE,
-        max_deliveries: 0,
-    }
-);
+growing! { millpond_shuffle_consumer_options {
+    prefer_stream: NOT_SET,
+} }
 
 impl millpond_shuffle_consumer_options {
     pub(crate) fn read(
@@ -180,4 +176,30 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.init(options, size);
+}
+
+/// Where the records of tracked messages are.
+///
+/// All programs that write, delete or collect tracked messages of a queue have to set the same.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum millpond_shuffle_track_keys {
+    /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
+    /// with those of every other queue of the server that tracks so: where the package that
+    /// introduced this queue has them. A cluster refuses it with `MILLPOND_CROSS_SLOT`, as nothing
+    /// ties these keys to the queue's slot.
+    MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
+    /// In three keys of the queue, `<queue>:meta:cancelation` and so on.
+    MILLPOND_SHUFFLE_TRACK_QUEUE = 2,
+}
+
+/// The one with this number.
+pub(crate) fn track_keys(number: u32) -> Result<millpond::shuffle::TrackKeys> {
+    match number {
+        1 => Ok(millpond::shuffle::TrackKeys::Global),
+        2 => Ok(millpond::shuffle::TrackKeys::Queue),
+        _ => Err(invalid(format!(
+            "track_keys is {number}; it has to be MILLPOND_SHUFFLE_TRACK_GLOBAL or MILLPOND_SHUFFLE_TRACK_QUEUE"
+        ))),
+    }
 }

@@ -3,8 +3,6 @@
 /// What the core says of structures.
 pub mod generated;
 
-pub mod queue;
-
 /// Calls that only convert.
 pub mod generated_calls;
 pub mod receipt;
@@ -13,12 +11,12 @@ pub mod write;
 pub mod batch;
 pub mod consumer;
 
-pub mod messages;
-
 pub mod dead_letters;
 pub mod stats;
 
 pub mod garbage;
-pub mod tracking;
 
-pub mod keys;
+pub(crate) use self::{
+    batch::*, dead_letters::*, generated::*, generated_calls::*, receipt::*, write::*,
+};
+pub(crate) use crate::lists::*;

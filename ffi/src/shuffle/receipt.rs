@@ -4,6 +4,7 @@ use millpond::Result;
 use millpond::shuffle::{MessageId, Receipt, Stream};
 
 use crate::caller::{Caller, invalid};
+use crate::options::Element;
 
 /// Where a message is: what acknowledging takes. Its layout is fixed.
 #[repr(C)]
@@ -28,27 +29,20 @@ impl From<Receipt> for millpond_shuffle_receipt {
     }
 }
 
-impl Caller {
-    /// The receipts of a call.
-    pub(super) fn receipts(
-        &self,
-        receipts: *const millpond_shuffle_receipt,
-        count: usize,
-    ) -> Result<Vec<Receipt>> {
-        let receipts = self.array(|| "receipts".to_owned(), receipts, count)?;
-        let receipts = receipts.iter().enumerate().map(|(index, receipt)| {
-            let stream = match receipt.stream {
-                -1 => Stream::Default,
-                number => Stream::Number(number.try_into().map_err(|_| {
-                    invalid(format!(
-                        "receipts[{index}].stream is {number}; it has to be the number of a \
-                         stream, or -1 for the default stream"
-                    ))
-                })?),
-            };
-            let id = MessageId { time_ms: receipt.id_time_ms, sequence: receipt.id_sequence };
-            Ok(Receipt { stream, id })
-        });
-        receipts.collect()
+impl Element for millpond_shuffle_receipt {
+    type Core<'c> = Receipt;
+
+    fn read(&self, _: &Caller, of: impl Fn(&str) -> String) -> Result<Receipt> {
+        let stream = match self.stream {
+            -1 => Stream::Default,
+            number => Stream::Number(number.try_into().map_err(|_| {
+                invalid(format!(
+                    "{} is {number}; it has to be the number of a stream, or -1 for the default stream",
+                    of("stream")
+                ))
+            })?),
+        };
+        let id = MessageId { time_ms: self.id_time_ms, sequence: self.id_sequence };
+        Ok(Receipt { stream, id })
     }
 }

@@ -1,16 +1,13 @@
 //! Writing messages.
 
 use std::ffi::c_char;
-use std::ptr;
 
 use millpond::Result;
 use millpond::shuffle;
 
-use super::queue::{Queue, millpond_shuffle_queue};
-use super::receipt::millpond_shuffle_receipt;
 use crate::caller::Caller;
 use crate::error::millpond_error;
-use crate::options::growing;
+use crate::options::{Element, growing};
 use crate::status::millpond_status;
 
 /// A field of a message and its value: any bytes. In a message to write, both may be NULL if they
@@ -45,15 +42,7 @@ pub struct millpond_shuffle_new_message {
     pub field_count: usize,
 }
 
-growing! {
-    millpond_shuffle_new_message = Self {
-        size: size_of::<Self>(),
-        shard_key: ptr::null(),
-        shard_key_length: 0,
-        fields: ptr::null(),
-        field_count: 0,
-    };
-}
+growing! { millpond_shuffle_new_message {} }
 
 /// Fills a message to write with its defaults: without fields, and of no tenant. Does nothing for
 /// NULL.
@@ -77,47 +66,37 @@ pub unsafe extern "C" fn millpond_shuffle_new_message_init(
     caller.init(message, size);
 }
 
-impl Caller {
-    /// The key of a tenant.
-    pub(super) fn shard_key(&self, data: *const c_char, length: usize) -> Result<&[u8]> {
-        self.bytes(|| "shard_key".to_owned(), data, length)
-    }
+impl Element for millpond_shuffle_field {
+    type Core<'c> = (&'c [u8], &'c [u8]);
 
+    fn read<'c>(
+        &self,
+        caller: &'c Caller,
+        of: impl Fn(&str) -> String,
+    ) -> Result<(&'c [u8], &'c [u8])> {
+        let field = caller.bytes(|| of("field"), self.field, self.field_length)?;
+        Ok((field, caller.bytes(|| of("value"), self.value, self.value_length)?))
+    }
+}
+
+impl Caller {
     /// The messages to write: each the key of its tenant and its fields.
     #[expect(clippy::type_complexity, reason = "an alias cannot hold an impl")]
     pub(super) fn messages(
         &self,
+        argument: &str,
         messages: *const millpond_shuffle_new_message,
         count: usize,
     ) -> Result<Vec<(&[u8], impl Iterator<Item = (&[u8], &[u8])>)>> {
-        let messages = self.structures("messages", messages, count)?;
+        let messages = self.structures(argument, messages, count)?;
         let messages = messages.enumerate().map(|(index, message)| {
             let message = message?;
-            let of = move || format!("messages[{index}].");
-            let shard_key = || format!("messages[{index}].shard_key");
+            let shard_key = || format!("{argument}[{index}].shard_key");
             let key = self.bytes(shard_key, message.shard_key, message.shard_key_length)?;
-            Ok((key, self.fields(of, message.fields, message.field_count)?))
+            let fields = format!("{argument}[{index}].fields");
+            Ok((key, self.list(&fields, message.fields, message.field_count)?))
         });
         messages.collect()
-    }
-
-    /// The fields of a message; `of` says which message it is.
-    pub(super) fn fields(
-        &self,
-        of: impl Fn() -> String,
-        fields: *const millpond_shuffle_field,
-        count: usize,
-    ) -> Result<impl Iterator<Item = (&[u8], &[u8])>> {
-        let fields = self.array(|| format!("{}fields", of()), fields, count)?;
-        for (index, field) in fields.iter().enumerate() {
-            let part = |part: &str| format!("{}fields[{index}].{part}", of());
-            self.bytes(|| part("field"), field.field, field.field_length)?;
-            self.bytes(|| part("value"), field.value, field.value_length)?;
-        }
-        Ok(fields.iter().map(|field| {
-            let name = self.checked(field.field, field.field_length);
-            (name, self.checked(field.value, field.value_length))
-        }))
     }
 }
 
@@ -146,41 +125,9 @@ pub unsafe extern "C" fn millpond_shuffle_shard(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let shard_key = caller.shard_key(shard_key, shard_key_length)?;
+        let shard_key = caller.bytes(|| "shard_key".to_owned(), shard_key, shard_key_length)?;
         let shard = shuffle::shard(streams, streams_per_shard, shard_key)?;
         caller.out_array("numbers", numbers, shard.len())?.set(shard);
-        Ok(())
-    })
-}
-
-/// Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
-/// other.
-///
-/// `receipts` is where as many receipts go as there are messages, in their order; it may be NULL.
-/// On failure they are all 0.
-///
-/// Errors: as `millpond_shuffle_write`; a message that is refused refuses all.
-///
-/// Delivery: one atomic step for up to 10,000 messages and 16 MiB, several for more: after an
-/// error the first of these may be done.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_write_many(
-    queue: *mut millpond_shuffle_queue,
-    messages: *const millpond_shuffle_new_message,
-    count: usize,
-    receipts: *mut millpond_shuffle_receipt,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let receipts =
-            caller.optional_out_array(receipts, count, millpond_shuffle_receipt::default());
-        let messages = caller.messages(messages, count)?;
-        let queue = caller.held::<Queue>("queue", queue)?;
-        receipts.set(queue.write_many(messages)?.into_iter().map(Into::into));
         Ok(())
     })
 }

@@ -9,49 +9,71 @@
 pub enum millpond_status {
     /// The call did what it says.
     MILLPOND_OK = 0,
+
     /// An argument is wrong: its type, its value or its size. Nothing was sent.
     MILLPOND_INVALID_ARGUMENT = 1,
+
     /// The URL or an option of the client is wrong. Nothing was sent.
     MILLPOND_INVALID_URL = 2,
+
     /// This name cannot be used on a cluster: its keys would lie in different slots.
     MILLPOND_CROSS_SLOT = 3,
+
     /// A key of the queue holds data of another kind.
     MILLPOND_WRONG_TYPE = 4,
+
     /// The data was written by a version of the format that this version does not know.
     MILLPOND_INCOMPATIBLE_VERSION = 5,
+
     /// No connection could be made. Nothing was sent.
     MILLPOND_CONNECTION_FAILED = 6,
+
     /// The connection broke after the call was sent: it may or may not have been done.
     MILLPOND_CONNECTION_LOST = 7,
+
     /// No reply came in time: the call may or may not have been done.
     MILLPOND_TIMEOUT = 8,
+
     /// The server refused the user or the password.
     MILLPOND_AUTHENTICATION_FAILED = 9,
+
     /// The server's access rules forbid this user the call.
     MILLPOND_PERMISSION_DENIED = 10,
+
     /// The server is there but cannot do it now: loading, failing over, busy or read-only.
     MILLPOND_UNAVAILABLE = 11,
+
     /// The server has no memory left for writes.
     MILLPOND_OUT_OF_MEMORY = 12,
+
     /// The server returned an error that Millpond has no kind for.
     MILLPOND_SERVER = 13,
+
     /// The lease has expired or another client holds it: nothing was done.
     MILLPOND_LEASE_LOST = 14,
+
     /// Another process holds this directory; processes share queues over `redis:`.
     MILLPOND_LOCKED = 15,
+
     /// Stored data is damaged, or lacks what was on disk, in a way that no crash explains;
     /// `?repair` opens what lies before the damage.
     MILLPOND_CORRUPT = 16,
+
     /// The disk refused a write; what was not acknowledged may be lost.
     MILLPOND_STORAGE = 17,
+
     /// The embedded engine was opened before a fork; a child process has to open its own.
     MILLPOND_FORKED = 18,
+
     /// The client was closed.
     MILLPOND_CLOSED = 19,
+
     /// The caller cancelled.
     MILLPOND_CANCELLED = 20,
+
     /// A bug in Millpond.
     MILLPOND_INTERNAL = 21,
+
     /// A task or a document is not as a modification says: nothing was done.
     MILLPOND_DEPENDENCY = 22,
 }

@@ -1,16 +1,20 @@
 //! Changes of documents, which are made of documents.
 
-use millpond::Result;
-use millpond::tasks::DocId;
-
 use crate::caller::Caller;
 use crate::options::Growing;
 use crate::tasks::generated::{millpond_doc, millpond_doc_change, millpond_doc_id};
 
 impl millpond_doc_change {
-    fn of(doc: &millpond_doc) -> Self {
-        let &millpond_doc { namespace_name, id, version, .. } = doc;
-        Self { doc: millpond_doc_id { namespace_name, id, version }, ..Self::DEFAULT }
+    fn of(doc: *const millpond_doc) -> Self {
+        // SAFETY: the header says that there is a document; these fields were there from the first version on.
+        let doc = unsafe {
+            millpond_doc_id {
+                namespace_name: (*doc).namespace_name,
+                id: (*doc).id,
+                version: (*doc).version,
+            }
+        };
+        Self { doc, ..Self::DEFAULT }
     }
 }
 
@@ -29,23 +33,6 @@ pub unsafe extern "C" fn millpond_doc_change_init(
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    let doc = caller.array(String::new, doc, usize::from(!doc.is_null()));
-    let doc = doc.ok().and_then(<[_]>::first);
-    caller.fill(change, size, doc.map_or(millpond_doc_change::DEFAULT, millpond_doc_change::of));
-}
-
-impl Caller {
-    /// Documents at versions.
-    pub(super) fn doc_ids(
-        &self,
-        argument: &str,
-        docs: *const millpond_doc_id,
-        count: usize,
-    ) -> Result<Vec<DocId>> {
-        let docs = self.array(|| argument.to_owned(), docs, count)?.iter().enumerate();
-        let read = |(index, doc): (usize, &millpond_doc_id)| {
-            doc.read(self, |field| format!("{argument}[{index}].{field}"))
-        };
-        docs.map(read).collect()
-    }
+    let filled = caller.record(doc, millpond_doc_change::of);
+    caller.fill(change, size, filled.unwrap_or(millpond_doc_change::DEFAULT));
 }

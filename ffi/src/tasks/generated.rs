@@ -2,15 +2,17 @@
 
 //! Structures of stores of tasks.
 
+#![allow(unused_imports, reason = "one form for all queues")]
+
 use std::ptr;
 use std::time::Duration;
 
 use millpond::Result;
 
-use crate::caller::Caller;
-use crate::keys::millpond_bytes;
-use crate::options::{NOT_SET, c_bool, given, growing, number, only_one};
-use crate::tasks::task::millpond_task_change;
+use super::*;
+use crate::caller::{Caller, invalid};
+use crate::keys::{millpond_bytes, own};
+use crate::options::*;
 
 /// A task as the store holds it.
 ///
@@ -175,8 +177,12 @@ impl millpond_task_id {
     ) -> Self {
         Self { id: cut(Some(&from.id)), version: from.version }
     }
+}
 
-    pub(crate) fn read(
+impl Element for millpond_task_id {
+    type Core<'c> = millpond::tasks::TaskId;
+
+    fn read(
         &self,
         caller: &Caller,
         of: impl Fn(&str) -> String,
@@ -215,12 +221,12 @@ impl millpond_doc_id {
             version: from.version,
         }
     }
+}
 
-    pub(crate) fn read(
-        &self,
-        caller: &Caller,
-        of: impl Fn(&str) -> String,
-    ) -> Result<millpond::tasks::DocId> {
+impl Element for millpond_doc_id {
+    type Core<'c> = millpond::tasks::DocId;
+
+    fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<millpond::tasks::DocId> {
         Ok(millpond::tasks::DocId {
             namespace: caller.text(|| of("namespace_name"), self.namespace_name)?.into(),
             id: caller.text(|| of("id"), self.id)?.into(),
@@ -253,8 +259,12 @@ impl millpond_task_position {
     pub(crate) fn texts(from: &millpond::tasks::Position) -> [Option<&str>; 1] {
         [Some(&*from.id)]
     }
+}
 
-    pub(crate) fn read(
+impl Element for millpond_task_position {
+    type Core<'c> = millpond::tasks::Position;
+
+    fn read(
         &self,
         caller: &Caller,
         of: impl Fn(&str) -> String,
@@ -296,8 +306,12 @@ impl millpond_doc_position {
     pub(crate) fn texts(from: &millpond::tasks::DocPosition) -> [Option<&str>; 3] {
         [Some(&*from.key), Some(&*from.secondary_key), Some(&*from.id)]
     }
+}
 
-    pub(crate) fn read(
+impl Element for millpond_doc_position {
+    type Core<'c> = millpond::tasks::DocPosition;
+
+    fn read(
         &self,
         caller: &Caller,
         of: impl Fn(&str) -> String,
@@ -409,21 +423,11 @@ pub struct millpond_new_task {
     pub skip_colliding: c_bool,
 }
 
-growing!(
-    millpond_new_task = Self {
-        size: size_of::<Self>(),
-        queue: millpond_bytes::NONE,
-        id: millpond_bytes::NONE,
-        value: millpond_bytes::NONE,
-        at_ms: NOT_SET,
-        delay_ms: NOT_SET,
-        attempt: 0,
-        err: millpond_bytes::NONE,
-        priority: 0,
-        ttl_ms: NOT_SET,
-        skip_colliding: c_bool::FALSE,
-    }
-);
+growing! { millpond_new_task {
+    at_ms: NOT_SET,
+    delay_ms: NOT_SET,
+    ttl_ms: NOT_SET,
+} }
 
 impl millpond_new_task {
     pub(crate) fn read(
@@ -505,17 +509,8 @@ pub struct millpond_new_doc {
     pub skip_colliding: c_bool,
 }
 
-growing!(
-    millpond_new_doc = Self {
-        size: size_of::<Self>(),
-        namespace_name: millpond_bytes::NONE,
-        key: millpond_bytes::NONE,
-        id: millpond_bytes::NONE,
-        secondary_key: millpond_bytes::NONE,
-        content: millpond_bytes::NONE,
-        skip_colliding: c_bool::FALSE,
-    }
-);
+growing! { millpond_new_doc {
+} }
 
 impl millpond_new_doc {
     pub(crate) fn read(
@@ -580,19 +575,10 @@ pub struct millpond_doc_change {
     pub delay_ms: i64,
 }
 
-growing!(
-    millpond_doc_change = Self {
-        size: size_of::<Self>(),
-        doc: millpond_doc_id {
-            namespace_name: millpond_bytes::NONE,
-            id: millpond_bytes::NONE,
-            version: 0,
-        },
-        content: millpond_bytes::NONE,
-        at_ms: NOT_SET,
-        delay_ms: NOT_SET,
-    }
-);
+growing! { millpond_doc_change {
+    at_ms: NOT_SET,
+    delay_ms: NOT_SET,
+} }
 
 impl millpond_doc_change {
     pub(crate) fn read(
@@ -654,9 +640,9 @@ pub struct millpond_tasks_modification {
     /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
     /// Refused if another claimant holds it, and as a collision if it has other keys. Its holder
     /// stays the same. It is among the inserted documents of what the modification did. In the
-    /// modification that ends a Job, a put of a document that the job holds is a change: the
-    /// document has to be at the version that is held, is released, and is among the changed
-    /// documents.
+    /// modification that ends a `millpond_tasks_job`, a put of a document that the job holds is a
+    /// change: the document has to be at the version that is held, is released, and is among the
+    /// changed documents.
     pub doc_puts: *const millpond_new_doc,
     /// How many there are.
     pub doc_put_count: usize,
@@ -674,29 +660,8 @@ pub struct millpond_tasks_modification {
     pub doc_depend_count: usize,
 }
 
-growing!(
-    millpond_tasks_modification = Self {
-        size: size_of::<Self>(),
-        inserts: ptr::null(),
-        insert_count: 0,
-        changes: ptr::null(),
-        change_count: 0,
-        deletes: ptr::null(),
-        delete_count: 0,
-        depends: ptr::null(),
-        depend_count: 0,
-        doc_inserts: ptr::null(),
-        doc_insert_count: 0,
-        doc_puts: ptr::null(),
-        doc_put_count: 0,
-        doc_changes: ptr::null(),
-        doc_change_count: 0,
-        doc_deletes: ptr::null(),
-        doc_delete_count: 0,
-        doc_depends: ptr::null(),
-        doc_depend_count: 0,
-    }
-);
+growing! { millpond_tasks_modification {
+} }
 
 impl millpond_tasks_modification {
     pub(crate) fn read(
@@ -807,15 +772,9 @@ pub struct millpond_task_query {
     pub omit_values: c_bool,
 }
 
-growing!(
-    millpond_task_query = Self {
-        size: size_of::<Self>(),
-        after: ptr::null(),
-        limit: NOT_SET,
-        claimant: millpond_bytes::NONE,
-        omit_values: c_bool::FALSE,
-    }
-);
+growing! { millpond_task_query {
+    limit: NOT_SET,
+} }
 
 impl millpond_task_query {
     pub(crate) fn read(
@@ -875,16 +834,9 @@ pub struct millpond_doc_query {
     pub omit_contents: c_bool,
 }
 
-growing!(
-    millpond_doc_query = Self {
-        size: size_of::<Self>(),
-        start: millpond_bytes::NONE,
-        end: millpond_bytes::NONE,
-        after: ptr::null(),
-        limit: NOT_SET,
-        omit_contents: c_bool::FALSE,
-    }
-);
+growing! { millpond_doc_query {
+    limit: NOT_SET,
+} }
 
 impl millpond_doc_query {
     pub(crate) fn read(
@@ -948,16 +900,9 @@ pub struct millpond_tasks_filter {
     pub limit: i64,
 }
 
-growing!(
-    millpond_tasks_filter = Self {
-        size: size_of::<Self>(),
-        exact: ptr::null(),
-        exact_count: 0,
-        prefixes: ptr::null(),
-        prefix_count: 0,
-        limit: NOT_SET,
-    }
-);
+growing! { millpond_tasks_filter {
+    limit: NOT_SET,
+} }
 
 impl millpond_tasks_filter {
     pub(crate) fn read(
@@ -997,4 +942,154 @@ pub unsafe extern "C" fn millpond_tasks_filter_init(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.init(options, size);
+}
+
+/// Why a modification was refused, all of it: behind an error of the kind `MILLPOND_DEPENDENCY`
+/// (`dependency`). Nothing was done.
+///
+/// Lives as long as the error.
+#[repr(C)]
+pub struct millpond_tasks_dependency {
+    /// Tasks to insert whose id is taken, at the version that is there.
+    pub inserts: *const millpond_task_id,
+    /// How many there are.
+    pub insert_count: usize,
+    /// Tasks to change that are not there at the version that was asked for.
+    pub changes: *const millpond_task_id,
+    /// How many there are.
+    pub change_count: usize,
+    /// Tasks to delete that are not there at the version that was asked for.
+    pub deletes: *const millpond_task_id,
+    /// How many there are.
+    pub delete_count: usize,
+    /// Tasks to depend on that are not there at the version that was asked for.
+    pub depends: *const millpond_task_id,
+    /// How many there are.
+    pub depend_count: usize,
+    /// Tasks to delete or to change that another claimant holds.
+    pub claims: *const millpond_task_id,
+    /// How many there are.
+    pub claim_count: usize,
+    /// Documents to insert whose id is taken, at the version that is there.
+    pub doc_inserts: *const millpond_doc_id,
+    /// How many there are.
+    pub doc_insert_count: usize,
+    /// Documents to change that are not there at the version that was asked for.
+    pub doc_changes: *const millpond_doc_id,
+    /// How many there are.
+    pub doc_change_count: usize,
+    /// Documents to delete that are not there at the version that was asked for.
+    pub doc_deletes: *const millpond_doc_id,
+    /// How many there are.
+    pub doc_delete_count: usize,
+    /// Documents to depend on that are not there at the version that was asked for.
+    pub doc_depends: *const millpond_doc_id,
+    /// How many there are.
+    pub doc_depend_count: usize,
+    /// Documents to delete, to change, to put or to claim that another claimant holds.
+    pub doc_claims: *const millpond_doc_id,
+    /// How many there are.
+    pub doc_claim_count: usize,
+    /// Whether a task is not there at the version that was asked for.
+    pub has_missing: bool,
+    /// Whether a document is not there at the version that was asked for.
+    pub has_missing_docs: bool,
+    /// Whether another claimant holds a task.
+    pub has_claims: bool,
+    /// Whether another claimant holds a document.
+    pub has_claimed_docs: bool,
+    /// Whether an id is taken.
+    pub has_collisions: bool,
+    /// Whether nothing is wrong but that others hold something: the same can succeed later.
+    pub only_claims: bool,
+}
+
+/// What an error holds of it: the lists, and what they point to.
+pub(crate) struct Refusal {
+    pub(super) lists: millpond_tasks_dependency,
+    _inserts: Box<[millpond_task_id]>,
+    _changes: Box<[millpond_task_id]>,
+    _deletes: Box<[millpond_task_id]>,
+    _depends: Box<[millpond_task_id]>,
+    _claims: Box<[millpond_task_id]>,
+    _doc_inserts: Box<[millpond_doc_id]>,
+    _doc_changes: Box<[millpond_doc_id]>,
+    _doc_deletes: Box<[millpond_doc_id]>,
+    _doc_depends: Box<[millpond_doc_id]>,
+    _doc_claims: Box<[millpond_doc_id]>,
+    _core: millpond::tasks::Dependency,
+}
+
+// SAFETY: the pointers point into its other parts, which nobody changes or moves.
+unsafe impl Send for Refusal {}
+// SAFETY: as above; nothing changes through a reference.
+unsafe impl Sync for Refusal {}
+
+impl Refusal {
+    pub(crate) fn new(core: &millpond::tasks::Dependency) -> Box<Self> {
+        // Its texts are shared, and so do not move.
+        let core = core.clone();
+        let inserts: Box<[_]> =
+            core.inserts.iter().map(|id| millpond_task_id::new(id, own)).collect();
+        let changes: Box<[_]> =
+            core.changes.iter().map(|id| millpond_task_id::new(id, own)).collect();
+        let deletes: Box<[_]> =
+            core.deletes.iter().map(|id| millpond_task_id::new(id, own)).collect();
+        let depends: Box<[_]> =
+            core.depends.iter().map(|id| millpond_task_id::new(id, own)).collect();
+        let claims: Box<[_]> =
+            core.claims.iter().map(|id| millpond_task_id::new(id, own)).collect();
+        let doc_inserts: Box<[_]> =
+            core.doc_inserts.iter().map(|id| millpond_doc_id::new(id, own)).collect();
+        let doc_changes: Box<[_]> =
+            core.doc_changes.iter().map(|id| millpond_doc_id::new(id, own)).collect();
+        let doc_deletes: Box<[_]> =
+            core.doc_deletes.iter().map(|id| millpond_doc_id::new(id, own)).collect();
+        let doc_depends: Box<[_]> =
+            core.doc_depends.iter().map(|id| millpond_doc_id::new(id, own)).collect();
+        let doc_claims: Box<[_]> =
+            core.doc_claims.iter().map(|id| millpond_doc_id::new(id, own)).collect();
+        let lists = millpond_tasks_dependency {
+            inserts: inserts.as_ptr(),
+            insert_count: inserts.len(),
+            changes: changes.as_ptr(),
+            change_count: changes.len(),
+            deletes: deletes.as_ptr(),
+            delete_count: deletes.len(),
+            depends: depends.as_ptr(),
+            depend_count: depends.len(),
+            claims: claims.as_ptr(),
+            claim_count: claims.len(),
+            doc_inserts: doc_inserts.as_ptr(),
+            doc_insert_count: doc_inserts.len(),
+            doc_changes: doc_changes.as_ptr(),
+            doc_change_count: doc_changes.len(),
+            doc_deletes: doc_deletes.as_ptr(),
+            doc_delete_count: doc_deletes.len(),
+            doc_depends: doc_depends.as_ptr(),
+            doc_depend_count: doc_depends.len(),
+            doc_claims: doc_claims.as_ptr(),
+            doc_claim_count: doc_claims.len(),
+            has_missing: core.has_missing(),
+            has_missing_docs: core.has_missing_docs(),
+            has_claims: core.has_claims(),
+            has_claimed_docs: core.has_claimed_docs(),
+            has_collisions: core.has_collisions(),
+            only_claims: core.only_claims(),
+        };
+        Box::new(Self {
+            lists,
+            _inserts: inserts,
+            _changes: changes,
+            _deletes: deletes,
+            _depends: depends,
+            _claims: claims,
+            _doc_inserts: doc_inserts,
+            _doc_changes: doc_changes,
+            _doc_deletes: doc_deletes,
+            _doc_depends: doc_depends,
+            _doc_claims: doc_claims,
+            _core: core,
+        })
+    }
 }

@@ -1,25 +1,23 @@
-//! Documents: lease those of a key, get and put one, find them by their ids, and list a namespace page by page.
+//! One document by its keys.
 
 use std::ffi::c_char;
 
-use millpond::Result;
-
-use super::result::{Parts, millpond_tasks_result};
-use super::store::{Store, millpond_tasks_store};
+use super::millpond_tasks_result;
+use super::millpond_tasks_store;
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 
-/// The document of these keys that was inserted without an id of its own. A document with an id of
-/// its own is found by that, with `millpond_tasks_fetch_docs`.
+/// The document of these keys that was inserted without an id of its own. One with an id of its
+/// own is found by that, with `millpond_tasks_fetch_docs`.
 ///
 /// `result` is set to it, or to no document if it is not there; the caller frees it with
 /// `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
-/// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those
-/// of the connection.
+/// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
+/// those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -38,23 +36,14 @@ pub unsafe extern "C" fn millpond_tasks_get_doc(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let result = caller.new_handle("result", result)?;
-        let store = caller.held::<Store>("store", store)?;
-        let namespace = caller.namespace_name(namespace_name, namespace_name_length)?;
+        let store = caller.held("store", store)?;
+        let namespace = millpond_bytes { data: namespace_name, length: namespace_name_length };
+        let namespace = caller.text(|| "namespace_name".to_owned(), namespace)?;
+        let key = millpond_bytes { data: key, length: key_length };
+        let key = caller.text(|| "key".to_owned(), key)?;
         let secondary_key = millpond_bytes { data: secondary_key, length: secondary_key_length };
         let secondary_key = caller.text(|| "secondary_key".to_owned(), secondary_key)?;
-        let key = (caller.key(key, key_length)?, secondary_key);
-        result.set(Parts::docs(store.get_doc(namespace, key)?.as_slice()));
+        result.set(store.get_doc(namespace, (key, secondary_key))?.into());
         Ok(())
     })
-}
-
-impl Caller {
-    pub(super) fn namespace_name(&self, data: *const c_char, length: usize) -> Result<&str> {
-        self.text(|| "namespace_name".to_owned(), millpond_bytes { data, length })
-    }
-
-    /// A primary key.
-    pub(super) fn key(&self, data: *const c_char, length: usize) -> Result<&str> {
-        self.text(|| "key".to_owned(), millpond_bytes { data, length })
-    }
 }

@@ -18,7 +18,6 @@ pub mod result;
 pub mod claim;
 pub mod renew;
 
-pub mod list;
 pub mod list_docs;
 
 pub mod dependency;
@@ -28,6 +27,5 @@ pub mod worker;
 
 pub mod run;
 
-pub mod keys;
-
-mod when;
+pub(crate) use self::{generated::*, generated_calls::*, result::*, task::*, worker::*};
+pub(crate) use crate::lists::*;

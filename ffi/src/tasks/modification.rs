@@ -5,8 +5,7 @@ use std::ffi::c_char;
 use millpond::Result;
 use millpond::tasks::{Modification, NewTask};
 
-use super::result::{Parts, millpond_tasks_result};
-use super::store::{Store, millpond_tasks_store};
+use super::{millpond_tasks_result, millpond_tasks_store};
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
@@ -47,7 +46,7 @@ pub unsafe extern "C" fn millpond_tasks_insert(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let result = caller.optional_handle(result);
-        let store = caller.held::<Store>("store", store)?;
+        let store = caller.held("store", store)?;
         let queue = millpond_bytes { data: queue, length: queue_length };
         let value = millpond_bytes { data: value, length: value_length };
         let mut task = NewTask::new(caller.text(|| "queue".to_owned(), queue)?);
@@ -56,7 +55,7 @@ pub unsafe extern "C" fn millpond_tasks_insert(
         }
         let modified = store.modify(Modification::new().insert(task))?;
         if let Some(result) = result {
-            result.set(Parts::modified(&modified));
+            result.set(modified.into());
         }
         Ok(())
     })

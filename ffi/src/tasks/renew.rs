@@ -1,30 +1,29 @@
 //! Renew: extend the leases of tasks and documents.
 
-use super::store::{Store, millpond_tasks_store};
-use super::when;
+use super::*;
 use crate::caller::Caller;
 use crate::error::millpond_error;
+use crate::options::lease;
 use crate::status::millpond_status;
-use crate::tasks::generated::{millpond_doc_id, millpond_task_id};
 
-/// Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000) from now,
-/// all of them or none.
+/// Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is
+/// 30,000) from now, all of them or none.
 ///
 /// `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
-/// documents, in their order, and `at_ms` until when all are held, in milliseconds since the Unix
-/// epoch. Each may be NULL; on failure nothing is written there, so that a version may go where it
-/// came from.
+/// documents, in their order, and `at_ms` until when all are held, in milliseconds since the
+/// Unix epoch. Each may be NULL; on failure nothing is written there, so that a version may go
+/// where it came from.
 ///
 ///     millpond_task_id held = {task->id, task->version};
 ///     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
 ///                                   &error);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, what is named twice, and a lease below
-/// 0 or above 100 years; `MILLPOND_DEPENDENCY` if one of them is not there at that version or
-/// another claimant holds it, and then nothing has changed; else as `millpond_tasks_modify`.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 and what is
+/// named twice; `MILLPOND_DEPENDENCY` if one of them is not there at that version or another
+/// claimant holds it, and then nothing has changed; those of the connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, to versions
-/// that no caller received.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at
+/// versions that no caller received.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -43,10 +42,10 @@ pub unsafe extern "C" fn millpond_tasks_renew(
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let store = caller.held::<Store>("store", store)?;
-        let tasks = caller.task_ids("tasks", tasks, task_count)?;
-        let docs = caller.doc_ids("docs", docs, doc_count)?;
-        let renewed = store.renew(tasks, docs, when::lease(lease_ms)?)?;
+        let store = caller.held("store", store)?;
+        let tasks = caller.list("tasks", tasks, task_count)?;
+        let docs = caller.list("docs", docs, doc_count)?;
+        let renewed = store.renew(tasks, docs, lease(lease_ms)?)?;
         let versions = renewed.tasks.iter().map(|task| task.version);
         caller.optional_out_array(task_versions, task_count, 0).set(versions);
         let versions = renewed.docs.iter().map(|doc| doc.version);

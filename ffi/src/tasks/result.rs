@@ -7,18 +7,11 @@ use millpond::tasks::{
     Doc, DocPage, DocPosition, Modified, NamespaceStats, Position, QueueStats, Task, TaskPage,
 };
 
-use crate::caller::{self, Caller, at};
 use crate::keys::millpond_bytes;
 use crate::tasks::generated::{
     millpond_doc, millpond_doc_position, millpond_task, millpond_task_namespace_stats,
     millpond_task_position, millpond_task_queue_stats,
 };
-
-/// The result of a step on tasks or documents. The caller frees it with
-/// `millpond_tasks_result_free`, which does nothing to the tasks. Any thread may read it.
-pub struct millpond_tasks_result {
-    _private: (),
-}
 
 /// What is in a result. Which fields are set depends on the step; the others are empty.
 ///
@@ -72,13 +65,13 @@ pub(crate) type TasksResult = Box<Parts>;
 
 /// The parts of a result, each without gaps, and what points to them.
 pub(crate) struct Parts {
-    data: millpond_tasks_data,
-    tasks: Box<[millpond_task]>,
-    docs: Box<[millpond_doc]>,
+    pub(crate) data: millpond_tasks_data,
+    pub(crate) tasks: Box<[millpond_task]>,
+    pub(crate) docs: Box<[millpond_doc]>,
     _next: Option<Box<millpond_task_position>>,
     _next_doc: Option<Box<millpond_doc_position>>,
-    queues: Box<[millpond_task_queue_stats]>,
-    namespaces: Box<[millpond_task_namespace_stats]>,
+    pub(crate) queues: Box<[millpond_task_queue_stats]>,
+    pub(crate) namespaces: Box<[millpond_task_namespace_stats]>,
     _text: Box<[u8]>,
 }
 
@@ -96,46 +89,35 @@ struct Content<'a> {
     next_doc: Option<DocPosition>,
     queues: &'a [QueueStats],
     namespaces: &'a [NamespaceStats],
+    /// How many of the tasks and documents were inserted.
+    inserted: [usize; 2],
+}
+
+/// What is in the result of a step, by what the step returns.
+macro_rules! results {
+    ($($type:ty, $it:pat => $($field:ident: $part:expr),*;)*) => {$(
+        impl From<$type> for TasksResult {
+            fn from($it: $type) -> Self {
+                Parts::new(&Content { $($field: $part,)* ..Content::default() })
+            }
+        }
+    )*};
+}
+
+results! {
+    Vec<Task>, tasks => tasks: [&tasks, &[]];
+    Vec<Doc>, docs => docs: [&docs, &[]];
+    Doc, doc => docs: [&[doc], &[]];
+    Option<Doc>, doc => docs: [doc.as_slice(), &[]];
+    TaskPage, page => tasks: [&page.tasks, &[]], next: page.next;
+    DocPage, page => docs: [&page.docs, &[]], next_doc: page.next;
+    Vec<QueueStats>, queues => queues: &queues;
+    Vec<NamespaceStats>, namespaces => namespaces: &namespaces;
+    Modified, it => tasks: [&it.inserted, &it.changed], docs: [&it.inserted_docs, &it.changed_docs],
+        inserted: [it.inserted.len(), it.inserted_docs.len()];
 }
 
 impl Parts {
-    pub(super) fn tasks(tasks: &[Task]) -> TasksResult {
-        Self::new(&Content { tasks: [tasks, &[]], ..Content::default() })
-    }
-
-    pub(super) fn docs(docs: &[Doc]) -> TasksResult {
-        Self::new(&Content { docs: [docs, &[]], ..Content::default() })
-    }
-
-    pub(super) fn modified(modified: &Modified) -> TasksResult {
-        let mut result = Self::new(&Content {
-            tasks: [&modified.inserted, &modified.changed],
-            docs: [&modified.inserted_docs, &modified.changed_docs],
-            ..Content::default()
-        });
-        result.data.inserted_count = modified.inserted.len();
-        result.data.inserted_doc_count = modified.inserted_docs.len();
-        result
-    }
-
-    pub(super) fn task_page(page: TaskPage) -> TasksResult {
-        let TaskPage { tasks, next } = page;
-        Self::new(&Content { tasks: [&tasks, &[]], next, ..Content::default() })
-    }
-
-    pub(super) fn doc_page(page: DocPage) -> TasksResult {
-        let DocPage { docs, next } = page;
-        Self::new(&Content { docs: [&docs, &[]], next_doc: next, ..Content::default() })
-    }
-
-    pub(super) fn queues(queues: &[QueueStats]) -> TasksResult {
-        Self::new(&Content { queues, ..Content::default() })
-    }
-
-    pub(super) fn namespaces(namespaces: &[NamespaceStats]) -> TasksResult {
-        Self::new(&Content { namespaces, ..Content::default() })
-    }
-
     fn new(content: &Content<'_>) -> TasksResult {
         let text = content.text();
         let mut rest = &*text;
@@ -166,11 +148,11 @@ impl Parts {
             tasks: tasks.as_ptr(),
             task_count: tasks.len(),
             task_size: size_of::<millpond_task>(),
-            inserted_count: 0,
+            inserted_count: content.inserted[0],
             docs: docs.as_ptr(),
             doc_count: docs.len(),
             doc_size: size_of::<millpond_doc>(),
-            inserted_doc_count: 0,
+            inserted_doc_count: content.inserted[1],
             next: next.as_deref().map_or(ptr::null(), ptr::from_ref),
             next_doc: next_doc.as_deref().map_or(ptr::null(), ptr::from_ref),
             queues: queues.as_ptr(),
@@ -193,10 +175,6 @@ impl Parts {
             _text: text,
         })
     }
-
-    pub(super) fn data(&self) -> *const millpond_tasks_data {
-        &raw const self.data
-    }
 }
 
 impl Content<'_> {
@@ -217,85 +195,4 @@ impl Content<'_> {
         let texts = tasks.chain(docs).chain(next).chain(next_doc).chain(queues).chain(namespaces);
         texts.flatten()
     }
-}
-
-fn read<T>(
-    result: *const millpond_tasks_result,
-    part: impl FnOnce(&Parts) -> *const T,
-) -> *const T {
-    // SAFETY: no pointer is read, only the handle.
-    let caller = unsafe { Caller::trusted() };
-    let found = || caller.held::<TasksResult>("result", result).map(|result| part(&result));
-    caller.run_or(ptr::null(), || found().unwrap_or(ptr::null()))
-}
-
-/// What is in the result. Lives until the result is freed. NULL for NULL and for a handle that was
-/// freed or is none.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_result_data(
-    result: *const millpond_tasks_result,
-) -> *const millpond_tasks_data {
-    read(result, Parts::data)
-}
-
-/// The task with this number, from 0; see `millpond_tasks_data`. Lives until the result is freed.
-/// NULL past the end, for NULL and for a handle that was freed or is none.
-///
-///     const millpond_task *task;
-///     for (size_t i = 0; (task = millpond_tasks_result_task(result, i)) != NULL; i++)
-///         work_on(task->value.data, task->value.length);
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_result_task(
-    result: *const millpond_tasks_result,
-    index: usize,
-) -> *const millpond_task {
-    read(result, |result| at(&result.tasks, index))
-}
-
-/// The document with this number, from 0; see `millpond_tasks_data`. Lives until the result is
-/// freed. NULL past the end, for NULL and for a handle that was freed or is none.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_result_doc(
-    result: *const millpond_tasks_result,
-    index: usize,
-) -> *const millpond_doc {
-    read(result, |result| at(&result.docs, index))
-}
-
-/// The queue with this number, from 0, of `millpond_tasks_queue_stats`. Lives until the result is
-/// freed. NULL past the end, for NULL and for a handle that was freed or is none.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_result_queue(
-    result: *const millpond_tasks_result,
-    index: usize,
-) -> *const millpond_task_queue_stats {
-    read(result, |result| at(&result.queues, index))
-}
-
-/// The namespace with this number, from 0, of `millpond_tasks_namespace_stats`. Lives until the
-/// result is freed. NULL past the end, for NULL and for a handle that was freed or is none.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_result_namespace(
-    result: *const millpond_tasks_result,
-    index: usize,
-) -> *const millpond_task_namespace_stats {
-    read(result, |result| at(&result.namespaces, index))
-}
-
-/// Frees a result. NULL and a result that was freed before are fine.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_result_free(result: *mut millpond_tasks_result) {
-    caller::free::<TasksResult>(result);
 }

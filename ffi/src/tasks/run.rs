@@ -7,16 +7,14 @@ use std::time::Duration;
 use millpond::Result;
 use millpond::tasks::{Failure, Modification};
 
-use super::job::{Job, millpond_tasks_job};
-use super::store::{Store, millpond_tasks_store};
-use super::worker::millpond_tasks_worker_options;
+use super::job::Job;
+use super::*;
 use crate::caller::{Caller, invalid};
 use crate::error::{self, millpond_error};
 use crate::handle;
 use crate::keys::millpond_bytes;
 use crate::options::{NOT_SET, given};
 use crate::status::millpond_status;
-use crate::tasks::generated::millpond_tasks_modification;
 
 /// How a job ends.
 #[repr(C)]
@@ -143,17 +141,17 @@ pub unsafe extern "C" fn millpond_tasks_run(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let handler = handler.ok_or_else(|| invalid("handler is NULL"))?;
-        let store = caller.held::<Store>("store", store)?;
+        let store = caller.held("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
         let options = caller.options("options", options)?;
         let on_error = options.on_error;
         for job in options.apply(&caller, store.worker(queues))?.jobs() {
-            let handle = handle::make(Job::new(job?));
-            let job = caller.held::<Job>("job", handle as *const millpond_tasks_job)?;
+            let handle = handle::make(Job::from(job?));
+            let job = caller.held("job", handle as *const millpond_tasks_job)?;
             let mut outcome = millpond_task_outcome::DONE;
             // SAFETY: the header says what a handler has to be; the job is there until it is freed.
             unsafe { handler(handle as *mut millpond_tasks_job, &raw mut outcome, context) };
-            let ended = outcome.read(&caller, job.job()).and_then(|said| job.job().settle(said));
+            let ended = outcome.read(&caller, &job).and_then(|said| job.settle(said));
             if let (Ok(Some(refused)), Some(on_error)) = (&ended, on_error) {
                 let error = handle::make(error::Failure::new(refused));
                 // SAFETY: the header says what it has to be; the error is there until it is freed.

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use millpond::Result;
-use millpond::tasks::{Task, TaskChange, TaskId};
+use millpond::tasks::{TaskChange, TaskId};
 
 use crate::caller::Caller;
 use crate::keys::millpond_bytes;
 use crate::options::{Growing, NOT_SET, c_bool, given, growing, number, only_one};
-use crate::tasks::generated::{millpond_task, millpond_task_id};
+use crate::tasks::generated::millpond_task;
 
 /// A change of a task. `millpond_task_change_init` fills it from the task; then set what you
 /// like.
@@ -47,54 +47,32 @@ pub struct millpond_task_change {
     pub quarantine_attempts: u64,
 }
 
-growing! {
-    millpond_task_change = Self {
-        size: size_of::<Self>(),
-        id: millpond_bytes::NONE,
-        queue: millpond_bytes::NONE,
-        value: millpond_bytes::NONE,
-        err: millpond_bytes::NONE,
-        version: 0,
-        attempt: 0,
-        at_ms: NOT_SET,
-        delay_ms: NOT_SET,
-        retry: c_bool::FALSE,
-        retry_err: millpond_bytes::NONE,
-        quarantine_queue: millpond_bytes::NONE,
-        quarantine_attempts: 0,
-    };
-}
+growing! { millpond_task_change { at_ms: NOT_SET, delay_ms: NOT_SET } }
 
 impl millpond_task_change {
-    fn of(task: &millpond_task) -> Self {
-        Self {
-            id: task.id,
-            queue: task.queue,
-            value: task.value,
-            err: task.err,
-            version: task.version,
-            attempt: task.attempt,
-            ..Self::DEFAULT
+    fn of(task: *const millpond_task) -> Self {
+        // SAFETY: the header says that there is a task; these fields were there from the first version on.
+        unsafe {
+            Self {
+                id: (*task).id,
+                queue: (*task).queue,
+                value: (*task).value,
+                err: (*task).err,
+                version: (*task).version,
+                attempt: (*task).attempt,
+                ..Self::DEFAULT
+            }
         }
     }
 
     pub(crate) fn read(&self, caller: &Caller, of: impl Fn(&str) -> String) -> Result<TaskChange> {
-        let task = Task {
-            id: caller.text(|| of("id"), self.id)?.into(),
-            version: self.version,
-            queue: caller.text(|| of("queue"), self.queue)?.into(),
-            at_ms: 0,
-            created_ms: 0,
-            modified_ms: 0,
-            claimant: "".into(),
-            claims: 0,
-            attempt: number(&of, "attempt", self.attempt)?,
-            err: caller.text(|| of("err"), self.err)?.into(),
-            value: caller.optional_text(|| of("value"), self.value)?.map(Into::into),
-            priority: 0,
-            expires_ms: None,
-        };
-        let mut change = task.change();
+        let task = TaskId::new(caller.text(|| of("id"), self.id)?, self.version);
+        let mut change = TaskChange::new(task, caller.text(|| of("queue"), self.queue)?)
+            .attempt(number(&of, "attempt", self.attempt)?)
+            .err(caller.text(|| of("err"), self.err)?);
+        if let Some(value) = caller.optional_text(|| of("value"), self.value)? {
+            change = change.value(value);
+        }
         only_one(&of, ("at_ms", self.at_ms), ("delay_ms", self.delay_ms))?;
         if let Some(at_ms) = given(&of("at_ms"), self.at_ms)? {
             change = change.at_ms(at_ms);
@@ -133,23 +111,6 @@ pub unsafe extern "C" fn millpond_task_change_init(
 ) {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    let task = caller.array(String::new, task, usize::from(!task.is_null()));
-    let task = task.ok().and_then(<[_]>::first);
-    caller.fill(change, size, task.map_or(millpond_task_change::DEFAULT, millpond_task_change::of));
-}
-
-impl Caller {
-    /// Tasks at versions.
-    pub(super) fn task_ids(
-        &self,
-        argument: &str,
-        tasks: *const millpond_task_id,
-        count: usize,
-    ) -> Result<Vec<TaskId>> {
-        let tasks = self.array(|| argument.to_owned(), tasks, count)?.iter().enumerate();
-        let read = |(index, task): (usize, &millpond_task_id)| {
-            task.read(self, |field| format!("{argument}[{index}].{field}"))
-        };
-        tasks.map(read).collect()
-    }
+    let filled = caller.record(task, millpond_task_change::of);
+    caller.fill(change, size, filled.unwrap_or(millpond_task_change::DEFAULT));
 }

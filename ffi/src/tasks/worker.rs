@@ -4,35 +4,14 @@ use std::ffi::c_void;
 use std::time::Duration;
 
 use millpond::Result;
-use millpond::tasks::{self, BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Worker};
+use millpond::tasks::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Worker};
 
-use super::job::{Job, millpond_tasks_job};
-use super::store::{Store, millpond_tasks_store};
-use super::when;
-use crate::caller::{self, Caller};
+use super::{millpond_tasks_job, millpond_tasks_jobs, millpond_tasks_store};
+use crate::caller::Caller;
 use crate::error::millpond_error;
-use crate::exclusive::Exclusive;
 use crate::keys::millpond_bytes;
-use crate::options::{NOT_SET, given, growing, wait_time};
+use crate::options::{NOT_SET, given, growing, lease, wait_time};
 use crate::status::millpond_status;
-
-/// The jobs of a worker, one after the other. Freed with `millpond_tasks_jobs_free`.
-///
-/// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
-/// once. Threads that work together have loops of their own.
-pub struct millpond_tasks_jobs {
-    _private: (),
-}
-
-/// What a handle of such a loop refers to.
-pub(crate) struct Jobs(Exclusive<tasks::Jobs>);
-
-impl Jobs {
-    fn next(&self) -> Result<Option<tasks::Job>> {
-        let busy = "another thread is requesting a job; each thread needs jobs of its own";
-        self.0.run(busy, |jobs| jobs.next().transpose())
-    }
-}
 
 /// Called for a job that could not end as its handler said, with the reason: a refused modification
 /// (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been released
@@ -52,11 +31,11 @@ pub type millpond_task_error_handler = Option<
 pub struct millpond_tasks_worker_options {
     /// What the structure's `_init` sets: how many bytes it has in the program.
     pub size: usize,
-    /// How many milliseconds a task is leased; a native thread renews it three times a lease.
-    /// `MILLPOND_NOT_SET`: the default, 30,000.
+    /// How long a task is leased; 30 seconds by default. A native thread renews it three times a
+    /// lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
-    /// How many milliseconds to wait for a task when none is available. 0, the default: the loop is
-    /// over then. -1: without limit.
+    /// Waits up to `wait_ms` milliseconds for a task when none is available, in place of ending at
+    /// once. 0, the default, does not wait; -1 waits without limit.
     pub wait_ms: i64,
     /// How many milliseconds a task is delayed after its first failure; then twice as long each
     /// time, each time minus a random part of up to a half. `MILLPOND_NOT_SET`: the default,
@@ -65,33 +44,24 @@ pub struct millpond_tasks_worker_options {
     /// How many milliseconds a failed task is delayed at most. `MILLPOND_NOT_SET`: the
     /// default, an hour.
     pub backoff_max_ms: i64,
-    /// After this many attempts a task goes to the error queue; 0 is never.
+    /// After this many attempts a task goes to the error queue; 0, the default, for never.
     pub max_attempts: u32,
-    /// A task that was claimed more often since it was last inserted, changed or released goes to the
-    /// error queue and becomes no job, as it may be what kills the workers; 0 is never. Only expired
-    /// leases count: every end of a job resets the count.
+    /// A task that was claimed more often than this since it was last inserted, changed or released
+    /// goes to the error queue and to no handler, as it may be what ends the workers; 0, the
+    /// default, for never. So only leases that ran out count: every end of a job, a retry and a
+    /// release too, begins anew, and so does a task that is moved back from the error queue.
     pub max_claims: u32,
-    /// The queue for tasks that failed too often. NULL: the default, the name of each task's
-    /// queue with `/err` appended.
+    /// Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
+    /// default. NULL: the default.
     pub error_queue: millpond_bytes,
-    /// What `millpond_tasks_run` calls for a job that could not end as its handler said. NULL:
-    /// none is called. A loop of jobs does not use it.
+    /// Is told of each job that `run` could not end as the handler said: with the
+    /// `MILLPOND_DEPENDENCY` of a refused modification, or the `MILLPOND_INVALID_ARGUMENT` of an
+    /// invalid one. The job has been given back by then, unless its lease was lost. By default
+    /// nobody is told, but the reason is in the task's `err`.
     pub on_error: millpond_task_error_handler,
 }
 
-growing! {
-    millpond_tasks_worker_options = Self {
-        size: size_of::<Self>(),
-        lease_ms: NOT_SET,
-        wait_ms: 0,
-        backoff_ms: NOT_SET,
-        backoff_max_ms: NOT_SET,
-        max_attempts: 0,
-        max_claims: 0,
-        error_queue: millpond_bytes::NONE,
-        on_error: None,
-    };
-}
+growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET } }
 
 impl millpond_tasks_worker_options {
     pub(super) fn apply(&self, caller: &Caller, worker: Worker) -> Result<Worker> {
@@ -101,7 +71,7 @@ impl millpond_tasks_worker_options {
         let backoff = time("backoff_ms", self.backoff_ms, BACKOFF_DEFAULT)?;
         let backoff_max = time("backoff_max_ms", self.backoff_max_ms, BACKOFF_MAX_DEFAULT)?;
         let mut worker = worker
-            .lease(when::lease(self.lease_ms)?)
+            .lease(lease(self.lease_ms)?)
             .backoff(backoff, backoff_max)
             .max_attempts(self.max_attempts)
             .max_claims(self.max_claims);
@@ -166,46 +136,10 @@ pub unsafe extern "C" fn millpond_tasks_jobs_new(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let jobs = caller.new_handle("jobs", jobs)?;
-        let store = caller.held::<Store>("store", store)?;
+        let store = caller.held("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
         let options = caller.options("options", options)?;
-        jobs.set(Jobs(Exclusive::new(options.apply(&caller, store.worker(queues))?.jobs())));
+        jobs.set(options.apply(&caller, store.worker(queues))?.jobs().into());
         Ok(())
     })
-}
-
-/// Takes the next job.
-///
-/// `job` is set to it, which the caller ends and frees with `millpond_tasks_job_free`; to NULL on
-/// failure, and also on success when the loop is over. After an error that a retry can fix (see
-/// `millpond_error_retry`) the loop can be continued.
-///
-/// Errors: as `millpond_tasks_claim`.
-///
-/// Delivery: as `millpond_tasks_claim`.
-///
-/// Threads: one at a time; see `millpond_tasks_jobs`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_jobs_next(
-    jobs: *mut millpond_tasks_jobs,
-    job: *mut *mut millpond_tasks_job,
-    error: *mut *mut millpond_error,
-) -> millpond_status {
-    // SAFETY: the header says what the pointers have to be.
-    let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
-        let out = caller.new_handle("job", job)?;
-        if let Some(job) = caller.held::<Jobs>("jobs", jobs)?.next()? {
-            out.set(Job::new(job));
-        }
-        Ok(())
-    })
-}
-
-/// Frees the loop. Its jobs stay usable. NULL and a loop that was freed before are fine.
-///
-/// Threads: any.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_jobs_free(jobs: *mut millpond_tasks_jobs) {
-    caller::free::<Jobs>(jobs);
 }

@@ -41,8 +41,8 @@ pub const DEADLINE_DEFAULT: Duration = Duration::from_secs(86_400);
 pub enum TrackKeys {
     /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
     /// with those of every other queue of the server that tracks so: where the package that
-    /// introduced this queue has them. A cluster refuses it, as nothing ties these keys to the
-    /// queue's slot.
+    /// introduced this queue has them. A cluster refuses it with `CROSS_SLOT`, as nothing ties
+    /// these keys to the queue's slot.
     #[default]
     Global,
     /// In three keys of the queue, `<queue>:meta:cancelation` and so on.

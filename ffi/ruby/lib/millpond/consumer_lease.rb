@@ -128,7 +128,7 @@ module Millpond
       wait_ms = Batches.wait_ms(wait)
       return enum_for(:each_batch, max, wait: wait) unless block
 
-      open = ->(out, error) { Native.millpond_ick_lease_batches(@native, size, wait_ms, out, error) }
+      open = ->(out, error) { Native.millpond_ick_lease_batches_new(@native, size, wait_ms, out, error) }
       Batches.each(@encoding, open, &block)
       self
     end

@@ -121,7 +121,7 @@ module Millpond
       return enum_for(:each_batch, numbers, max, wait: wait) unless block
 
       open = lambda do |out, error|
-        Native.millpond_ick_channel_batches(@native, list, count, size, wait_ms, out, error)
+        Native.millpond_ick_channel_batches_new(@native, list, count, size, wait_ms, out, error)
       end
       Batches.each(@client.encoding, open, &block)
       self

@@ -150,7 +150,7 @@ module Millpond
     #   queue.gc { |values| values == ["j-1"] }.deleted # => 1
     def gc(time_digits: nil, &block)
       digits = time_digits.nil? ? Native::NOT_SET : Convert.small_size("time_digits", time_digits)
-      open = ->(out, error) { Native.millpond_shuffle_gc(@native, digits, out, error) }
+      open = ->(out, error) { Native.millpond_shuffle_garbage_new(@native, digits, out, error) }
       garbage = Garbage.new(@encoding, open)
       block ? garbage.each(&block) : garbage
     end

@@ -128,7 +128,7 @@ static json_t *call_gc(struct request *request) {
     json_t *seen = json_array();
     uint64_t scanned = 0, deleted = 0;
     if (queue != NULL)
-        millpond_shuffle_gc(queue, digits, &garbage, &request->error);
+        millpond_shuffle_garbage_new(queue, digits, &garbage, &request->error);
     if (garbage != NULL) {
         while (millpond_shuffle_garbage_next(garbage, &values, &request->error) == MILLPOND_OK &&
                values != NULL)

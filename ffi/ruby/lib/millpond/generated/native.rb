@@ -31,12 +31,6 @@ module Millpond
     structure :shuffle_field, field: :pointer, field_length: :size_t, value: :pointer, value_length: :size_t
     structure :shuffle_new_message, size: :size_t, shard_key: :pointer, shard_key_length: :size_t, fields: :pointer,
       field_count: :size_t
-    structure :tasks_dependency, inserts: :pointer, insert_count: :size_t, changes: :pointer, change_count: :size_t,
-      deletes: :pointer, delete_count: :size_t, depends: :pointer, depend_count: :size_t, claims: :pointer,
-      claim_count: :size_t, doc_inserts: :pointer, doc_insert_count: :size_t, doc_changes: :pointer,
-      doc_change_count: :size_t, doc_deletes: :pointer, doc_delete_count: :size_t, doc_depends: :pointer,
-      doc_depend_count: :size_t, doc_claims: :pointer, doc_claim_count: :size_t, has_missing: :bool,
-      has_missing_docs: :bool, has_claims: :bool, has_claimed_docs: :bool, has_collisions: :bool, only_claims: :bool
     structure :task, id: Bytes, version: :uint64, queue: Bytes, at_ms: :uint64, created_ms: :uint64,
       modified_ms: :uint64, claimant: Bytes, claims: :uint64, attempt: :uint64, err: Bytes, value: Bytes,
       priority: :uint64, expires_ms: :int64
@@ -64,6 +58,12 @@ module Millpond
       omit_contents: :bool
     structure :tasks_filter, size: :size_t, exact: :pointer, exact_count: :size_t, prefixes: :pointer,
       prefix_count: :size_t, limit: :int64
+    structure :tasks_dependency, inserts: :pointer, insert_count: :size_t, changes: :pointer, change_count: :size_t,
+      deletes: :pointer, delete_count: :size_t, depends: :pointer, depend_count: :size_t, claims: :pointer,
+      claim_count: :size_t, doc_inserts: :pointer, doc_insert_count: :size_t, doc_changes: :pointer,
+      doc_change_count: :size_t, doc_deletes: :pointer, doc_delete_count: :size_t, doc_depends: :pointer,
+      doc_depend_count: :size_t, doc_claims: :pointer, doc_claim_count: :size_t, has_missing: :bool,
+      has_missing_docs: :bool, has_claims: :bool, has_claimed_docs: :bool, has_collisions: :bool, only_claims: :bool
     structure :tasks_data, tasks: :pointer, task_count: :size_t, task_size: :size_t, inserted_count: :size_t,
       docs: :pointer, doc_count: :size_t, doc_size: :size_t, inserted_doc_count: :size_t, next: :pointer,
       next_doc: :pointer, queues: :pointer, queue_count: :size_t, queue_size: :size_t, namespaces: :pointer,
@@ -75,9 +75,9 @@ module Millpond
     structure :tasks_worker_options, size: :size_t, lease_ms: :int64, wait_ms: :int64, backoff_ms: :int64,
       backoff_max_ms: :int64, max_attempts: :uint32, max_claims: :uint32, error_queue: Bytes, on_error: :pointer
 
-    handles :client, :ick_batches, :ick_channel, :ick_entries, :ick_lease, :keys, :recovery, :shuffle_batch,
-      :shuffle_consumer, :shuffle_dead_letters, :shuffle_garbage, :shuffle_messages, :shuffle_queue, :shuffle_stats,
-      :tasks_claims, :tasks_job, :tasks_result, :tasks_store, :tasks_jobs
+    handles :client, :ick_batches, :ick_lease, :ick_channel, :keys, :ick_entries, :shuffle_batch,
+      :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :shuffle_consumer, :shuffle_queue,
+      :shuffle_garbage, :shuffle_messages, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs
 
     function :options_init, [:pointer, :size_t], :void
     function :connect, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -93,19 +93,43 @@ module Millpond
     function :error_kind_count, [], :size_t
     function :error_kind_at, [:size_t], :pointer
     function :status_name, [:uint32], :string
+    function :ick_add, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_reserve, [:pointer, :pointer, :size_t, :uint64, :bool, :pointer, :pointer], :int, blocking: true
+    function :ick_commit, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_exchange, [:pointer, :pointer, :size_t, :uint64, :pointer, :size_t, :bool, :pointer, :pointer],
+      :int, blocking: true
+    function :ick_peek, [:pointer, :pointer, :size_t, :uint32, :uint64, :pointer, :pointer], :int, blocking: true
+    function :ick_delete, [:pointer, :pointer, :size_t, :bool, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_acquire, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_batches_new, [:pointer, :uint64, :int64, :pointer, :pointer], :int
     function :ick_batches_new, [:pointer, :pointer, :size_t, :uint64, :int64, :pointer, :pointer], :int
-    function :ick_batches_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :ick_channel_batches_new, [:pointer, :pointer, :size_t, :uint64, :int64, :pointer, :pointer], :int
     function :ick_batches_commit, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :ick_batches_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :ick_batches_free, [:pointer], :void
+    function :ick_lease_is_lost, [:pointer, :pointer, :pointer], :int
+    function :ick_lease_reserve, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_commit, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_exchange, [:pointer, :uint64, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_release, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :ick_lease_free, [:pointer], :void
     function :ick_channel_new, [:pointer, :pointer, :size_t, :uint32, :uint32, :pointer, :pointer], :int
     function :ick_channel_shards, [:pointer, :pointer, :pointer], :int
     function :ick_channel_readable, [:pointer, :pointer, :pointer], :int
-    function :ick_channel_ick_of, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
     function :ick_channel_ick_name, [:pointer, :uint32, :pointer, :pointer], :int
+    function :ick_channel_ick_of, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
     function :ick_channel_add, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :ick_channel_batches, [:pointer, :pointer, :size_t, :uint64, :int64, :pointer, :pointer], :int,
-      blocking: true
     function :ick_channel_free, [:pointer], :void
+    function :ick_lease_token, [:pointer, :pointer, :pointer], :int
+    function :ick_stats_init, [:pointer, :size_t], :void
+    function :ick_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :ick_version, [], :string
+    function :on_interrupt, [:pointer], :void
+    function :version, [], :string
+    function :limits_data, [], :pointer
+    function :keys_data, [:pointer], :pointer
+    function :keys_length, [:pointer], :size_t
+    function :keys_free, [:pointer], :void
     function :ick_entries_at, [:pointer, :size_t], :pointer
     function :ick_entries_data, [:pointer], :pointer
     function :ick_entries_length, [:pointer], :size_t
@@ -113,40 +137,6 @@ module Millpond
     function :ick_entries_bytes, [:pointer], :pointer
     function :ick_entries_bytes_length, [:pointer], :size_t
     function :ick_entries_free, [:pointer], :void
-    function :ick_lease_acquire, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
-    function :ick_lease_is_lost, [:pointer, :pointer, :pointer], :int
-    function :ick_lease_token, [:pointer, :pointer, :pointer], :int
-    function :ick_lease_reserve, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
-    function :ick_lease_commit, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :ick_lease_exchange, [:pointer, :uint64, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :ick_lease_batches, [:pointer, :uint64, :int64, :pointer, :pointer], :int, blocking: true
-    function :ick_lease_release, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :ick_lease_free, [:pointer], :void
-    function :ick_add, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :ick_reserve, [:pointer, :pointer, :size_t, :uint64, :bool, :pointer, :pointer], :int, blocking: true
-    function :ick_commit, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :ick_exchange, [:pointer, :pointer, :size_t, :uint64, :pointer, :size_t, :bool, :pointer, :pointer],
-      :int, blocking: true
-    function :ick_stats_init, [:pointer, :size_t], :void
-    function :ick_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :ick_peek, [:pointer, :pointer, :size_t, :uint32, :uint64, :pointer, :pointer], :int, blocking: true
-    function :ick_delete, [:pointer, :pointer, :size_t, :bool, :pointer, :pointer], :int, blocking: true
-    function :ick_version, [], :string
-    function :ick_keys, [:pointer, :size_t, :pointer, :pointer], :int
-    function :ick_lease_keys, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :on_interrupt, [:pointer], :void
-    function :keys_data, [:pointer], :pointer
-    function :keys_length, [:pointer], :size_t
-    function :keys_free, [:pointer], :void
-    function :version, [], :string
-    function :limits_data, [], :pointer
-    function :recovery_read, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :recovery_data, [:pointer], :pointer
-    function :recovery_free, [:pointer], :void
-    function :script_find, [:string, :pointer, :pointer], :int
-    function :script_count, [], :size_t
-    function :script_at, [:size_t, :pointer, :pointer], :int, blocking: true
-    function :script_error, [:pointer, :size_t, :pointer], :int, blocking: true
     function :shuffle_batch_at, [:pointer, :size_t], :pointer
     function :shuffle_batch_messages, [:pointer], :pointer
     function :shuffle_batch_length, [:pointer], :size_t
@@ -155,64 +145,77 @@ module Millpond
     function :shuffle_batch_fields_length, [:pointer], :size_t
     function :shuffle_batch_bytes, [:pointer], :pointer
     function :shuffle_batch_bytes_length, [:pointer], :size_t
-    function :shuffle_message_field, [:pointer, :pointer, :size_t], :pointer
     function :shuffle_batch_free, [:pointer], :void
-    function :shuffle_consumer_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer],
-      :int
-    function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
-    function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_consumer_free, [:pointer], :void
     function :shuffle_dead_letters_at, [:pointer, :size_t], :pointer
     function :shuffle_dead_letters_data, [:pointer], :pointer
     function :shuffle_dead_letters_length, [:pointer], :size_t
     function :shuffle_dead_letters_stride, [], :size_t
-    function :shuffle_delete_dead_letters, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_dead_letters_free, [:pointer], :void
-    function :shuffle_gc, [:pointer, :int64, :pointer, :pointer], :int
-    function :shuffle_garbage_next, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_garbage_counts, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_garbage_free, [:pointer], :void
-    function :shuffle_options_init, [:pointer, :size_t], :void
-    function :shuffle_consumer_options_init, [:pointer, :size_t], :void
-    function :shuffle_write, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
-      true
-    function :shuffle_resize, [:pointer, :uint32, :pointer, :pointer], :int, blocking: true
-    function :shuffle_len, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_backlog, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_pending_count, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_dead_letters_read, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_cordon_deadline_exceeded, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
-    function :shuffle_ack, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_ack_and_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_extend, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
-    function :shuffle_keys, [:pointer, :size_t, :pointer, :pointer], :int
-    function :shuffle_tracking_keys, [:pointer, :size_t, :uint32, :pointer, :pointer], :int, blocking: true
-    function :shuffle_messages_new, [:pointer, :size_t, :int64, :pointer, :pointer], :int
-    function :shuffle_messages_next, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_messages_free, [:pointer], :void
-    function :shuffle_queue_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
-    function :shuffle_queue_free, [:pointer], :void
     function :shuffle_stats_at, [:pointer, :size_t], :pointer
     function :shuffle_stats_streams, [:pointer], :pointer
     function :shuffle_stats_length, [:pointer], :size_t
     function :shuffle_stats_stride, [], :size_t
     function :shuffle_stats_total, [:pointer], :pointer
     function :shuffle_stats_free, [:pointer], :void
+    function :recovery_data, [:pointer], :pointer
+    function :recovery_free, [:pointer], :void
+    function :tasks_result_data, [:pointer], :pointer
+    function :tasks_result_task, [:pointer, :size_t], :pointer
+    function :tasks_result_doc, [:pointer, :size_t], :pointer
+    function :tasks_result_queue, [:pointer, :size_t], :pointer
+    function :tasks_result_namespace, [:pointer, :size_t], :pointer
+    function :tasks_result_free, [:pointer], :void
+    function :recovery_read, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :script_find, [:string, :pointer, :pointer], :int
+    function :script_count, [], :size_t
+    function :script_at, [:size_t, :pointer, :pointer], :int, blocking: true
+    function :script_error, [:pointer, :size_t, :pointer], :int, blocking: true
+    function :ick_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :ick_lease_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :shuffle_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :shuffle_tracking_keys, [:pointer, :size_t, :uint32, :pointer, :pointer], :int
+    function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :shuffle_message_field, [:pointer, :pointer, :size_t], :pointer
+    function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
+    function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_garbage_counts, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_options_init, [:pointer, :size_t], :void
+    function :shuffle_consumer_options_init, [:pointer, :size_t], :void
+    function :shuffle_consumer_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer],
+      :int
+    function :shuffle_ack, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_ack_and_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_extend, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_consumer_free, [:pointer], :void
+    function :shuffle_queue_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
+    function :shuffle_write, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
+      true
+    function :shuffle_write_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_write_tracked, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :int64,
       :pointer, :pointer], :int, blocking: true
     function :shuffle_write_tracked_many, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer,
       :pointer], :int, blocking: true
+    function :shuffle_resize, [:pointer, :uint32, :pointer, :pointer], :int, blocking: true
     function :shuffle_delete_tracked, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking:
       true
+    function :shuffle_cordon_deadline_exceeded, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
+    function :shuffle_len, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_backlog, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_pending_count, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_dead_letters_read, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_delete_dead_letters, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_queue_free, [:pointer], :void
+    function :shuffle_garbage_new, [:pointer, :int64, :pointer, :pointer], :int
+    function :shuffle_garbage_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_garbage_free, [:pointer], :void
+    function :shuffle_messages_new, [:pointer, :size_t, :int64, :pointer, :pointer], :int
+    function :shuffle_messages_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_messages_free, [:pointer], :void
     function :shuffle_new_message_init, [:pointer, :size_t], :void
     function :shuffle_shard, [:uint32, :uint32, :pointer, :size_t, :pointer, :pointer], :int
-    function :shuffle_write_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :tasks_claim, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int,
       blocking: true
-    function :tasks_claims_new, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int
-    function :tasks_claims_next, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_claims_free, [:pointer], :void
     function :error_dependency, [:pointer], :pointer
     function :doc_change_init, [:pointer, :size_t, :pointer], :void
     function :new_task_init, [:pointer, :size_t], :void
@@ -221,53 +224,49 @@ module Millpond
     function :task_query_init, [:pointer, :size_t], :void
     function :doc_query_init, [:pointer, :size_t], :void
     function :tasks_filter_init, [:pointer, :size_t], :void
-    function :tasks_time, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_store_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int
     function :tasks_modify, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_fetch, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :tasks_list, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_are_empty, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_queue_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer], :int,
       blocking: true
     function :tasks_put_doc, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_fetch_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int,
       blocking: true
     function :tasks_list_docs, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_queue_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_are_empty, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_namespace_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_time, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_store_free, [:pointer], :void
+    function :tasks_claims_new, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int
+    function :tasks_claims_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_claims_free, [:pointer], :void
+    function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
     function :tasks_job_is_ended, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer],
+      :int, blocking: true
     function :tasks_job_finish, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_job_done, [:pointer, :pointer], :int, blocking: true
     function :tasks_job_fail, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
-    function :tasks_job_move, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer], :int, blocking: true
-    function :tasks_job_data, [:pointer], :pointer
-    function :tasks_job_version, [:pointer, :pointer, :pointer], :int
-    function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
-    function :tasks_job_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer],
-      :int, blocking: true
     function :tasks_job_retry, [:pointer, :pointer, :size_t, :int64, :pointer], :int, blocking: true
+    function :tasks_job_move, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer], :int, blocking: true
     function :tasks_job_release, [:pointer, :int64, :pointer], :int, blocking: true
     function :tasks_job_free, [:pointer], :void
-    function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :tasks_jobs_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_jobs_free, [:pointer], :void
+    function :tasks_job_data, [:pointer], :pointer
+    function :tasks_job_version, [:pointer, :pointer, :pointer], :int
     function :tasks_get_doc, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :pointer,
       :pointer], :int, blocking: true
     function :tasks_insert, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
       true
     function :tasks_renew, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer, :pointer,
       :pointer], :int, blocking: true
-    function :tasks_result_data, [:pointer], :pointer
-    function :tasks_result_task, [:pointer, :size_t], :pointer
-    function :tasks_result_doc, [:pointer, :size_t], :pointer
-    function :tasks_result_queue, [:pointer, :size_t], :pointer
-    function :tasks_result_namespace, [:pointer, :size_t], :pointer
-    function :tasks_result_free, [:pointer], :void
     function :tasks_run, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_store_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int
     function :tasks_claimant, [:pointer, :pointer, :pointer], :int
-    function :tasks_store_free, [:pointer], :void
     function :task_change_init, [:pointer, :size_t, :pointer], :void
     function :tasks_worker_options_init, [:pointer, :size_t], :void
     function :tasks_jobs_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
-    function :tasks_jobs_next, [:pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_jobs_free, [:pointer], :void
   end
 end

@@ -1,1 +1,0 @@
-//! Tasks by their ids, and the tasks of a queue, page by page.
