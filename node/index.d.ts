@@ -372,7 +372,7 @@ export class Ick<T extends string | Buffer = string> {
    * {@link TimeoutError} go on with an exchange that commits nothing.
    *
    * @param max - how many members at most, below 10^17
-   * @param members - members as they were reserved, each up to 16 MiB
+   * @param members - the members that are done
    * @param options.backwash - whether to fold the whole consumer set back into the producer set
    * first
    * @throws As {@link Ick.reserve}; also {@link InvalidArgumentError} for more than 250,000
@@ -560,7 +560,7 @@ export class ConsumerLease<T extends string | Buffer = string> {
    * {@link Ick.exchange} for the holder alone.
    *
    * @param max - how many members at most, below 10^17
-   * @param members - members as they were reserved, each up to 16 MiB
+   * @param members - the members that are done
    * @throws As {@link Ick.exchange}; also {@link LeaseLostError} if the lease is lost.
    */
   exchange(
@@ -634,7 +634,7 @@ export class IckChannel<T extends string | Buffer = string> {
   /**
    * The loop of a consumer of the Icks with these numbers: takes from each in turn.
    *
-   * @param numbers - which Icks, from 0
+   * @param numbers - which Icks, from 0; up to 65,536
    * @param max - how many members at most, below 10^17
    * @throws {@link InvalidArgumentError} for a number that the channel does not have, no number, or
    * more than 65,536.
