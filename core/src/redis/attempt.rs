@@ -7,14 +7,13 @@ use super::command;
 use super::router::Router;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Address, Options};
-use crate::runtime::random;
+use crate::runtime::backoff::Backoff;
 use crate::step::Invocation;
 use crate::step::reply::{Reply, inner_error, server_error};
 
-/// The first pause between two attempts; each next one is twice as long.
-const PAUSE_MIN: Duration = Duration::from_millis(20);
-/// The longest pause.
-const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// The pauses between two attempts.
+const PAUSES: Backoff =
+    Backoff { first: Duration::from_millis(20), most: Duration::from_millis(500) };
 
 /// Redirections in a row that are followed: a cluster that sends a call in circles is not settled.
 const REDIRECTIONS_MAX: u32 = 16;
@@ -30,7 +29,8 @@ pub(super) struct Attempt {
     /// Redirections since the last pause. They are replies, so they are not counted as retries.
     redirections: u32,
     retries_left: u32,
-    pause: Duration,
+    /// How many pauses there were.
+    pauses: u32,
     deadline: Instant,
 }
 
@@ -65,7 +65,7 @@ impl Attempt {
             asking: None,
             redirections: 0,
             retries_left: options.retries,
-            pause: PAUSE_MIN,
+            pauses: 0,
             deadline: now + options.timeout,
         }
     }
@@ -147,13 +147,13 @@ impl Attempt {
 
     /// Tries again after a pause with jitter, while there are time and retries left.
     fn later(&mut self, error: Error, now: Instant) -> Verdict {
-        let pause = self.pause.mul_f64(0.5 + (random::number() >> 11) as f64 / (1u64 << 54) as f64);
+        let pause = PAUSES.delay(self.pauses);
         if self.retries_left == 0 || now + pause >= self.deadline {
             return Verdict::Done(Err(error));
         }
         self.retries_left -= 1;
         self.redirections = 0;
-        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        self.pauses += 1;
         Verdict::After(pause)
     }
 }

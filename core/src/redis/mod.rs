@@ -19,13 +19,13 @@
 mod async_socket;
 mod attempt;
 mod background;
-mod backoff;
 mod command;
 mod deadline_socket;
 mod dial;
 mod handshake;
 mod link;
 mod pool;
+mod reconnect;
 mod resolve;
 mod resp;
 mod router;

@@ -15,9 +15,9 @@ use tokio::sync::Notify;
 use super::async_socket::AsyncSocket;
 use super::attempt::Outcome;
 use super::background;
-use super::backoff::Backoff;
 use super::command;
 use super::pool::Pool;
+use super::reconnect::Reconnect;
 use super::router::Router;
 use crate::error::{ErrorKind, Result};
 use crate::options::Address;
@@ -147,7 +147,7 @@ impl StreamWatcher {
     }
 
     async fn run(self: Arc<Self>, slot: u16, changed: Arc<Notify>) {
-        let mut backoff = Backoff::begin();
+        let mut reconnect = Reconnect::begin();
         loop {
             match self.watch(slot, &changed).await {
                 Ok(()) => return,
@@ -155,7 +155,7 @@ impl StreamWatcher {
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     tokio::time::sleep(FORBIDDEN_PAUSE).await;
                 }
-                Err(_) => backoff.wait().await,
+                Err(_) => reconnect.wait().await,
             }
             // Where nothing can be watched, listeners poll now and then.
             let topics: Vec<Topic> = lock(&self.slots)

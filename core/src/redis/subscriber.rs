@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use super::async_socket::AsyncSocket;
 use super::background;
-use super::backoff::Backoff;
 use super::command;
+use super::reconnect::Reconnect;
 use super::router::Router;
 use super::socket::lost;
 use crate::error::Result;
@@ -103,7 +103,7 @@ impl Subscriber {
 
     /// Keeps the subscriptions until nobody wants any.
     async fn run(self: Arc<Self>, mut inbox: mpsc::UnboundedReceiver<Change>) {
-        let mut backoff = Backoff::begin();
+        let mut reconnect = Reconnect::begin();
         loop {
             // A connection that fails is made again: meanwhile listeners poll by themselves.
             // One that ends well has ended this task, and a listener that came since has begun
@@ -111,7 +111,7 @@ impl Subscriber {
             if self.subscribe(&mut inbox).await.is_ok() {
                 return;
             }
-            backoff.wait().await;
+            reconnect.wait().await;
             if self.end() {
                 return;
             }

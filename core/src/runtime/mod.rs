@@ -1,5 +1,6 @@
 //! Time, threads, forks and randomness: what steps and queues must not touch.
 
+pub(crate) mod backoff;
 pub(crate) mod clock;
 pub(crate) mod fork;
 pub(crate) mod interrupt;

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::client::{Async, Blocking, Mode, Then};
 use crate::error::{Error, ErrorKind, Result};
-use crate::worker::backoff::{Backoff, Contention, Retries, with_jitter};
+use crate::runtime::backoff::{Backoff, with_jitter};
+use crate::worker::backoff::{Contention, Retries};
 use crate::worker::lease::Lease;
 
 /// After how long a wait for documents asks again.

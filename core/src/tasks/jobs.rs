@@ -9,7 +9,8 @@ use super::worker::Policy;
 use super::{ID_CHARS_MAX, Job, Modification, Modify, limits};
 use crate::client::{Blocking, Mode};
 use crate::error::{ErrorKind, Result};
-use crate::worker::backoff::{Backoff, Contention};
+use crate::runtime::backoff::Backoff;
+use crate::worker::backoff::Contention;
 use crate::worker::ids;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 

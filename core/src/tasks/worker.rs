@@ -8,7 +8,7 @@ use super::claims::ClaimSource;
 use super::{DELAY_MAX, Job, Jobs, LEASE_DEFAULT, Modification, Task, TaskChange, TaskStore};
 use crate::client::{Async, Blocking, Mode};
 use crate::error::{Error, Result, invalid};
-use crate::worker::backoff::Backoff;
+use crate::runtime::backoff::Backoff;
 
 /// How long a task that failed for the first time is put off by default.
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
