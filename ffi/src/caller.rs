@@ -171,11 +171,6 @@ impl Caller {
         texts.map(|(index, text)| self.text(|| format!("{argument}[{index}]"), *text)).collect()
     }
 
-    /// A byte string that [`bytes`](Self::bytes) has checked.
-    pub(crate) fn checked(&self, data: *const c_char, length: usize) -> &[u8] {
-        self.bytes(String::new, data, length).unwrap_or_default()
-    }
-
     /// An out-parameter that the caller may not want, so that it may be NULL. It holds
     /// `nothing` until the call succeeds.
     pub(crate) fn optional_out<T>(&self, pointer: *mut T, nothing: T) -> Out<T> {

@@ -36,7 +36,7 @@ pub(crate) struct Failure {
     operation: CString,
     message: CString,
     cause: Option<CString>,
-    refusal: Option<Box<Refusal>>,
+    pub(crate) refusal: Option<Box<Refusal>>,
 }
 
 impl Failure {
@@ -48,10 +48,6 @@ impl Failure {
             cause: error.source().map(|cause| c_string(&cause.to_string())),
             refusal: error.dependency().map(Refusal::new),
         }
-    }
-
-    pub(crate) fn refusal(&self) -> Option<&Refusal> {
-        self.refusal.as_deref()
     }
 }
 

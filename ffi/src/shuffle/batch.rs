@@ -103,7 +103,8 @@ pub unsafe extern "C" fn millpond_shuffle_message_field(
         })?;
         let name = caller.name(name, name_length).ok()?;
         let fields = caller.array(String::new, fields, count).ok()?;
-        fields.iter().find(|field| caller.checked(field.field, field.field_length) == name)
+        let own = |field: &millpond_shuffle_field| caller.name(field.field, field.field_length);
+        fields.iter().find(|field| own(field).is_ok_and(|own| own == name))
     };
     caller.run_or(ptr::null(), || find().map_or(ptr::null(), ptr::from_ref))
 }

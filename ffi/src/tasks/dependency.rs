@@ -19,6 +19,6 @@ pub unsafe extern "C" fn millpond_error_dependency(
     error: *const millpond_error,
 ) -> *const millpond_tasks_dependency {
     read(error, ptr::null(), |error| {
-        error.refusal().map_or(ptr::null(), |refusal| &raw const refusal.lists)
+        error.refusal.as_ref().map_or(ptr::null(), |refusal| &raw const refusal.lists)
     })
 }
