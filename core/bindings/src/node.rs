@@ -336,6 +336,10 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
     let (js, rust) = match ty {
         Type::Bool => ("check.flag", "true"),
         Type::Text => ("check.text", "self.text()?"),
+        // Beyond its range it becomes the largest, which the core refuses when the call is made.
+        Type::Option(of) if **of == Type::Number(8) => {
+            ("check.smallSize", "Some(self.number()? as u8)")
+        }
         Type::Number(8) => ("check.byte", "self.number()? as u8"),
         Type::Number(32) => ("check.smallSize", "self.number()? as u32"),
         Type::Number(_) => ("check.wholeNumber", "self.count()? as _"),

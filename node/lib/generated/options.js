@@ -16,7 +16,7 @@ module.exports = {
     waitMs: check.milliseconds
   },
   garbage: {
-    timeDigits: check.byte
+    timeDigits: check.smallSize
   },
   messages: {
     waitMs: check.milliseconds
