@@ -2,164 +2,14 @@
 
 import readline from 'node:readline'
 
-import { connect, DependencyError, InvalidArgumentError, MillpondError, shard } from '../../../node/index.mjs'
-import { asSaid, dependency, taskCalls } from './node_tasks.mjs'
+import * as millpond from '../../../node/index.mjs'
+import { workerCalls } from './node_jobs.mjs'
+import { encoded, made, Unsupported } from './node_values.mjs'
 
-const STATS = {
-  ver: 'ver',
-  key: 'key',
-  pset_key: 'psetKey',
-  cset_key: 'csetKey',
-  pset_size: 'psetSize',
-  cset_size: 'csetSize',
-  total_size: 'totalSize',
-  pset_min: 'psetMin',
-  pset_max: 'psetMax',
-  cset_min: 'csetMin',
-  cset_max: 'csetMax',
-  total_min: 'totalMin',
-  total_max: 'totalMax'
-}
-
-/** Node, or the package, cannot express this. */
-class Unsupported extends Error {}
-
-const FLOATS = { inf: Infinity, '-inf': -Infinity, nan: NaN }
-
-/** A value of a request as Node has it: strings are Buffers. */
-function decoded(value) {
-  if (typeof value === 'string') return Buffer.from(value)
-  if (Array.isArray(value)) return value.map(decoded)
-  if (typeof value !== 'object' || value === null) return value
-  const [[label, text]] = Object.entries(value)
-  if (label === 'b64') return Buffer.from(text, 'base64')
-  if (label === 'float') return FLOATS[text.toLowerCase()]
-  if (label === 'int') return BigInt(text)
-  if (label === 'string') return text
-  throw new Unsupported(`Node has no ${label}`)
-}
-
-/** A value of a response as JSON has it. */
-function encoded(value) {
-  if (Buffer.isBuffer(value)) {
-    const text = value.toString()
-    return Buffer.from(text).equals(value) ? text : { b64: value.toString('base64') }
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    return { float: Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf' }
-  }
-  if (Array.isArray(value)) return value.map(encoded)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).filter(([, part]) => part !== undefined)
-  return Object.fromEntries(entries.map(([name, part]) => [name, encoded(part)]))
-}
-
-/** The pairs of an add, [score, member]. */
-function pairs(request) {
-  return request.pairs.map(([score, member]) => {
-    if (score === null) throw new Unsupported('a score of null is the server\'s time')
-    const number = decoded(score)
-    // A whole number that JSON cannot hold is a double all the same.
-    return [typeof number === 'bigint' ? Number(number) : number, decoded(member)]
-  })
-}
+const { connect, DependencyError, InvalidArgumentError, MillpondError } = millpond
+const WORKER = workerCalls({ perform: respond, attempt })
 
 let client
-
-/** Seconds, which the package has in milliseconds. */
-function milliseconds(seconds) {
-  const time = decoded(seconds)
-  return typeof time === 'number' ? time * 1000 : time
-}
-
-/** A message as a response has it. */
-function shown({ stream, id, fields, deliveries }) {
-  return { stream, id, fields, deliveries }
-}
-
-/** The queue of a request, with the settings that it names. */
-function shuffleQueue(request) {
-  return client.shuffleQueue(decoded(request.name), {
-    streams: decoded(request.streams) ?? undefined,
-    streamsPerShard: decoded(request.streams_per_shard) ?? undefined,
-    ttlMs: milliseconds(request.ttl) ?? undefined,
-    deadTtlMs: milliseconds(request.dead_ttl) ?? undefined,
-    trackKeys: request.track_keys
-  })
-}
-
-/** The consumer of a request, with the settings that it names. */
-function shuffleConsumer(request) {
-  return shuffleQueue(request).consumer(decoded(request.group), decoded(request.consumer), {
-    preferStream: decoded(request.prefer_stream) ?? undefined,
-    defaultStream: decoded(request.default_stream),
-    maxDeliveries: decoded(request.max_deliveries)
-  })
-}
-
-const SHUFFLE = {
-  write: (request) =>
-    shuffleQueue(request).write(decoded(request.shard_key), decoded(request.fields)),
-  write_many: (request) => shuffleQueue(request).writeMany(decoded(request.messages)),
-  write_tracked(request) {
-    const given = [request.shard_key, request.fields, request.track_field].map(decoded)
-    const deadline = decoded(request.deadline) ?? undefined
-    return shuffleQueue(request).writeTracked(...given, { deadline })
-  },
-  write_tracked_many(request) {
-    const given = [request.messages, request.track_field].map(decoded)
-    const deadline = decoded(request.deadline) ?? undefined
-    return shuffleQueue(request).writeTrackedMany(...given, { deadline })
-  },
-  resize: (request) => shuffleQueue(request).resize(decoded(request.streams)),
-  delete_dead_letters: (request) => shuffleQueue(request).deleteDeadLetters(request.ids),
-  delete_tracked: (request) => shuffleQueue(request).deleteTracked(decoded(request.value)),
-  cordon: (request) => shuffleQueue(request).cordonDeadlineExceeded(milliseconds(request.within)),
-  async gc(request) {
-    const timeDigits = decoded(request.time_digits) ?? undefined
-    const garbage = shuffleQueue(request).gc({ timeDigits })
-    const seen = []
-    for await (const values of garbage) seen.push(...values)
-    return { scanned: garbage.scanned, deleted: garbage.deleted, seen }
-  },
-  async read(request) {
-    const consumer = shuffleConsumer(request)
-    const max = decoded(request.max)
-    const options = { waitMs: milliseconds(request.block) ?? undefined }
-    if (max !== 1) return (await consumer.readMany(max, options)).map(shown)
-    const message = await consumer.read(options)
-    return message === null ? [] : [shown(message)]
-  },
-  ack(request) {
-    const consumer = shuffleConsumer(request)
-    return request.delete
-      ? consumer.ackAndDelete(request.receipts)
-      : consumer.ack(request.receipts)
-  },
-  extend: (request) => shuffleConsumer(request).extend(request.receipts),
-  async reclaim(request) {
-    const consumer = shuffleConsumer(request)
-    const idle = milliseconds(request.min_idle)
-    const { messages, dead } = await consumer.reclaim(idle, decoded(request.max))
-    return { messages: messages.map(shown), dead }
-  },
-  len: (request) => shuffleQueue(request).len(),
-  backlog: (request) => shuffleQueue(request).backlog(),
-  pending_count: (request) => shuffleQueue(request).pendingCount(decoded(request.group)),
-  async stats(request) {
-    const counts = ({ len, pending, lag }) => ({ len, pending, lag })
-    const stats = await shuffleQueue(request).stats(decoded(request.group))
-    return { ...counts(stats), streams: stats.streams.map(counts) }
-  },
-  async dead_letters(request) {
-    const letters = await shuffleQueue(request).deadLetters(decoded(request.max))
-    return letters.map((letter) => ({ ...letter, message: shown(letter.message) }))
-  },
-  shard: (request) =>
-    shard(decoded(request.streams), decoded(request.streams_per_shard), decoded(request.key))
-}
-
-const TASKS = taskCalls({ perform: respond, attempt, Unsupported })
 
 /** Makes a request later, while others are made. */
 function later({ ms, request }) {
@@ -171,42 +21,42 @@ function later({ ms, request }) {
   return null
 }
 
-/** Makes the call of one request. */
+/** Makes one call. */
+function called(on, call, given) {
+  if (call in WORKER) return WORKER[call](on, given.jobs)
+  if (call === 'shard') return made(millpond, call, given)
+  const { tasks, docs, ...rest } = given
+  return made(on, call, call === 'renew' ? { held: { tasks, docs }, ...rest } : given)
+}
+
+/** What a call returns; of a loop the first batch, and of a collection of garbage all of them. */
+async function gathered(found) {
+  if (found instanceof Map) return [...found]
+  if (typeof found?.[Symbol.asyncIterator] !== 'function') return found
+  if ('scanned' in found) {
+    const seen = []
+    for await (const values of found) seen.push(...values)
+    return { scanned: found.scanned, deleted: found.deleted, seen }
+  }
+  for await (const batch of found) return batch
+  return []
+}
+
+/** Makes the calls of one request, each on what the one before it returned. */
 async function result(request) {
-  const { call } = request
-  if (call === 'open') {
+  if (request.calls) {
+    let found = client
+    for (const [call, given] of request.calls) found = await called(found, call, given)
+    return gathered(found)
+  }
+  if (request.call === 'open') {
     await client?.close()
     client = await connect(request.url, { returnBuffers: true })
     return null
   }
-  if (call === 'close') return (await client.close()) ?? null
-  const shuffle = SHUFFLE[call.replace(/^shuffle_/, '')]
-  if (call.startsWith('shuffle_') && shuffle) return shuffle(request)
-  if (call === 'later') return later(request)
-  const tasks = TASKS[call.replace(/^tasks_/, '')]
-  if (call.startsWith('tasks_') && tasks) {
-    const store = client.tasks(request.store, { claimant: request.claimant ?? undefined })
-    return tasks(store, asSaid(request))
-  }
-  const ick = client.ick(decoded(request.name))
-  const options = { backwash: request.backwash }
-  if (call === 'add') {
-    const added = await ick.add(pairs(request))
-    return [added.new, added.lowered]
-  }
-  if (call === 'reserve') return ick.reserve(decoded(request.max), options)
-  if (call === 'commit') return ick.commit(decoded(request.members))
-  if (call === 'exchange') {
-    return ick.exchange(decoded(request.max), decoded(request.members), options)
-  }
-  if (call === 'stats') {
-    const stats = await ick.stats()
-    const named = ([name, ours]) => [name, encoded(stats[ours])]
-    return stats && Object.fromEntries(Object.entries(STATS).map(named))
-  }
-  if (call === 'delete') return request.unlink ? ick.unlink() : ick.delete()
-  if (call === 'peek') return ick.peek(request.max, { set: request.set })
-  throw new Unsupported(`the call ${call} is not known`)
+  if (request.call === 'close') return (await client.close()) ?? null
+  if (request.call === 'later') return later(request)
+  throw new Unsupported(`the call ${request.call} is not known`)
 }
 
 /** The response to one request. */
@@ -226,6 +76,17 @@ async function attempt(call) {
     if (error instanceof DependencyError) failed.dependency = dependency(error)
     return { error: failed }
   }
+}
+
+/** What a modification met, as a response has it. */
+function dependency(error) {
+  const found = {}
+  for (const name of ['inserts', 'changes', 'deletes', 'depends', 'claims']) {
+    found[name] = error[name].map(({ id, version }) => [id, version])
+    const docs = error[`doc${name[0].toUpperCase()}${name.slice(1)}`]
+    found[`doc_${name}`] = docs.map(({ namespace, id, version }) => [namespace, id, version])
+  }
+  return found
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -3,15 +3,18 @@
 # The adapter for Ruby: one JSON request per line in, one JSON response per line out.
 
 require "millpond"
-require_relative "ruby_shuffle"
-require_relative "ruby_tasks"
 require_relative "ruby_values"
+require_relative "ruby_arguments"
+require_relative "ruby_jobs"
 
 # The client that is open and the calls on it.
 class Session
-  include ShuffleCalls
-  include TaskCalls
+  include Arguments
+  include Jobs
   include Values
+
+  # What the gem calls another way.
+  NAMES = { "extend" => "renew", "are_empty" => "are_empty?" }.freeze
 
   def open(url)
     close
@@ -25,26 +28,14 @@ class Session
     client&.close
   end
 
-  # Makes the call of one request.
+  # Makes the calls of one request, each on what the one before it returned.
   def result(request)
-    call = request["call"]
-    return open(request["url"]) if call == "open"
-    return close if call == "close"
-    return later(request) if call == "later"
-    return shuffle_result(request) if call.start_with?("shuffle_")
-    return tasks_result(request) if call.start_with?("tasks_")
-
-    ick = @client.ick(decoded(request["name"]))
-    backwash = request["backwash"]
-    case call
-    when "add" then ick.add(pairs(request)).to_a
-    when "reserve" then ick.reserve(decoded(request["max"]), backwash: backwash)
-    when "commit" then ick.commit(decoded(request["members"]))
-    when "exchange" then ick.exchange(decoded(request["max"]), decoded(request["members"]), backwash: backwash)
-    when "stats" then ick.stats&.to_h
-    when "delete" then request["unlink"] ? ick.unlink : ick.delete
-    when "peek" then ick.peek(request["max"], set: request["set"].to_sym)
-    else raise Unsupported, "the call #{call} is not known"
+    case request["call"]
+    when nil then shown(request["calls"].inject(@client) { |on, (name, given)| called(on, name, given) })
+    when "open" then open(request["url"])
+    when "close" then close
+    when "later" then later(request)
+    else raise Unsupported, "the call #{request['call']} is not known"
     end
   end
 
@@ -54,6 +45,49 @@ class Session
   end
 
   private
+
+  # Makes one call.
+  def called(on, name, given)
+    return public_send(name, on, given["jobs"]) if %w[work run].include?(name)
+    return gc(on, given) if name == "gc"
+
+    given = given.transform_keys("shard_key" => "key") if name == "shard"
+    given = given.except("limit") if name == "are_empty"
+    if name == "list_docs"
+      given = given.except("start", "end").merge("keys" => given["start"]...given["end"])
+    end
+    name = NAMES.fetch(name, name)
+    on = Millpond unless on.respond_to?(name)
+    raise Unsupported, "the call #{name} is not known" unless on.respond_to?(name)
+
+    made(on, name, given)
+  end
+
+  def gc(queue, given)
+    seen = []
+    garbage = made(queue, :gc, given) { |values| seen.concat(values) }
+    { scanned: garbage.scanned, deleted: garbage.deleted, seen: seen }
+  end
+
+  # What a call returns: of a loop the first batch, and the sizes of queues as pairs.
+  def shown(found)
+    case found
+    when Enumerator then found.first || []
+    when Hash then found.key?(:scanned) ? found : found.to_a
+    else found
+    end
+  end
+
+  # Makes a request after a while, as another thread of the program does.
+  def later(request)
+    Thread.new do
+      sleep(request["ms"] / 1000.0)
+      result(request["request"])
+    rescue Millpond::Error, TypeError => error
+      warn "later: #{error.message}"
+    end
+    nil
+  end
 
   def attempt
     { result: encoded(yield) }
@@ -66,15 +100,10 @@ class Session
     { error: { code: 1, name: "INVALID_ARGUMENT", message: "TypeError: #{error.message}" } }
   end
 
-  def pairs(request)
-    request["pairs"].map do |score, member|
-      raise Unsupported, "a score of nil is the server's time" if score.nil?
-
-      score = decoded(score)
-      raise Unsupported, "a Rational is a number like any other" if score.is_a?(Rational)
-
-      [score, decoded(member)]
-    end
+  # What a modification met, as a response has it.
+  def dependency(error)
+    lists = %w[inserts changes deletes depends claims].flat_map { |name| [name, "doc_#{name}"] }
+    lists.to_h { |name| [name, error.public_send(name).map(&:to_a)] }
   end
 end
 

@@ -36,11 +36,11 @@ class Session
 
   # Makes the call of one request.
   def result(request)
-    call = request["call"]
-    return open(request["url"]) if call == "open"
-    return close if call == "close"
+    return open(request["url"]) if request["call"] == "open"
+    return close if request["call"] == "close"
 
-    name = decoded(request["name"])
+    (_, of), (call, request) = request["calls"]
+    name = decoded(of["name"])
     backwash = request["backwash"]
     case call
     when "add" then @ick.ickadd(name, *decoded(request["pairs"]).flatten(1))
@@ -49,8 +49,8 @@ class Session
     when "exchange"
       @ick.ickexchange(name, decoded(request["max"]), *decoded(request["members"]), backwash: backwash)
     when "stats" then stats(name)
-    when "delete" then @ick.ickdel(name, unlink: request["unlink"])
-    else raise Unsupported, "the gem has no #{call}"
+    when "delete", "unlink" then @ick.ickdel(name, unlink: call == "unlink")
+    else raise Unsupported, "the call #{call} is not known"
     end
   end
 
@@ -64,6 +64,11 @@ class Session
   end
 
   private
+
+  # The gem takes only plain values.
+  def record(fields)
+    raise Unsupported, "the gem has no record with #{fields.keys.join(', ')}"
+  end
 
   # The gem leaves out what an empty set has not.
   def stats(name)

@@ -26,12 +26,11 @@ module Values
     session.close
   end
 
-  # A value of a request as Ruby has it: strings are bytes.
+  # A value of a request as Ruby has it.
   def decoded(value)
     case value
-    when String then value.b
     when Array then value.map { |item| decoded(item) }
-    when Hash then labelled(*value.first)
+    when Hash then value.size == 1 ? labelled(*value.first) : record(value)
     else value
     end
   end
@@ -45,7 +44,8 @@ module Values
     when Float then value.finite? ? value : { "float" => NUMBERS.key(value) }
     when Array then value.map { |item| encoded(item) }
     when Hash then value.transform_values { |item| encoded(item) }
-    else value
+    when nil, true, false, Numeric then value
+    else encoded(parts(value))
     end
   end
 
@@ -53,6 +53,7 @@ module Values
 
   def labelled(label, text)
     case label
+    when "utf8" then text.b
     when "b64" then text.unpack1("m")
     when "float" then NUMBERS.fetch(text.downcase)
     when "int" then Integer(text)

@@ -78,20 +78,20 @@ fn recordings_without_marks_are_followed_to_where_ours_do_otherwise() {
 type Lie = (&'static str, &'static str, &'static str);
 
 const SHUFFLE_LIES: [Lie; 14] = [
-    ("request", r#"s/"delete":true/"delete":false/"#, "memory"),
-    ("request", r#"s/"delete":true/"delete":false/"#, "redis"),
-    ("request", r#"s/"ttl":86400/"ttl":3600/"#, "redis"),
-    ("request", r#"s/"consumer":"c1"/"consumer":"c9"/"#, "redis"),
-    ("request", r#"s/"consumer":"c1"/"consumer":"c9"/"#, "memory"),
-    ("request", r#"s/"shard_key":"k3"/"shard_key":"k0"/"#, "memory"),
-    ("request", r#"s/"call":"shuffle_ack"/"call":"shuffle_extend"/"#, "memory"),
+    ("request", r#"s/"ack_and_delete"/"ack"/"#, "memory"),
+    ("request", r#"s/"ack_and_delete"/"ack"/"#, "redis"),
+    ("request", r#"s/"ttl_ms":86400000/"ttl_ms":3600000/"#, "redis"),
+    ("request", r#"s/{"utf8":"c1"}/{"utf8":"c9"}/"#, "redis"),
+    ("request", r#"s/{"utf8":"c1"}/{"utf8":"c9"}/"#, "memory"),
+    ("request", r#"s/"shard_key":{"utf8":"k3"}/"shard_key":{"utf8":"k0"}/"#, "memory"),
+    ("request", r#"s/"ack"/"extend"/"#, "memory"),
     ("request", r#"s/"max_deliveries":2/"max_deliveries":3/"#, "memory"),
     ("response", r#"s/"stream":1/"stream":0/"#, "memory"),
     ("response", r#"s/"deliveries":2/"deliveries":1/"#, "memory"),
     ("response", r#"s/"deliveries":1/"deliveries":0/"#, "memory"),
     ("response", r#"s/"lag":1/"lag":0/"#, "memory"),
     ("response", r#"s/INVALID_ARGUMENT/WRONG_TYPE/;s/"code":1,/"code":5,/"#, "memory"),
-    ("response", r#"s/"result":.*/"unsupported":"shuffle_write is not there"}/"#, "memory"),
+    ("response", r#"s/"result":.*/"unsupported":"the call write is not known"}/"#, "memory"),
 ];
 
 const TASKS_LIES: [Lie; 20] = [
@@ -114,7 +114,7 @@ const TASKS_LIES: [Lie; 20] = [
     ("response", r#"s/"modified_ms":[0-9]*/"modified_ms":1/"#, "redis"),
     ("response", r#"s/x:v3/x/"#, "memory"),
     ("response", r#"s/DEPENDENCY/WRONG_TYPE/;s/"code":22,/"code":4,/"#, "memory"),
-    ("response", r#"s/"result":.*/"unsupported":"tasks_modify is not there"}/"#, "memory"),
+    ("response", r#"s/"result":.*/"unsupported":"the call modify is not known"}/"#, "memory"),
 ];
 
 #[test]

@@ -12,6 +12,7 @@ use crate::model::set_keys;
 use crate::shuffle::Kind;
 use crate::state::{Flag, Pair, Set, State, read_pairs};
 use crate::value::{score, wire_bytes};
+use crate::wire::{labelled, of_ick};
 
 /// The names of all backends.
 pub(crate) const BACKENDS: [&str; 4] = ["memory", "file", "redis", "cluster"];
@@ -171,9 +172,9 @@ impl Backend {
     /// The requests that read the states of these Icks; none where the server itself is read.
     pub(crate) fn observations(&self, names: &[Vec<u8>]) -> Vec<Value> {
         let requests = |name: &Vec<u8>| {
-            let name = wire_bytes(name);
-            let peek = |set| json!({"call": "peek", "name": name, "set": set, "max": ALL});
-            [json!({"call": "stats", "name": name}), peek("producer"), peek("consumer")]
+            let name = labelled(name);
+            let peek = |set| of_ick(&name, "peek", json!({"set": set, "max": ALL}));
+            [of_ick(&name, "stats", json!({})), peek("producer"), peek("consumer")]
         };
         match self.is_embedded() {
             true => names.iter().flat_map(requests).collect(),

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::Result;
 use crate::generator;
-use crate::value::{bytes, score, wire_bytes, wire_score};
+use crate::value::{bytes, score, wire_score};
+use crate::wire::{labelled, of_ick};
 
 /// An argument that is of its type, or something else that the library has to refuse.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,27 +108,28 @@ impl Call {
     /// The request for an adapter; none for what is not a call of the library.
     pub(crate) fn request(&self, name: &Name) -> Option<Value> {
         let list = |members: &[Member]| members.iter().map(Member::wire).collect::<Value>();
-        let mut request = match self {
+        let (call, arguments) = match self {
+            // A score that is null is the server's time in some languages, and no wrong argument.
+            Self::Add(pairs) if pairs.iter().any(|(score, _)| score.is_null()) => return None,
             Self::Add(pairs) => {
                 let pair = |(score, member): &(Argument<f64>, Member)| {
                     json!([score.wire(), member.wire()])
                 };
-                json!({"call": "add", "pairs": pairs.iter().map(pair).collect::<Value>()})
+                ("add", json!({"pairs": pairs.iter().map(pair).collect::<Value>()}))
             }
             Self::Reserve { max, backwash } => {
-                json!({"call": "reserve", "max": max.wire(), "backwash": backwash})
+                ("reserve", json!({"max": max.wire(), "backwash": backwash}))
             }
-            Self::Commit(members) => json!({"call": "commit", "members": list(members)}),
-            Self::Exchange { max, members, backwash } => json!({
-                "call": "exchange", "max": max.wire(), "members": list(members),
-                "backwash": backwash,
-            }),
-            Self::Stats => json!({"call": "stats"}),
-            Self::Delete { unlink } => json!({"call": "delete", "unlink": unlink}),
+            Self::Commit(members) => ("commit", json!({"members": list(members)})),
+            Self::Exchange { max, members, backwash } => {
+                let (max, members) = (max.wire(), list(members));
+                ("exchange", json!({"max": max, "members": members, "backwash": backwash}))
+            }
+            Self::Stats => ("stats", json!({})),
+            Self::Delete { unlink } => (if *unlink { "unlink" } else { "delete" }, json!({})),
             Self::Redis(_) | Self::Inexpressible(_) => return None,
         };
-        request["name"] = name.wire();
-        Some(request)
+        Some(of_ick(&name.wire(), call, arguments))
     }
 }
 
@@ -139,6 +141,10 @@ impl<T> Argument<T> {
 }
 
 impl Argument<f64> {
+    fn is_null(&self) -> bool {
+        matches!(self, Self::Odd(Value::Null))
+    }
+
     fn wire(&self) -> Value {
         match self {
             Self::Plain(score) => wire_score(*score),
@@ -164,7 +170,7 @@ impl Argument<Vec<u8>> {
 
     pub(crate) fn wire(&self) -> Value {
         match self {
-            Self::Plain(bytes) => wire_bytes(bytes),
+            Self::Plain(bytes) => labelled(bytes),
             Self::Odd(value) => value.clone(),
         }
     }

@@ -35,6 +35,7 @@ mod tasks;
 mod tests;
 mod value;
 mod watchdog;
+mod wire;
 
 use std::env;
 use std::path::PathBuf;

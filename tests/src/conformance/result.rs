@@ -49,14 +49,15 @@ impl StepResult {
     pub(crate) fn read(call: &Call, value: &Value) -> Result<Self> {
         let unreadable = || format!("no result of this call: {value}");
         Ok(match call {
-            Call::Add(_) => match value.as_array().map(Vec::as_slice) {
-                Some([new, lowered]) => {
-                    let (new, lowered) =
-                        new.as_u64().zip(lowered.as_u64()).ok_or_else(unreadable)?;
-                    Self::Added { new, lowered }
-                }
-                _ => return Err(unreadable()),
-            },
+            Call::Add(_) => {
+                // A case has both in a list, an adapter by their names.
+                let (new, lowered) = match value.as_array().map(Vec::as_slice) {
+                    Some([new, lowered]) => (new, lowered),
+                    _ => (&value["new"], &value["lowered"]),
+                };
+                let (new, lowered) = new.as_u64().zip(lowered.as_u64()).ok_or_else(unreadable)?;
+                Self::Added { new, lowered }
+            }
             Call::Reserve { .. } | Call::Exchange { .. } => {
                 Self::Batch(read_pairs(value.as_array().ok_or_else(unreadable)?)?)
             }

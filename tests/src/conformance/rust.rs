@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 use std::thread;
 
-use millpond::ick::{Entry, Set, Stats};
+use millpond::ick::{Entry, Ick, Set, Stats};
 use millpond::{Client, Error};
 use serde_json::{Value, json};
 
@@ -82,21 +82,31 @@ fn later(client: Client, request: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the call of one request on a client.
+/// Makes the calls of one request on a client.
 pub(crate) fn perform(client: &Client, request: &Value) -> Result<Value, Failure> {
-    let call = request["call"].as_str().unwrap_or_default();
-    if let Some(result) = rust_shuffle::result(client, request)? {
-        return Ok(result);
+    let calls = request["calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let ([first, ..], [.., last]) = (calls, calls) else { return Err(unknown("nothing")) };
+    // On what the calls are, and the arguments of those that come after, together.
+    let (on, mut request) = (&first[1], json!({}));
+    for (name, value) in calls.iter().skip(1).filter_map(|call| call[1].as_object()).flatten() {
+        request[name] = value.clone();
     }
-    if let Some(result) = rust_tasks::result(client, request)? {
-        return Ok(result);
+    let (call, request) = (last[0].as_str().unwrap_or_default(), &request);
+    match first[0].as_str().unwrap_or_default() {
+        "ick" => ick(&client.ick(string(&on["name"])?), call, request),
+        "shuffle_queue" => rust_shuffle::result(client, on, call, request),
+        "shard" => rust_shuffle::shard_of(on),
+        "tasks" => rust_tasks::result(client, on, call, request),
+        other => Err(unknown(other)),
     }
-    let ick = client.ick(string(&request["name"])?);
+}
+
+fn ick(ick: &Ick, call: &str, request: &Value) -> Result<Value, Failure> {
     let backwash = request["backwash"] == true;
     Ok(match call {
         "add" => {
             let added = ick.add(list(&request["pairs"], pair)?)?;
-            json!([added.new, added.lowered])
+            json!({"new": added.new, "lowered": added.lowered})
         }
         "reserve" if backwash => entries(ick.reserve_backwash(size(&request["max"])?)?),
         "reserve" => entries(ick.reserve(size(&request["max"])?)?),
@@ -110,14 +120,19 @@ pub(crate) fn perform(client: &Client, request: &Value) -> Result<Value, Failure
             })
         }
         "stats" => ick.stats()?.map_or(Value::Null, |found| stats(&found)),
-        "delete" if request["unlink"] == true => json!(ick.unlink()?),
+        "unlink" => json!(ick.unlink()?),
         "delete" => json!(ick.delete()?),
         "peek" => {
             let set = if request["set"] == "producer" { Set::Producer } else { Set::Consumer };
             entries(ick.peek(set, size(&request["max"])?)?)
         }
-        other => return Err(unsupported(&format!("the call {other}"))),
+        other => return Err(unknown(other)),
     })
+}
+
+/// There is no such call, which is no matter of types.
+pub(crate) fn unknown(call: &str) -> Failure {
+    Failure::Unsupported(format!("the call {call} is not known"))
 }
 
 fn entries(entries: Vec<Entry>) -> Value {

@@ -1,7 +1,5 @@
 //! The adapter for Rust: the calls of shuffle queues.
 
-use std::time::Duration;
-
 use millpond::Client;
 use millpond::shuffle::{
     Deadline, Message, MessageId, Receipt, ShuffleConsumer, ShuffleQueue, Stats, Stream, TrackKeys,
@@ -9,22 +7,23 @@ use millpond::shuffle::{
 };
 use serde_json::{Value, json};
 
-use crate::rust::{Failure, list, string, text, unsupported};
+use crate::rust::{Failure, list, string, text, unknown, unsupported};
+use crate::rust_tasks::duration;
 use crate::value::wire_bytes;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// Makes the call of one request; nothing if it is none of a shuffle queue.
-pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> {
-    let call = request["call"].as_str().unwrap_or_default();
-    let Some(call) = call.strip_prefix("shuffle_") else { return Ok(None) };
-    if call == "shard" {
-        let (streams, per_shard) =
-            (number(&request["streams"])?, number(&request["streams_per_shard"])?);
-        return Ok(Some(json!(shard(streams, per_shard, string(&request["key"])?)?)));
-    }
-    let queue = &queue(client, request)?;
-    Ok(Some(match call {
+/// The streams of a shard.
+pub(crate) fn shard_of(request: &Value) -> Result<Value> {
+    let (streams, per_shard) =
+        (number(&request["streams"])?, number(&request["streams_per_shard"])?);
+    Ok(json!(shard(streams, per_shard, string(&request["shard_key"])?)?))
+}
+
+/// Makes one call on a queue, or on a consumer of it.
+pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -> Result<Value> {
+    let queue = &queue(client, on)?;
+    Ok(match call {
         "write" => {
             receipt(queue.write(string(&request["shard_key"])?, fields(&request["fields"])?)?)
         }
@@ -49,25 +48,20 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
         "delete_tracked" => {
             queue.delete_tracked(string(&request["value"])?)?.map_or(Value::Null, receipt)
         }
-        "cordon" => {
-            let values = queue.cordon_deadline_exceeded(duration(&request["within"])?)?;
+        "cordon_deadline_exceeded" => {
+            let values = queue.cordon_deadline_exceeded(duration(&request["within_ms"])?)?;
             values.into_iter().map(wire_bytes).collect()
         }
         "gc" => gc(queue, &request["time_digits"])?,
-        "read" => read(&consumer(queue, request)?, request)?,
-        "ack" => {
-            let (consumer, receipts) = (consumer(queue, request)?, receipts(request)?);
-            json!(match request["delete"] == true {
-                true => consumer.ack_and_delete(receipts)?,
-                false => consumer.ack(receipts)?,
-            })
-        }
+        "read" | "read_many" => read(&consumer(queue, request)?, call, request)?,
+        "ack" => json!(consumer(queue, request)?.ack(receipts(request)?)?),
+        "ack_and_delete" => json!(consumer(queue, request)?.ack_and_delete(receipts(request)?)?),
         "extend" => json!(consumer(queue, request)?.extend(receipts(request)?)?),
         "reclaim" => {
             let max_deliveries = number(&request["max_deliveries"])?;
             let consumer = consumer(queue, request)?.max_deliveries(max_deliveries);
             let reclaimed =
-                consumer.reclaim(duration(&request["min_idle"])?, number(&request["max"])?)?;
+                consumer.reclaim(duration(&request["min_idle_ms"])?, number(&request["max"])?)?;
             let messages: Value = reclaimed.messages.iter().map(message).collect();
             json!({"messages": messages, "dead": reclaimed.dead})
         }
@@ -89,11 +83,11 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
                 .collect()
         }
         "delete_dead_letters" => {
-            let ids: Vec<MessageId> = list(&request["ids"], |id| Ok(text(id)?.parse()?))?;
+            let ids: Vec<MessageId> = list(&request["letters"], |id| Ok(text(id)?.parse()?))?;
             json!(queue.delete_dead_letters(ids)?)
         }
-        _ => return Err(unsupported(&format!("the call {}", request["call"]))),
-    }))
+        other => return Err(unknown(other)),
+    })
 }
 
 fn queue(client: &Client, request: &Value) -> Result<ShuffleQueue> {
@@ -104,11 +98,11 @@ fn queue(client: &Client, request: &Value) -> Result<ShuffleQueue> {
     if !request["streams_per_shard"].is_null() {
         queue = queue.streams_per_shard(number(&request["streams_per_shard"])?);
     }
-    if !request["ttl"].is_null() {
-        queue = queue.ttl(duration(&request["ttl"])?);
+    if !request["ttl_ms"].is_null() {
+        queue = queue.ttl(duration(&request["ttl_ms"])?);
     }
-    if !request["dead_ttl"].is_null() {
-        queue = queue.dead_ttl(duration(&request["dead_ttl"])?);
+    if !request["dead_ttl_ms"].is_null() {
+        queue = queue.dead_ttl(duration(&request["dead_ttl_ms"])?);
     }
     Ok(match text_or_empty(&request["track_keys"])? {
         "queue" => queue.track_keys(TrackKeys::Queue),
@@ -126,16 +120,16 @@ fn consumer(queue: &ShuffleQueue, request: &Value) -> Result<ShuffleConsumer> {
     Ok(consumer.prefer_stream(prefer).default_stream(request["default_stream"] == true))
 }
 
-fn read(consumer: &ShuffleConsumer, request: &Value) -> Result<Value> {
-    let max = number(&request["max"])?;
-    let messages = if request["block"].is_null() {
-        match max {
-            1 => consumer.read()?.into_iter().collect(),
-            max => consumer.read_many(max)?,
-        }
-    } else {
-        let mut messages = consumer.messages(max).wait(duration(&request["block"])?);
+/// What waits is the loop here.
+fn read(consumer: &ShuffleConsumer, call: &str, request: &Value) -> Result<Value> {
+    let max = if call == "read" { 1 } else { number(&request["max"])? };
+    let messages = if !request["wait_ms"].is_null() {
+        let mut messages = consumer.messages(max).wait(duration(&request["wait_ms"])?);
         messages.next().transpose()?.unwrap_or_default()
+    } else if call == "read" {
+        consumer.read()?.into_iter().collect()
+    } else {
+        consumer.read_many(max)?
     };
     Ok(messages.iter().map(message).collect())
 }
@@ -180,7 +174,7 @@ fn stats(stats: &Stats) -> Value {
 }
 
 fn receipts(request: &Value) -> Result<Vec<Receipt>> {
-    list(&request["receipts"], |receipt| {
+    list(&request["messages"], |receipt| {
         let stream = match &receipt["stream"] {
             Value::Null => Stream::Default,
             number => Stream::Number(self::number(number)?),
@@ -207,9 +201,4 @@ fn text_or_empty(value: &Value) -> Result<&str> {
 fn number<T: TryFrom<u64>>(value: &Value) -> Result<T> {
     let number = value.as_u64().and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| unsupported("a number of another type"))
-}
-
-fn duration(seconds: &Value) -> Result<Duration> {
-    let seconds = seconds.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| unsupported("a time that is no Duration"))
 }

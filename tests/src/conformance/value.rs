@@ -11,6 +11,9 @@ pub(crate) fn bytes(value: &Value) -> Result<Vec<u8>> {
     if let Some(text) = value.as_str() {
         return Ok(text.as_bytes().to_vec());
     }
+    if let Some(text) = value.get("utf8").and_then(Value::as_str) {
+        return Ok(text.as_bytes().to_vec());
+    }
     let encoded = value.get("b64").and_then(Value::as_str);
     let encoded = encoded.ok_or_else(|| format!("no string: {value}"))?;
     STANDARD.decode(encoded).map_err(|error| format!("no base64: {encoded}: {error}"))

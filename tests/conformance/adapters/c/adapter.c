@@ -6,7 +6,7 @@
 #include <string.h>
 
 static json_t *call_open(struct request *request) {
-    millpond_bytes url = named(request, "url");
+    millpond_bytes url = bytes(request, json_object_get(request->json, "url"));
     millpond_client_free(client);
     client = NULL;
     millpond_connect(url.data, url.length, &client, &request->error);
@@ -36,17 +36,38 @@ static const struct call *find(const char *name) {
     return NULL;
 }
 
+/* Finds what the request calls, and puts the arguments together; the caller frees them. */
+static const struct call *read_calls(struct request *request, json_t *json, const char **last) {
+    json_t *calls = json_object_get(json, "calls"), *first = json_array_get(calls, 0), *call;
+    char name[100];
+    size_t i;
+    request->json = json_object();
+    if (calls == NULL) {
+        *last = json_string_value(json_object_get(json, "call"));
+        json_object_update(request->json, json);
+        return *last != NULL ? find(*last) : NULL;
+    }
+    request->on = json_array_get(first, 1);
+    json_array_foreach(calls, i, call) {
+        *last = json_string_value(json_array_get(call, 0));
+        if (i > 0)
+            json_object_update(request->json, json_array_get(call, 1));
+    }
+    snprintf(name, sizeof name, "%s.%s", json_string_value(json_array_get(first, 0)), *last);
+    return find(name);
+}
+
 json_t *respond(json_t *json) {
-    struct request request = {.json = json};
-    const char *call = json_string_value(json_object_get(json, "call"));
+    struct request request = {0};
+    const char *last = NULL;
     json_t *result = NULL, *response = json_object();
-    const struct call *found = call != NULL ? find(call) : NULL;
+    const struct call *found = read_calls(&request, json, &last);
     if (found != NULL)
         result = found->make(&request);
-    else
-        unsupported(&request, "this call");
     json_object_set(response, "id", json_object_get(json, "id"));
-    if (request.unsupported != NULL) {
+    if (found == NULL) {
+        json_object_set_new(response, "unsupported", json_sprintf("the call %s is not known", last));
+    } else if (request.unsupported != NULL) {
         json_object_set_new(response, "unsupported", json_sprintf("C has no way to say %s", request.unsupported));
     } else if (request.error != NULL) {
         json_object_set_new(response, "error", json_error(request.error));
@@ -54,6 +75,7 @@ json_t *respond(json_t *json) {
         json_object_set(response, "result", result);
     }
     json_decref(result);
+    json_decref(request.json);
     millpond_error_free(request.error);
     for (size_t i = 0; i < request.allocated_count; i++)
         free(request.allocated[i]);

@@ -92,18 +92,19 @@ static json_t *json_stats(struct request *request, millpond_bytes name,
 }
 
 static json_t *call_add(struct request *request) {
-    millpond_bytes name = named(request, "name");
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
     size_t count;
     millpond_ick_pair *list = pairs(request, &count);
     millpond_ick_added added = {0, 0};
     if (request->unsupported == NULL)
         millpond_ick_add(client, name.data, name.length, list, count, &added, &request->error);
     free(list);
-    return json_pack("[I,I]", (json_int_t)added.new_members, (json_int_t)added.lowered_members);
+    return json_pack("{s:I,s:I}", "new", (json_int_t)added.new_members, "lowered",
+                     (json_int_t)added.lowered_members);
 }
 
 static json_t *call_reserve(struct request *request) {
-    millpond_bytes name = named(request, "name");
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
     uint64_t max = size(request, "max");
     bool backwash = flag(request, "backwash");
     millpond_ick_entries *entries = NULL;
@@ -114,7 +115,7 @@ static json_t *call_reserve(struct request *request) {
 }
 
 static json_t *call_commit(struct request *request) {
-    millpond_bytes name = named(request, "name");
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
     size_t count;
     millpond_bytes *list = members(request, &count);
     uint64_t committed = 0;
@@ -126,7 +127,7 @@ static json_t *call_commit(struct request *request) {
 }
 
 static json_t *call_exchange(struct request *request) {
-    millpond_bytes name = named(request, "name");
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
     uint64_t max = size(request, "max");
     bool backwash = flag(request, "backwash");
     size_t count;
@@ -140,7 +141,7 @@ static json_t *call_exchange(struct request *request) {
 }
 
 static json_t *call_stats(struct request *request) {
-    millpond_bytes name = named(request, "name");
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
     millpond_ick_stats stats = {.size = sizeof stats};
     if (request->unsupported != NULL ||
         millpond_ick_stats_read(client, name.data, name.length, &stats, &request->error) !=
@@ -149,17 +150,25 @@ static json_t *call_stats(struct request *request) {
     return json_stats(request, name, &stats);
 }
 
-static json_t *call_delete(struct request *request) {
-    millpond_bytes name = named(request, "name");
-    bool unlink = flag(request, "unlink");
+static json_t *delete(struct request *request, bool unlink) {
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
     uint64_t removed = 0;
     if (request->unsupported == NULL)
         millpond_ick_delete(client, name.data, name.length, unlink, &removed, &request->error);
     return json_integer((json_int_t)removed);
 }
 
+static json_t *call_delete(struct request *request) {
+    return delete(request, false);
+}
+
+static json_t *call_unlink(struct request *request) {
+    return delete(request, true);
+}
+
 static json_t *call_peek(struct request *request) {
-    millpond_bytes name = named(request, "name"), set = named(request, "set");
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
+    millpond_bytes set = named(request, "set");
     uint64_t max = size(request, "max");
     millpond_ick_entries *entries = NULL;
     if (request->unsupported == NULL)
@@ -171,7 +180,7 @@ static json_t *call_peek(struct request *request) {
 }
 
 const struct call ick_calls[] = {
-    {"add", call_add},           {"reserve", call_reserve}, {"commit", call_commit},
-    {"exchange", call_exchange}, {"stats", call_stats},     {"delete", call_delete},
-    {"peek", call_peek},         {NULL, NULL},
+    {"ick.add", call_add},           {"ick.reserve", call_reserve}, {"ick.commit", call_commit},
+    {"ick.exchange", call_exchange}, {"ick.stats", call_stats},     {"ick.delete", call_delete},
+    {"ick.unlink", call_unlink},     {"ick.peek", call_peek},       {NULL, NULL},
 };

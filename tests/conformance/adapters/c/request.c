@@ -28,6 +28,9 @@ millpond_bytes bytes(struct request *request, json_t *value) {
     millpond_bytes found = {json_string_value(value), json_string_length(value)};
     if (json_is_string(value))
         return found;
+    json_t *utf8 = json_object_get(value, "utf8");
+    if (json_is_string(utf8))
+        return bytes(request, utf8);
     json_t *encoded = json_object_get(value, "b64");
     if (!json_is_string(encoded)) {
         unsupported(request, "a name or member that is no string");

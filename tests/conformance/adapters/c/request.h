@@ -8,6 +8,9 @@
 
 /* What one request made, until its response is written. */
 struct request {
+    /* The arguments of the first call, which makes what the others are on. */
+    json_t *on;
+    /* Those of the others, together. */
     json_t *json;
     /* Why C cannot express this. */
     const char *unsupported;
@@ -17,7 +20,7 @@ struct request {
     size_t allocated_count;
 };
 
-/* One call of the protocol. */
+/* One call of the protocol, by the names of the first and the last. */
 struct call {
     const char *name;
     json_t *(*make)(struct request *request);
@@ -39,7 +42,7 @@ void *allocate(struct request *request, size_t count, size_t size);
 /* Records that C cannot express this; returns NULL. */
 void *unsupported(struct request *request, const char *why);
 
-/* A string: a JSON string, or {"b64"}. */
+/* A string: a JSON string, {"utf8"} or {"b64"}. */
 millpond_bytes bytes(struct request *request, json_t *value);
 /* The string of this name. */
 millpond_bytes named(struct request *request, const char *name);

@@ -33,7 +33,7 @@ static json_t *call_write(struct request *request) {
 
 static int64_t deadline_of(struct request *request) {
     json_t *deadline = value_of(request, "deadline");
-    if (!json_is_null(deadline) && !json_is_integer(deadline))
+    if (deadline != NULL && !json_is_integer(deadline))
         unsupported(request, "a deadline that is no int64_t");
     return json_integer_value(deadline);
 }
@@ -111,7 +111,7 @@ static json_t *call_delete_tracked(struct request *request) {
 }
 
 static json_t *call_cordon(struct request *request) {
-    uint64_t within_ms = duration_ms(request, "within");
+    uint64_t within_ms = duration_ms(request, "within_ms");
     millpond_shuffle_queue *queue = queue_of(request);
     millpond_keys *values = NULL;
     if (queue != NULL)
@@ -121,7 +121,7 @@ static json_t *call_cordon(struct request *request) {
 }
 
 static json_t *call_gc(struct request *request) {
-    int64_t digits = number(request, "time_digits");
+    int64_t digits = number(request, value_of(request, "time_digits"));
     millpond_shuffle_queue *queue = queue_of(request);
     millpond_shuffle_garbage *garbage = NULL;
     millpond_keys *values = NULL;
@@ -223,7 +223,7 @@ static json_t *call_dead_letters(struct request *request) {
 }
 
 static json_t *call_delete_dead_letters(struct request *request) {
-    json_t *list = value_of(request, "ids"), *item;
+    json_t *list = value_of(request, "letters"), *item;
     size_t i, count = json_array_size(list);
     millpond_shuffle_id *ids = calloc(count + 1, sizeof *ids);
     json_array_foreach(list, i, item) read_id(request, item, &ids[i].time_ms, &ids[i].sequence);
@@ -237,7 +237,9 @@ static json_t *call_delete_dead_letters(struct request *request) {
 }
 
 static json_t *call_shard(struct request *request) {
-    millpond_bytes key = named(request, "key");
+    /* It is a function, and the first call alone. */
+    json_object_update(request->json, request->on);
+    millpond_bytes key = named(request, "shard_key");
     uint64_t streams = size(request, "streams"), per_shard = size(request, "streams_per_shard");
     json_t *list = json_array();
     if (streams > UINT32_MAX || per_shard > UINT32_MAX)
@@ -254,20 +256,20 @@ static json_t *call_shard(struct request *request) {
 }
 
 const struct call shuffle_calls[] = {
-    {"shuffle_write", call_write},
-    {"shuffle_write_many", call_write_many},
-    {"shuffle_write_tracked", call_write_tracked},
-    {"shuffle_write_tracked_many", call_write_tracked_many},
-    {"shuffle_resize", call_resize},
-    {"shuffle_delete_tracked", call_delete_tracked},
-    {"shuffle_cordon", call_cordon},
-    {"shuffle_gc", call_gc},
-    {"shuffle_len", call_len},
-    {"shuffle_backlog", call_backlog},
-    {"shuffle_pending_count", call_pending_count},
-    {"shuffle_stats", call_stats},
-    {"shuffle_dead_letters", call_dead_letters},
-    {"shuffle_delete_dead_letters", call_delete_dead_letters},
-    {"shuffle_shard", call_shard},
+    {"shuffle_queue.write", call_write},
+    {"shuffle_queue.write_many", call_write_many},
+    {"shuffle_queue.write_tracked", call_write_tracked},
+    {"shuffle_queue.write_tracked_many", call_write_tracked_many},
+    {"shuffle_queue.resize", call_resize},
+    {"shuffle_queue.delete_tracked", call_delete_tracked},
+    {"shuffle_queue.cordon_deadline_exceeded", call_cordon},
+    {"shuffle_queue.gc", call_gc},
+    {"shuffle_queue.len", call_len},
+    {"shuffle_queue.backlog", call_backlog},
+    {"shuffle_queue.pending_count", call_pending_count},
+    {"shuffle_queue.stats", call_stats},
+    {"shuffle_queue.dead_letters", call_dead_letters},
+    {"shuffle_queue.delete_dead_letters", call_delete_dead_letters},
+    {"shard.shard", call_shard},
     {NULL, NULL},
 };

@@ -10,7 +10,7 @@ static millpond_shuffle_consumer *consumer_of(struct request *request) {
     millpond_shuffle_consumer *consumer = NULL;
     millpond_shuffle_consumer_options options;
     millpond_shuffle_consumer_options_init(&options, sizeof options);
-    options.prefer_stream = number(request, "prefer_stream");
+    options.prefer_stream = number(request, value_of(request, "prefer_stream"));
     if (value_of(request, "max_deliveries") != NULL)
         options.max_deliveries = size(request, "max_deliveries");
     if (value_of(request, "default_stream") != NULL)
@@ -24,7 +24,7 @@ static millpond_shuffle_consumer *consumer_of(struct request *request) {
 }
 
 static millpond_shuffle_receipt *receipts(struct request *request, size_t *count) {
-    json_t *list = value_of(request, "receipts"), *item;
+    json_t *list = value_of(request, "messages"), *item;
     size_t i;
     *count = json_array_size(list);
     if (!json_is_array(list))
@@ -50,9 +50,9 @@ static json_t *json_batch(millpond_shuffle_batch *batch) {
     return list;
 }
 
-static json_t *call_read(struct request *request) {
-    uint64_t max = size(request, "max");
-    int64_t wait_ms = milliseconds(request, "block");
+static json_t *call_read_many(struct request *request) {
+    uint64_t max = value_of(request, "max") != NULL ? size(request, "max") : 1;
+    int64_t wait_ms = milliseconds(request, value_of(request, "wait_ms"));
     if (wait_ms == MILLPOND_NOT_SET)
         wait_ms = 0;
     millpond_shuffle_consumer *consumer = consumer_of(request);
@@ -80,8 +80,11 @@ static json_t *count_done(struct request *request, step step) {
 }
 
 static json_t *call_ack(struct request *request) {
-    bool delete = flag(request, "delete");
-    return count_done(request, delete ? millpond_shuffle_ack_and_delete : millpond_shuffle_ack);
+    return count_done(request, millpond_shuffle_ack);
+}
+
+static json_t *call_ack_and_delete(struct request *request) {
+    return count_done(request, millpond_shuffle_ack_and_delete);
 }
 
 static json_t *call_extend(struct request *request) {
@@ -89,7 +92,7 @@ static json_t *call_extend(struct request *request) {
 }
 
 static json_t *call_reclaim(struct request *request) {
-    uint64_t min_idle_ms = duration_ms(request, "min_idle"), max = size(request, "max"), dead = 0;
+    uint64_t min_idle_ms = duration_ms(request, "min_idle_ms"), max = size(request, "max"), dead = 0;
     millpond_shuffle_consumer *consumer = consumer_of(request);
     millpond_shuffle_batch *batch = NULL;
     if (consumer != NULL)
@@ -99,9 +102,11 @@ static json_t *call_reclaim(struct request *request) {
 }
 
 const struct call shuffle_consumer_calls[] = {
-    {"shuffle_read", call_read},
-    {"shuffle_ack", call_ack},
-    {"shuffle_extend", call_extend},
-    {"shuffle_reclaim", call_reclaim},
+    {"shuffle_queue.read", call_read_many},
+    {"shuffle_queue.read_many", call_read_many},
+    {"shuffle_queue.ack", call_ack},
+    {"shuffle_queue.ack_and_delete", call_ack_and_delete},
+    {"shuffle_queue.extend", call_extend},
+    {"shuffle_queue.reclaim", call_reclaim},
     {NULL, NULL},
 };

@@ -8,8 +8,7 @@ json_t *value_of(struct request *request, const char *name) {
     return json_object_get(request->json, name);
 }
 
-int64_t number(struct request *request, const char *name) {
-    json_t *value = value_of(request, name);
+int64_t number(struct request *request, json_t *value) {
     if (value == NULL || json_is_null(value))
         return MILLPOND_NOT_SET;
     if (!json_is_integer(value))
@@ -17,20 +16,19 @@ int64_t number(struct request *request, const char *name) {
     return json_integer_value(value);
 }
 
-int64_t milliseconds(struct request *request, const char *name) {
-    json_t *value = value_of(request, name);
+int64_t milliseconds(struct request *request, json_t *value) {
     if (value == NULL || json_is_null(value))
         return MILLPOND_NOT_SET;
     if (!json_is_number(value))
         unsupported(request, "a time that is no number");
-    double seconds = json_number_value(value);
-    if (seconds < 0)
+    double time_ms = json_number_value(value);
+    if (time_ms < 0)
         return -2;
-    return seconds < 9e15 ? (int64_t)(seconds * 1000 + 0.5) : INT64_MAX;
+    return time_ms < 9e18 ? (int64_t)time_ms : INT64_MAX;
 }
 
 uint64_t duration_ms(struct request *request, const char *name) {
-    int64_t time_ms = milliseconds(request, name);
+    int64_t time_ms = milliseconds(request, value_of(request, name));
     if (time_ms < 0)
         unsupported(request, "a time that is below 0");
     return (uint64_t)time_ms;
@@ -46,15 +44,15 @@ static int64_t track_keys_of(struct request *request, json_t *value) {
 }
 
 millpond_shuffle_queue *queue_of(struct request *request) {
-    millpond_bytes name = named(request, "name");
-    json_t *track_keys = value_of(request, "track_keys");
+    millpond_bytes name = bytes(request, json_object_get(request->on, "name"));
+    json_t *track_keys = json_object_get(request->on, "track_keys");
     millpond_shuffle_queue *queue = NULL;
     millpond_shuffle_options options;
     millpond_shuffle_options_init(&options, sizeof options);
-    options.streams = number(request, "streams");
-    options.streams_per_shard = number(request, "streams_per_shard");
-    options.ttl_ms = milliseconds(request, "ttl");
-    options.dead_ttl_ms = milliseconds(request, "dead_ttl");
+    options.streams = number(request, json_object_get(request->on, "streams"));
+    options.streams_per_shard = number(request, json_object_get(request->on, "streams_per_shard"));
+    options.ttl_ms = milliseconds(request, json_object_get(request->on, "ttl_ms"));
+    options.dead_ttl_ms = milliseconds(request, json_object_get(request->on, "dead_ttl_ms"));
     if (track_keys != NULL)
         options.track_keys = track_keys_of(request, track_keys);
     if (request->unsupported == NULL)

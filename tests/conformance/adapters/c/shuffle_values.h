@@ -7,10 +7,10 @@
 
 json_t *value_of(struct request *request, const char *name);
 /* A whole number, or MILLPOND_NOT_SET where there is none. */
-int64_t number(struct request *request, const char *name);
-/* Seconds, in milliseconds; MILLPOND_NOT_SET where there are none. */
-int64_t milliseconds(struct request *request, const char *name);
-/* Seconds that have to be there, in milliseconds. */
+int64_t number(struct request *request, json_t *value);
+/* Milliseconds, or MILLPOND_NOT_SET where there are none. */
+int64_t milliseconds(struct request *request, json_t *value);
+/* Milliseconds that have to be there. */
 uint64_t duration_ms(struct request *request, const char *name);
 /* The queue of a request, or NULL. */
 millpond_shuffle_queue *queue_of(struct request *request);

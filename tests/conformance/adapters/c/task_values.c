@@ -57,8 +57,8 @@ bool is_true(json_t *of, const char *name) {
 }
 
 millpond_tasks_store *store_of(struct request *request) {
-    millpond_bytes name = text(request, request->json, "store");
-    millpond_bytes claimant = text(request, request->json, "claimant");
+    millpond_bytes name = text(request, request->on, "name");
+    millpond_bytes claimant = text(request, request->on, "claimant");
     millpond_tasks_store *store = NULL;
     if (request->unsupported == NULL)
         millpond_tasks_store_new(client, name.data, name.length, claimant.data, claimant.length,

@@ -36,7 +36,7 @@ static json_t *call_insert(struct request *request) {
 }
 
 static json_t *call_modify(struct request *request) {
-    millpond_tasks_modification given = modification(request, request->json);
+    millpond_tasks_modification given = modification(request, json_object_get(request->json, "modification"));
     millpond_tasks_store *store = store_of(request);
     millpond_tasks_result *result = NULL;
     if (store != NULL)
@@ -132,7 +132,7 @@ static json_t *call_list(struct request *request) {
     millpond_task_query query;
     millpond_task_query_init(&query, sizeof query);
     query.limit = whole(request, json, "limit");
-    query.claimant = text(request, json, "only_claimant");
+    query.claimant = text(request, json, "claimant");
     query.omit_values = is_true(json, "omit_values");
     if (is_given(json, "after"))
         query.after = &position;
@@ -263,7 +263,7 @@ static json_t *call_get_doc(struct request *request) {
 
 static json_t *call_put_doc(struct request *request) {
     millpond_new_doc doc;
-    read_new_doc(request, json_object_get(request->json, "doc"), &doc);
+    read_new_doc(request, request->json, &doc);
     millpond_tasks_store *store = store_of(request);
     millpond_tasks_result *result = NULL;
     if (store != NULL)
@@ -323,23 +323,23 @@ static json_t *call_time(struct request *request) {
 }
 
 const struct call task_calls[] = {
-    {"tasks_insert", call_insert},
-    {"tasks_modify", call_modify},
-    {"tasks_claim", call_claim},
-    {"tasks_claim_many", call_claim_many},
-    {"tasks_claims", call_claims},
-    {"tasks_renew", call_renew},
-    {"tasks_fetch", call_fetch},
-    {"tasks_list", call_list},
-    {"tasks_queues", call_queues},
-    {"tasks_are_empty", call_are_empty},
-    {"tasks_queue_stats", call_queue_stats},
-    {"tasks_claim_docs", call_claim_docs},
-    {"tasks_get_doc", call_get_doc},
-    {"tasks_put_doc", call_put_doc},
-    {"tasks_fetch_docs", call_fetch_docs},
-    {"tasks_list_docs", call_list_docs},
-    {"tasks_namespace_stats", call_namespace_stats},
-    {"tasks_time", call_time},
+    {"tasks.insert", call_insert},
+    {"tasks.modify", call_modify},
+    {"tasks.claim", call_claim},
+    {"tasks.claim_many", call_claim_many},
+    {"tasks.claims", call_claims},
+    {"tasks.renew", call_renew},
+    {"tasks.fetch", call_fetch},
+    {"tasks.list", call_list},
+    {"tasks.queues", call_queues},
+    {"tasks.are_empty", call_are_empty},
+    {"tasks.queue_stats", call_queue_stats},
+    {"tasks.claim_docs", call_claim_docs},
+    {"tasks.get_doc", call_get_doc},
+    {"tasks.put_doc", call_put_doc},
+    {"tasks.fetch_docs", call_fetch_docs},
+    {"tasks.list_docs", call_list_docs},
+    {"tasks.namespace_stats", call_namespace_stats},
+    {"tasks.time", call_time},
     {NULL, NULL},
 };

@@ -17,7 +17,7 @@ static void sleep_ms(int64_t milliseconds) {
 }
 
 static millpond_tasks_worker_options options_of(struct request *request) {
-    json_t *json = request->json, *backoff = json_object_get(json, "backoff_ms");
+    json_t *json = request->json;
     millpond_tasks_worker_options options;
     millpond_tasks_worker_options_init(&options, sizeof options);
     options.lease_ms = whole(request, json, "lease_ms");
@@ -25,9 +25,9 @@ static millpond_tasks_worker_options options_of(struct request *request) {
     options.max_attempts = (uint32_t)count(request, json, "max_attempts");
     options.max_claims = (uint32_t)count(request, json, "max_claims");
     options.error_queue = text(request, json, "error_queue");
-    if (json_is_array(backoff)) {
-        options.backoff_ms = json_integer_value(json_array_get(backoff, 0));
-        options.backoff_max_ms = json_integer_value(json_array_get(backoff, 1));
+    if (is_given(json, "backoff_ms")) {
+        options.backoff_ms = whole(request, json, "backoff_ms");
+        options.backoff_max_ms = whole(request, json, "backoff_max_ms");
     }
     return options;
 }
@@ -90,12 +90,11 @@ static json_t *begin(struct request *request, millpond_tasks_job *job, json_t *h
     json_t *docs = claim_docs(request, job, how, error);
     if (*error == NULL) {
         json_array_foreach(json_object_get(how, "run"), i, item) {
-            json_t *given = json_copy(item);
+            json_t *store = json_array_get(json_array_get(json_object_get(item, "calls"), 0), 1);
             millpond_bytes own = data->tasks->claimant;
-            if (json_object_get(given, "claimant") == NULL)
-                json_object_set_new(given, "claimant", json_stringn(own.data, own.length));
-            json_decref(respond(given));
-            json_decref(given);
+            if (json_object_get(store, "claimant") == NULL)
+                json_object_set_new(store, "claimant", json_stringn(own.data, own.length));
+            json_decref(respond(item));
         }
         sleep_ms(whole(request, how, "sleep_ms"));
     }
@@ -248,8 +247,8 @@ static json_t *call_later(struct request *request) {
 }
 
 const struct call task_work_calls[] = {
-    {"tasks_work", call_work},
-    {"tasks_run", call_run},
+    {"tasks.work", call_work},
+    {"tasks.run", call_run},
     {"later", call_later},
     {NULL, NULL},
 };

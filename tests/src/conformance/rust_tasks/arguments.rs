@@ -153,7 +153,7 @@ pub(super) fn task_query(request: &Value) -> Result<TaskQuery> {
     if let Some(limit) = given(&request["limit"]) {
         query = query.limit(number(limit)?);
     }
-    if let Some(claimant) = given(&request["only_claimant"]) {
+    if let Some(claimant) = given(&request["claimant"]) {
         query = query.claimant(text(claimant)?);
     }
     Ok(if request["omit_values"] == true { query.omit_values() } else { query })

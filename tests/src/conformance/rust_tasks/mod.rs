@@ -8,7 +8,7 @@ use millpond::Client;
 use millpond::tasks::TaskStore;
 use serde_json::{Value, json};
 
-use crate::rust::{Failure, list, unsupported};
+use crate::rust::{Failure, list, unknown};
 
 pub(crate) use arguments::duration;
 use arguments::{
@@ -23,14 +23,12 @@ use results::{
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// Makes the call of one request; nothing if it is none of a task store.
-pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> {
-    let call = request["call"].as_str().unwrap_or_default();
-    let Some(call) = call.strip_prefix("tasks_") else { return Ok(None) };
-    let store = &store(client, request)?;
-    Ok(Some(match call {
+/// Makes one call on a store, or on a worker of it.
+pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -> Result<Value> {
+    let store = &store(client, on)?;
+    Ok(match call {
         "insert" => task(&store.insert(text(&request["queue"])?, text(&request["value"])?)?),
-        "modify" => modified(&store.modify(modification(request)?)?),
+        "modify" => modified(&store.modify(modification(&request["modification"])?)?),
         "claim" => {
             let claimed = store.claim(queues(request)?, lease(request)?)?;
             claimed.as_ref().map_or(Value::Null, task)
@@ -69,7 +67,7 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
             let found = store.get_doc(text(&request["namespace"])?, key)?;
             found.as_ref().map_or(Value::Null, doc)
         }
-        "put_doc" => doc(&store.put_doc(new_doc(&request["doc"])?)?),
+        "put_doc" => doc(&store.put_doc(new_doc(request)?)?),
         "fetch_docs" => {
             docs(&store.fetch_docs(text(&request["namespace"])?, list(&request["ids"], text)?)?)
         }
@@ -83,12 +81,12 @@ pub(crate) fn result(client: &Client, request: &Value) -> Result<Option<Value>> 
         "time" => json!(store.time()?),
         "work" => worker::work(client, store, request)?,
         "run" => worker::run(client, store, request)?,
-        _ => return Err(unsupported(&format!("the call {}", request["call"]))),
-    }))
+        other => return Err(unknown(other)),
+    })
 }
 
 fn store(client: &Client, request: &Value) -> Result<TaskStore> {
-    let store = client.tasks(text(&request["store"])?);
+    let store = client.tasks(text(&request["name"])?);
     Ok(match given(&request["claimant"]) {
         Some(claimant) => store.claimant(text(claimant)?),
         None => store,

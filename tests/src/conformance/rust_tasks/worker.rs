@@ -81,7 +81,7 @@ fn worker(store: &TaskStore, request: &Value) -> Result<Worker> {
         worker = worker.max_claims(number(claims)?);
     }
     if let Some(backoff) = given(&request["backoff_ms"]) {
-        worker = worker.backoff(duration(&backoff[0])?, duration(&backoff[1])?);
+        worker = worker.backoff(duration(backoff)?, duration(&request["backoff_max_ms"])?);
     }
     Ok(match given(&request["error_queue"]) {
         Some(queue) => worker.error_queue(text(queue)?),
@@ -102,8 +102,9 @@ fn meanwhile(client: &Client, job: &Job, said: &Value, claimed: &mut Vec<Value>)
     }
     for request in list(&said["run"], Ok)? {
         let mut request = request.clone();
-        if request["claimant"].is_null() {
-            request["claimant"] = (&*job.task().claimant).into();
+        let store = &mut request["calls"][0][1];
+        if store["claimant"].is_null() {
+            store["claimant"] = (&*job.task().claimant).into();
         }
         // What comes of it shows in the job.
         let _ = rust::perform(client, &request);

@@ -7,138 +7,166 @@ use millpond_tests::shuffle::trace::bytes;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::value::wire_bytes;
+use crate::wire::{calls, labelled};
 
 use super::step::{Call, Deadline, Reader, Step, Target, Tracked, Tracking};
 
 /// Where messages really are, by their names: the stream's key and the id.
 pub(super) type Places = HashMap<Text, (Text, Text)>;
 
+/// The arguments of the queue and of the consumer, which calls on them come after.
+const QUEUE: [&str; 6] =
+    ["name", "streams", "streams_per_shard", "ttl_ms", "dead_ttl_ms", "track_keys"];
+const CONSUMER: [&str; 5] =
+    ["group", "consumer", "prefer_stream", "default_stream", "max_deliveries"];
+
 /// The request for a step; `letters` are the ids of dead letters, and `now` is the time in seconds.
 pub(super) fn request(step: &Step, places: &Places, letters: &[String], now: i64) -> Result<Value> {
-    let mut request = match &step.call {
-        Call::Write { to, message, tracked: None } => {
-            let mut request = writing("shuffle_write", to);
-            request["shard_key"] = wire(&message.key);
-            request["fields"] = fields(&message.fields);
-            request
+    let mut queue;
+    let (mut consumer, mut of_call) = (json!({}), json!({}));
+    let call = match &step.call {
+        Call::Write { to, message, tracked } => {
+            queue = writing(to);
+            of_call["shard_key"] = wire(&message.key);
+            of_call["fields"] = fields(&message.fields);
+            track(&mut queue, &mut of_call, tracked.as_ref(), now);
+            if tracked.is_some() { "write_tracked" } else { "write" }
         }
-        Call::Write { to, message, tracked: Some(tracked) } => {
-            let mut request = writing("shuffle_write_tracked", to);
-            request["shard_key"] = wire(&message.key);
-            request["fields"] = fields(&message.fields);
-            track(&mut request, tracked, now);
-            request
-        }
-        Call::Resize(to) => writing("shuffle_resize", to),
         Call::WriteMany { to, messages, tracked } => {
-            let call = match tracked {
-                None => "shuffle_write_many",
-                Some(_) => "shuffle_write_tracked_many",
-            };
-            let mut request = writing(call, to);
-            if let Some(tracked) = tracked {
-                track(&mut request, tracked, now);
-            }
+            queue = writing(to);
             let messages = messages.iter().map(|m| json!([wire(&m.key), fields(&m.fields)]));
-            request["messages"] = messages.collect();
-            request
+            of_call["messages"] = messages.collect();
+            track(&mut queue, &mut of_call, tracked.as_ref(), now);
+            if tracked.is_some() { "write_tracked_many" } else { "write_many" }
+        }
+        Call::Resize(to) => {
+            queue = writing(to);
+            of_call["streams"] = queue["streams"].take();
+            "resize"
         }
         Call::Read { by, max, block_ms, .. } => {
-            let mut request = reading("shuffle_read", by);
-            request["max"] = json!(max);
-            request["block"] = block_ms.map_or(Value::Null, |ms| seconds(ms as i64));
-            request["prefer_stream"] = json!(by.prefer);
-            request["default_stream"] = json!(by.default_stream);
-            request
+            (queue, consumer) = reading(by);
+            consumer["prefer_stream"] = json!(by.prefer);
+            consumer["default_stream"] = json!(by.default_stream);
+            of_call["wait_ms"] = json!(block_ms);
+            if *max == 1 && !step.raw.contains_key("max") {
+                "read"
+            } else {
+                of_call["max"] = json!(max);
+                "read_many"
+            }
         }
         Call::Ack { by, ids, delete } => {
-            let mut request = reading("shuffle_ack", by);
-            request["receipts"] = receipts(&by.name, ids, places)?;
-            request["delete"] = json!(delete);
-            request
+            (queue, consumer) = reading(by);
+            of_call["messages"] = receipts(&by.name, ids, places)?;
+            if *delete { "ack_and_delete" } else { "ack" }
         }
         Call::Extend { by, ids } => {
-            let mut request = reading("shuffle_extend", by);
-            request["receipts"] = receipts(&by.name, ids, places)?;
-            request
+            (queue, consumer) = reading(by);
+            of_call["messages"] = receipts(&by.name, ids, places)?;
+            "extend"
         }
         Call::Reclaim { by, min_idle_ms, max, max_deliveries, dead_ttl_ms } => {
-            let mut request = reading("shuffle_reclaim", by);
-            request["dead_ttl"] = dead_ttl_ms.map_or(Value::Null, seconds);
-            request["min_idle"] = seconds(*min_idle_ms);
-            request["max"] = json!(max);
-            request["max_deliveries"] = json!(max_deliveries);
-            request
+            (queue, consumer) = reading(by);
+            queue["dead_ttl_ms"] = json!(dead_ttl_ms);
+            consumer["max_deliveries"] = json!(max_deliveries);
+            of_call = json!({"min_idle_ms": min_idle_ms, "max": max});
+            "reclaim"
         }
-        Call::Len(name) => json!({"call": "shuffle_len", "name": wire(name)}),
-        Call::Backlog(name) => json!({"call": "shuffle_backlog", "name": wire(name)}),
+        Call::Len(name) => {
+            queue = json!({"name": wire(name)});
+            "len"
+        }
+        Call::Backlog(name) => {
+            queue = json!({"name": wire(name)});
+            "backlog"
+        }
         Call::PendingCount(name, group) => {
-            json!({"call": "shuffle_pending_count", "name": wire(name), "group": wire(group)})
+            queue = json!({"name": wire(name)});
+            of_call["group"] = wire(group);
+            "pending_count"
         }
         Call::Stats(name, group) => {
-            json!({"call": "shuffle_stats", "name": wire(name), "group": wire(group)})
+            queue = json!({"name": wire(name)});
+            of_call["group"] = wire(group);
+            "stats"
         }
         Call::DeadLetters(name, max) => {
-            json!({"call": "shuffle_dead_letters", "name": wire(name), "max": max})
+            queue = json!({"name": wire(name)});
+            of_call["max"] = json!(max);
+            "dead_letters"
         }
         Call::DeleteDeadLetters(name, numbers) => {
             let id = |number: &usize| {
-                let id = letters.get(*number);
+                let id = letters.get(*number).map(|id| json!(id));
                 id.ok_or_else(|| format!("there is no dead letter {number} yet"))
             };
-            let ids: Vec<_> = numbers.iter().map(id).collect::<Result<_>>()?;
-            json!({"call": "shuffle_delete_dead_letters", "name": wire(name), "ids": ids})
+            queue = json!({"name": wire(name)});
+            of_call["letters"] = numbers.iter().map(id).collect::<Result<_>>()?;
+            "delete_dead_letters"
         }
         Call::DeleteTracked { of, value } => {
-            let mut request = tracking("shuffle_delete_tracked", of);
-            request["value"] = wire(value);
-            request
+            queue = tracking(of);
+            of_call["value"] = wire(value);
+            "delete_tracked"
         }
         Call::Cordon { of, within } => {
-            let mut request = tracking("shuffle_cordon", of);
-            request["within"] = json!(within);
-            request
+            queue = tracking(of);
+            of_call["within_ms"] = json!(within.saturating_mul(1_000));
+            "cordon_deadline_exceeded"
         }
         Call::Gc { of, digits } => {
-            let mut request = tracking("shuffle_gc", of);
-            request["time_digits"] = json!(digits);
-            request
+            queue = tracking(of);
+            of_call["time_digits"] = json!(digits);
+            "gc"
         }
         Call::Redis(_) => return Err("a raw command is no request".to_owned()),
     };
-    for (argument, value) in &step.raw {
-        request[argument] = value.clone();
+    for arguments in [&mut queue, &mut consumer, &mut of_call] {
+        let arguments = arguments.as_object_mut().ok_or("arguments are an object")?;
+        arguments.retain(|_, value| !value.is_null());
     }
-    Ok(request)
-}
-
-fn writing(call: &str, to: &Target) -> Value {
-    json!({
-        "call": call, "name": wire(&to.name), "streams": to.streams,
-        "streams_per_shard": to.per_shard, "ttl": to.ttl_ms.map_or(Value::Null, seconds),
+    for (name, value) in &step.raw {
+        let arguments = match name.as_str() {
+            of_queue if QUEUE.contains(&of_queue) => &mut queue,
+            of_consumer if CONSUMER.contains(&of_consumer) => &mut consumer,
+            _ => &mut of_call,
+        };
+        arguments[name] = value.clone();
+    }
+    Ok(if consumer["consumer"] == Value::Null && !step.raw.contains_key("consumer") {
+        calls([("shuffle_queue", queue), (call, of_call)])
+    } else {
+        calls([("shuffle_queue", queue), ("consumer", consumer), (call, of_call)])
     })
 }
 
-fn track(request: &mut Value, tracked: &Tracked, now: i64) {
-    request["track_field"] = wire(&tracked.field);
-    request["track_keys"] = track_keys(&tracked.of);
-    request["deadline"] = match tracked.deadline {
+fn writing(to: &Target) -> Value {
+    json!({
+        "name": wire(&to.name), "streams": to.streams, "streams_per_shard": to.per_shard,
+        "ttl_ms": to.ttl_ms,
+    })
+}
+
+fn track(queue: &mut Value, of_call: &mut Value, tracked: Option<&Tracked>, now: i64) {
+    let Some(tracked) = tracked else { return };
+    queue["track_keys"] = track_keys(&tracked.of);
+    of_call["track_field"] = wire(&tracked.field);
+    of_call["deadline"] = match tracked.deadline {
         Deadline::Default => Value::Null,
         Deadline::At(at) => json!(at),
         Deadline::FromNow(from_now) => json!(now + from_now),
     };
 }
 
-fn reading(call: &str, by: &Reader) -> Value {
-    json!({
-        "call": call, "name": wire(&by.name), "ttl": by.ttl_ms.map_or(Value::Null, seconds),
-        "group": wire(&by.group), "consumer": wire(&by.consumer),
-    })
+/// The arguments of the queue and of the consumer.
+fn reading(by: &Reader) -> (Value, Value) {
+    let queue = json!({"name": wire(&by.name), "ttl_ms": by.ttl_ms});
+    (queue, json!({"group": wire(&by.group), "consumer": wire(&by.consumer)}))
 }
 
-fn tracking(call: &str, of: &Tracking) -> Value {
-    json!({"call": call, "name": wire(&of.name), "track_keys": track_keys(of)})
+fn tracking(of: &Tracking) -> Value {
+    json!({"name": wire(&of.name), "track_keys": track_keys(of)})
 }
 
 fn track_keys(of: &Tracking) -> Value {
@@ -159,15 +187,10 @@ fn stream_number(name: &str, key: &str) -> Value {
     number.and_then(|number| number.parse::<u64>().ok()).map_or(Value::Null, Value::from)
 }
 
-/// Whole seconds as a whole number.
-fn seconds(ms: i64) -> Value {
-    if ms % 1_000 == 0 { json!(ms / 1_000) } else { json!(ms as f64 / 1_000.0) }
-}
-
 fn fields(fields: &Fields) -> Value {
     fields.iter().map(|(field, value)| json!([wire(field), wire(value)])).collect()
 }
 
 fn wire(text: &str) -> Value {
-    wire_bytes(bytes(text))
+    labelled(bytes(text))
 }

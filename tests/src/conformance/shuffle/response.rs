@@ -33,9 +33,11 @@ fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<StepResult> {
         Call::WriteMany { to, .. } => {
             StepResult::Written(list(result, |receipt| place(&to.name, receipt, ids))?)
         }
-        Call::Read { by, .. } => {
-            StepResult::Messages(list(result, |found| message(&by.name, found, ids))?)
-        }
+        Call::Read { by, .. } => StepResult::Messages(match result {
+            Value::Null => Vec::new(),
+            Value::Object(_) => vec![message(&by.name, result, ids)?],
+            _ => list(result, |found| message(&by.name, found, ids))?,
+        }),
         Call::Reclaim { by, .. } => StepResult::Reclaimed {
             messages: list(&result["messages"], |found| message(&by.name, found, ids))?,
             dead: result["dead"].as_u64()?,

@@ -11,6 +11,7 @@ use crate::Result;
 use crate::adapter::{Adapter, Response};
 use crate::backend::Backend;
 use crate::runner::Outcome;
+use crate::wire::is_unknown;
 
 use super::names::key_at;
 use super::place::{await_a_waiter, difference, found_keys};
@@ -83,7 +84,6 @@ impl Run<'_> {
         }
         let before = now();
         let mut requests = vec![request(&planned.step, &self.places, &self.letters, before)?];
-        let call = requests[0]["call"].as_str().unwrap_or_default().to_owned();
         let mut responses = if planned.step.meanwhile.is_empty() {
             for (step, _) in &planned.observed {
                 requests.push(request(step, &self.places, &self.letters, before)?);
@@ -114,7 +114,7 @@ impl Run<'_> {
             self.letters = response::letters(&returned);
         }
         let found = response::read(&planned.step.call, &returned, &self.ids)?;
-        let Some(found) = found else { return self.leave_out(planned, &call, &returned) };
+        let Some(found) = found else { return self.leave_out(planned, &returned) };
         compare("result", &planned.result, found, planned.is_lag_exact)?;
         self.checked += 1;
         for ((step, expected), response) in planned.observed.iter().zip(&responses) {
@@ -179,10 +179,10 @@ impl Run<'_> {
     }
 
     /// Skips a step that this language cannot express, which is fine where it would be refused.
-    fn leave_out(&mut self, planned: &Planned, call: &str, returned: &Response) -> Result<()> {
+    fn leave_out(&mut self, planned: &Planned, returned: &Response) -> Result<()> {
         let Response::Unsupported(why) = returned else { return Ok(()) };
         // That a call is not there at all is no matter of types.
-        if why.contains(call) {
+        if is_unknown(why) {
             return Err(format!("the adapter does not have this call: {why}"));
         }
         self.unsupported = Some(why.clone());

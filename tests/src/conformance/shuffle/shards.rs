@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::adapter::{Adapter, Response};
 use crate::backend::Backend;
+use crate::value::bytes;
+use crate::wire::{calls, labelled};
 
 /// Vectors of one category.
 pub(crate) struct Shards(Vec<Value>);
@@ -29,10 +31,14 @@ impl Shards {
     pub(crate) fn run(&self, adapter: &mut Adapter, backend: &mut Backend) -> Result<()> {
         backend.begin(adapter)?;
         let request = |vector: &Value| {
-            json!({
-                "call": "shuffle_shard", "streams": vector["items"],
-                "streams_per_shard": vector["count"], "key": vector["key"],
-            })
+            let key = bytes(&vector["key"]).unwrap_or_default();
+            calls([(
+                "shard",
+                json!({
+                    "streams": vector["items"], "streams_per_shard": vector["count"],
+                    "shard_key": labelled(key),
+                }),
+            )])
         };
         let responses = adapter.call_all(self.0.iter().map(request).collect())?;
         for (vector, response) in self.0.iter().zip(responses) {

@@ -17,6 +17,7 @@ use crate::Result;
 use crate::adapter::{Adapter, Response};
 use crate::backend::Backend;
 use crate::runner::Outcome;
+use crate::wire;
 
 /// The parts of a step for the kit, and not for an adapter.
 const OUR_FIELDS: [&str; 6] = ["returns", "error", "dependency", "as", "took_ms", "meanwhile"];
@@ -107,24 +108,29 @@ impl Run<'_> {
     fn call(&mut self, step: &Value) -> Result<Next> {
         let request = self.request(step)?;
         let meanwhile = match step.get("meanwhile") {
-            Some(meanwhile) => Some((self.request(meanwhile)?, meanwhile["after_ms"].clone())),
+            Some(meanwhile) => {
+                let mut request = self.request(meanwhile)?;
+                let after = request["after_ms"].take();
+                Some((request, after))
+            }
             None => None,
         };
         let start = Instant::now();
         let response = match meanwhile {
-            None => self.adapter.call(request.clone())?,
+            None => self.adapter.call(wire::of_tasks(&request))?,
             Some((meanwhile, after)) if self.backend.is_embedded() => {
-                let later = json!({"call": "later", "ms": after, "request": meanwhile});
+                let later = wire::of_tasks(&meanwhile);
+                let later = json!({"call": "later", "ms": after, "request": later});
                 if let Response::Unsupported(why) = self.adapter.call(later)? {
                     self.left_out = Some(why);
                     return Ok(Next::End);
                 }
-                self.adapter.call(request.clone())?
+                self.adapter.call(wire::of_tasks(&request))?
             }
             Some((meanwhile, after)) => self.call_meanwhile(&request, meanwhile, &after)?,
         };
         let took = start.elapsed();
-        self.check_response(step, &request, response)?;
+        self.check_response(step, response)?;
         if let Some(range) = step["took_ms"].as_array() {
             let bound = |index: usize| range.get(index).and_then(Value::as_u64).unwrap_or_default();
             let took = took.as_millis() as u64;
@@ -146,9 +152,9 @@ impl Run<'_> {
         let mut other = self.adapter.sibling();
         other.open(&self.backend.url())?;
         let after = Duration::from_millis(after.as_u64().unwrap_or_default());
-        let responses = self.adapter.call_meanwhile(vec![request.clone()], || {
+        let responses = self.adapter.call_meanwhile(vec![wire::of_tasks(request)], || {
             thread::sleep(after);
-            match other.call(meanwhile)? {
+            match other.call(wire::of_tasks(&meanwhile))? {
                 Response::Result(_) => Ok(()),
                 failed => Err(format!("what was to happen meanwhile failed: {failed:?}")),
             }
@@ -170,7 +176,7 @@ impl Run<'_> {
         Ok(request)
     }
 
-    fn check_response(&mut self, step: &Value, request: &Value, response: Response) -> Result<()> {
+    fn check_response(&mut self, step: &Value, response: Response) -> Result<()> {
         let error = step["error"].as_str();
         match (response, error) {
             (Response::Result(result), None) => {
@@ -189,7 +195,7 @@ impl Run<'_> {
             }
             (Response::Unsupported(why), Some(_)) => {
                 // That a call is not there at all is no matter of types.
-                if request["call"].as_str().is_some_and(|call| why.contains(call)) {
+                if wire::is_unknown(&why) {
                     return Err(format!("the adapter does not have this call: {why}"));
                 }
                 self.left_out = Some(why);

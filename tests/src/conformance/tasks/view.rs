@@ -8,6 +8,7 @@ use super::raw::Keys;
 use super::store::{self, parts, prefix};
 use crate::Result;
 use crate::adapter::{Adapter, Response};
+use crate::wire;
 
 /// All tasks by id, and all documents by namespace and id.
 #[derive(Debug, PartialEq)]
@@ -151,7 +152,7 @@ impl Lister<'_> {
     fn call(&mut self, mut request: Value) -> Result<Value> {
         request["store"] = json!(self.store);
         request["claimant"] = json!("kit");
-        match self.adapter.call(request)? {
+        match self.adapter.call(wire::of_tasks(&request))? {
             Response::Result(result) => Ok(result),
             other => Err(format!("a store cannot be listed: {other:?}")),
         }
