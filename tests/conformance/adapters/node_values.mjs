@@ -90,6 +90,7 @@ export function made(on, call, given) {
 
 /** The pairs of an add, [score, member]; a whole number that JSON cannot hold is a double all the same. */
 function pairs(given) {
+  if (given.some(([score]) => score === null)) throw new Unsupported('a score of null is the server\'s time')
   return given.map(decoded).map(([score, member]) => [typeof score === 'bigint' ? Number(score) : score, member])
 }
 

@@ -105,7 +105,11 @@ function arguments(ReflectionMethod $method, array &$given): array
             }
             continue;
         }
-        $value = $class === Modification::class ? modification($given[$key]) : decoded($given[$key]);
+        $value = match (true) {
+            $class === Modification::class => modification($given[$key]),
+            $key === 'pairs' => pairs($given[$key]),
+            default => decoded($given[$key]),
+        };
         unset($given[$key]);
         if ($class !== null && enum_exists($class)) {
             $value = $class::tryFrom($value) ?? throw new Unsupported("other $name than an enum has");
@@ -114,6 +118,16 @@ function arguments(ReflectionMethod $method, array &$given): array
     }
 
     return $arguments;
+}
+
+/** The pairs of an add, [score, member]. */
+function pairs(array $pairs): array
+{
+    if (in_array(null, array_column($pairs, 0), true)) {
+        throw new Unsupported('a score of null is the server\'s time');
+    }
+
+    return decoded($pairs);
 }
 
 /** Calls a method of an object or of a class, or makes an object of a class, with what is given. */

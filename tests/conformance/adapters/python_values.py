@@ -62,8 +62,8 @@ def arguments(callee, given):
             value = modification(value)
         elif name == "pairs":
             value = [tuple(decoded(pair)) for pair in value]
-            if any(isinstance(score, bool) for score, _ in value):
-                raise Unsupported("a bool is a number in Python")
+            if any(score is None or isinstance(score, bool) for score, _ in value):
+                raise Unsupported("a bool is a number in Python, and None the server's time")
         else:
             value = decoded(value)
         if name == "after_ms":

@@ -49,6 +49,7 @@ module Arguments
 
   def pairs(given)
     given.map do |score, member|
+      raise Unsupported, "a score of nil is the server's time" if score.nil?
       raise Unsupported, "a Rational is a number like any other" if (score = decoded(score)).is_a?(Rational)
 
       [score, decoded(member)]

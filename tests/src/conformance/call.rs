@@ -109,8 +109,6 @@ impl Call {
     pub(crate) fn request(&self, name: &Name) -> Option<Value> {
         let list = |members: &[Member]| members.iter().map(Member::wire).collect::<Value>();
         let (call, arguments) = match self {
-            // A score that is null is the server's time in some languages, and no wrong argument.
-            Self::Add(pairs) if pairs.iter().any(|(score, _)| score.is_null()) => return None,
             Self::Add(pairs) => {
                 let pair = |(score, member): &(Argument<f64>, Member)| {
                     json!([score.wire(), member.wire()])
@@ -141,10 +139,6 @@ impl<T> Argument<T> {
 }
 
 impl Argument<f64> {
-    fn is_null(&self) -> bool {
-        matches!(self, Self::Odd(Value::Null))
-    }
-
     fn wire(&self) -> Value {
         match self {
             Self::Plain(score) => wire_score(*score),

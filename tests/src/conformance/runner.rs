@@ -164,7 +164,6 @@ impl<'a> Run<'a> {
         let Some(request) = step.call.request(&step.name) else {
             let what = match &step.call {
                 Call::Inexpressible(what) => what,
-                Call::Add(_) => "a score of null is the server's time",
                 _ => "the call",
             };
             return self.leave_out(returns, what);
