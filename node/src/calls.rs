@@ -136,7 +136,10 @@ impl Calls {
         let is_ready = started.poll(&mut Context::from_waker(&waker)).is_ready();
         self.slots.borrow_mut()[number as usize].call = Some(Box::new(started));
         if is_ready {
-            self.news.borrow_mut().push_back(number);
+            // Results come in the order of the calls: those that a server replied to meanwhile are first.
+            let mut news = self.news.borrow_mut();
+            news.extend(std::mem::take(&mut *lock(&self.awake.list)));
+            news.push_back(number);
         }
         is_ready
     }

@@ -44,8 +44,6 @@ pub(crate) enum Value {
 }
 
 pub(crate) struct Enum {
-    pub(crate) queue: String,
-    pub(crate) name: String,
     pub(crate) docs: Docs,
     pub(crate) variants: Vec<(String, Docs)>,
 }

@@ -111,7 +111,7 @@ impl Source {
                         variants.map(|variant| (variant.ident.to_string(), docs(&variant.attrs)));
                     let (docs, variants) = (docs(&of.attrs), variants.collect());
                     let key = format!("{queue}.{name}");
-                    model.enums.insert(key, Enum { queue: queue.clone(), name, docs, variants });
+                    model.enums.insert(key, Enum { docs, variants });
                 }
                 Item::Macro(of) if of.mac.path.is_ident("kinds") => {
                     if let Ok(kinds) = syn::parse2::<Kinds>(of.mac.tokens.clone()) {
