@@ -168,11 +168,8 @@ impl<T: ToPython> ToPython for Option<T> {
 
 impl<T: ToPython> ToPython for Vec<T> {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let list = PyList::empty(py);
-        for value in self {
-            list.append(value.to_python(py, text)?)?;
-        }
-        Ok(list.into_any())
+        let values = self.into_iter().map(|value| value.to_python(py, text));
+        Ok(PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any())
     }
 }
 
