@@ -6,6 +6,7 @@ namespace Millpond\Internal;
 
 use FFI;
 use FFI\CData;
+use FFI\CType;
 use Millpond\Exception\DependencyException;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocId;
@@ -27,14 +28,18 @@ final class TaskResults
 {
     use ReadsRecords;
 
+    /** The type of an address: to look it up by its name takes as long as a small call. */
+    private static ?CType $address = null;
+
     private function __construct(
         private readonly FFI $ffi,
         private readonly CData $data,
     ) {
         $size = $data[0]->text_length;
         $start = $data[0]->text;
-        [$this->texts, $this->base] = $size === 0 ? ['', 0]
-            : [FFI::string($start, $size), FFI::cast('uintptr_t', $start)->cdata];
+        self::$address ??= $ffi->type('uintptr_t');
+        $this->texts = $size === 0 ? '' : FFI::string($start, $size);
+        $this->base = $size === 0 ? 0 : $ffi->cast(self::$address, $start)->cdata;
     }
 
     /**
@@ -81,18 +86,14 @@ final class TaskResults
     /**
      * Reads an array of the result.
      *
-     * @param string $name what the fields of the result are called
-     * @param string $read the method that reads them
+     * @param string $read  the method that reads it
+     * @param string $array the field of the result that it is, and in `$size` that of how large an element is
      *
      * @return list<mixed>
      */
-    private function all(string $name, string $read): array
+    private function all(string $read, int $count, CData $data, string $array, string $size): array
     {
-        $data = $this->data[0];
-        [$array, $count, $size] = ["{$name}s", "{$name}_count", "{$name}_size"];
-
-        return $data->$count === 0 ? []
-            : $this->$read($this->ffi->cast('int64_t *', $data->$array), $data->$count, $data->$size);
+        return $count === 0 ? [] : $this->$read($this->ffi->cast('int64_t *', $data->$array), $count, $data->$size);
     }
 
     /**
@@ -103,10 +104,10 @@ final class TaskResults
         $data = $this->data[0];
 
         return match ($what) {
-            'tasks' => $this->all('task', 'readTask'),
-            'docs' => $this->all('doc', 'readDoc'),
-            'queueStats' => $this->all('queue', 'readQueueStats'),
-            'namespaceStats' => $this->all('namespace', 'readNamespaceStats'),
+            'tasks' => $this->all('readTask', $data->task_count, $data, 'tasks', 'task_size'),
+            'docs' => $this->all('readDoc', $data->doc_count, $data, 'docs', 'doc_size'),
+            'queueStats' => $this->all('readQueueStats', $data->queue_count, $data, 'queues', 'queue_size'),
+            'namespaceStats' => $this->all('readNamespaceStats', $data->namespace_count, $data, 'namespaces', 'namespace_size'),
             'taskPage' => new TaskPage($this->read('tasks'), $this->next($data->next, 'readPosition')),
             'docPage' => new DocPage($this->read('docs'), $this->next($data->next_doc, 'readDocPosition')),
             'modified' => new Modified(
