@@ -137,11 +137,16 @@ impl Calls {
         self.slots.borrow_mut()[number as usize].call = Some(Box::new(started));
         if is_ready {
             // Results come in the order of the calls: those that a server replied to meanwhile are first.
-            let mut news = self.news.borrow_mut();
-            news.extend(std::mem::take(&mut *lock(&self.awake.list)));
-            news.push_back(number);
+            self.hear();
+            self.news.borrow_mut().push_back(number);
         }
         is_ready
+    }
+
+    /// Takes over the calls that were woken, behind those that have a result already.
+    fn hear(&self) {
+        let awake = std::mem::take(&mut *lock(&self.awake.list));
+        self.news.borrow_mut().extend(awake);
     }
 
     fn waker(&self, number: u32) -> Waker {
@@ -213,8 +218,7 @@ impl CallsOfThread {
         // SAFETY: JavaScript does not run meanwhile, and no other thread has the array.
         let rows = unsafe { rows.as_mut() };
         let mut rows = rows.chunks_exact_mut(ROW);
-        let awake = std::mem::take(&mut *lock(&self.0.awake.list));
-        self.0.news.borrow_mut().extend(awake);
+        self.0.hear();
         let mut written = 0;
         while rows.len() > 0 {
             let Some(number) = self.0.news.borrow_mut().pop_front() else { break };

@@ -17,12 +17,12 @@ use crate::loops::{ {{ loops | join(', ') }}, Loop };
 {% macro given(call) %}{{ call.args | map(attribute='expression') | join(', ') }}{% endmacro %}
 {% for of in classes %}
 
-/// [`millpond::{{ of.path }}`].
+/// [`{{ of.path }}`].
 #[napi]
-pub struct {{ of.name }}(pub(crate) {{ 'Held' if of.is_held else 'Handle' }}<millpond::{{ of.path }}<Async>>);
+pub struct {{ of.name }}(pub(crate) {{ 'Held' if of.is_held else 'Handle' }}<{{ of.path }}<Async>>);
 
 impl {{ of.name }} {
-    pub(crate) fn new(core: Handle<millpond::{{ of.path }}<Async>>) -> Self {
+    pub(crate) fn new(core: Handle<{{ of.path }}<Async>>) -> Self {
         Self({{ 'Held::new(core)' if of.is_held else 'core' }})
     }
 }
@@ -30,7 +30,7 @@ impl {{ of.name }} {
 #[napi]
 impl {{ of.name }} {
 {% for name, _, is_bool in of.getters %}
-    /// [`{{ name }}`](millpond::{{ of.path }}::{{ name }}).
+    /// [`{{ name }}`]({{ of.path }}::{{ name }}).
     #[napi(getter)]
     pub fn {{ name }}(&self) -> {{ 'bool' if is_bool else 'f64' }} {
     {% if of.is_held %}
@@ -51,7 +51,7 @@ impl {{ of.name }} {
 
 {% endif %}
 {% for call in of.calls %}
-    /// [`{{ call.name }}`](millpond::{{ of.path }}::{{ call.name }}).
+    /// [`{{ call.name }}`]({{ of.path }}::{{ call.name }}).
     #[napi]
     {% if call.is_call %}
     pub fn {{ call.name }}(&self, number: u32{{ params(call) }}) -> napi::Result<bool> {
@@ -64,7 +64,7 @@ impl {{ of.name }} {
             CallResult::value(env, made.map(|made| {{ call.made }}::new(handle.with(made))))
         };
         {% endif %}
-        let call = |core: &millpond::{{ of.path }}<Async>| {
+        let call = |core: &{{ of.path }}<Async>| {
         {% if call.variant %}
         {% set option = call.variant.option %}
             Ok(match {{ option.name }} {
@@ -84,7 +84,7 @@ impl {{ of.name }} {
     }
     {% else %}
     pub fn {{ call.name }}(&self, env: Env{{ params(call) }}{{ ', options: Entries' if call.options }}{{ ', buffers: Option<bool>' if call.has_buffers }}) -> napi::Result<{{ call.made or 'f64' }}> {
-        let call = |core: &millpond::{{ of.path }}<Async>| {
+        let call = |core: &{{ of.path }}<Async>| {
             {% if call.can_fail %}
             core.{{ call.name }}({{ given(call) }})
             {% else %}

@@ -7,7 +7,7 @@ use minijinja::{Value as View, context};
 
 use crate::c_functions::{QUEUES, c_handle, own_name};
 use crate::docs::{self, Block, Docs, Renderer, Words};
-use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value};
+use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
 use crate::output::Output;
 use crate::overlay::Overlay;
 use crate::surface::Surface;
@@ -195,7 +195,7 @@ impl C<'_> {
         let last = if is_fixed { "Its layout is fixed." } else { "" };
         context! {
             comment => self.comment(key, key, &record.docs, "NULL", last),
-            name => format!("millpond_{name}"), core => core(key), fields => fields.collect::<Vec<_>>(),
+            name => format!("millpond_{name}"), core => rust_path(key), fields => fields.collect::<Vec<_>>(),
             is_fixed, is_id => key.ends_with("Id"), is_options => false,
         }
     }
@@ -209,7 +209,7 @@ impl C<'_> {
         let name = c_handle(key);
         context! {
             comment => self.comment(key, key, &of.docs, "NULL", ""), own => own_name(&name),
-            name => format!("millpond_{name}"), core => core(key), variants => variants.collect::<Vec<_>>(),
+            name => format!("millpond_{name}"), core => rust_path(key), variants => variants.collect::<Vec<_>>(),
         }
     }
 
@@ -232,7 +232,7 @@ impl C<'_> {
         let flags = of.fields_and_getters().into_iter().filter(|field| field.ty == Type::Bool);
         context! {
             comment => self.comment(key, key, &of.docs, "NULL", "Lives as long as the error."),
-            name => format!("millpond_{name}"), core => core(key), lists => lists.collect::<Vec<_>>(),
+            name => format!("millpond_{name}"), core => rust_path(key), lists => lists.collect::<Vec<_>>(),
             flags => flags.map(|flag| context! { name => &flag.name, comment => comment(&flag) }).collect::<Vec<_>>(),
         }
     }
@@ -282,12 +282,12 @@ impl C<'_> {
         }
         let (param, start) = match is_options {
             false => (
-                format!("mut it: {}", core(key)),
+                format!("mut it: {}", rust_path(key)),
                 "let (_, of) = (caller, str::to_owned);".to_owned(),
             ),
             true => (
                 "of: impl Fn(&str) -> String".to_owned(),
-                format!("let mut it = {}::new({made});", core(key)),
+                format!("let mut it = {}::new({made});", rust_path(key)),
             ),
         };
         let init = format!("{key}.init");
@@ -298,7 +298,7 @@ impl C<'_> {
         let docs = if is_options { &of.docs } else { &none };
         context! {
             comment => self.comment(&format!("{key}.options"), key, docs, "NULL", &note),
-            name => format!("millpond_{name}"), core => core(key), fields, reads, param, start,
+            name => format!("millpond_{name}"), core => rust_path(key), fields, reads, param, start,
             // A change of a document is filled from the document, by hand.
             init => if key == "tasks.DocChange" { String::new() } else { init },
             is_options => true,
@@ -569,7 +569,7 @@ pub(crate) fn c_struct(key: &str) -> String {
 
 /// The name of a field: with its unit, and none that C++ keeps for itself.
 pub(crate) fn c_name(name: &str, ty: &Type) -> String {
-    let is_time = *ty == Type::Duration || *ty == Type::Option(Box::new(Type::Duration));
+    let is_time = ty.is_time();
     match name {
         "namespace" => "namespace_name".to_owned(),
         "commit" => "members".to_owned(),
@@ -585,9 +585,4 @@ pub(crate) fn fill(template: &str, parts: &[(&str, &str)]) -> String {
     let replace =
         |text: String, (name, part): &(&str, &str)| text.replace(&format!("${name}"), part);
     parts.iter().fold(template.to_owned(), replace)
-}
-
-/// The path of a type of the core.
-fn core(key: &str) -> String {
-    format!("millpond::{}", key.replace('.', "::"))
 }

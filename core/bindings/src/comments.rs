@@ -93,8 +93,7 @@ impl<'a> Comments<'a> {
 
     /// Whether the core or the host's page has something on an item.
     pub(crate) fn knows(&self, key: &str) -> bool {
-        let note = self.overlay.of(key);
-        self.item(key).is_some() || !note.paragraphs.is_empty() || !note.examples.is_empty()
+        self.of(key, &[]).is_some()
     }
 
     /// A text of the core's in the host's words.
@@ -140,11 +139,8 @@ impl<'a> Comments<'a> {
             Some(method) => (&method.params, Some(&method.returns)),
             None => (setting().unwrap_or(const { &Vec::new() }), None),
         };
-        let named = |ty: &'a Type| match ty {
-            Type::Named(key) => Some(key.as_str()),
-            _ => None,
-        };
-        (params, params.iter().map(|param| &param.ty).chain(returns).filter_map(named).collect())
+        let types = params.iter().map(|param| &param.ty).chain(returns);
+        (params, types.filter_map(Type::named).collect())
     }
 
     /// What is said of a parameter: on the host's page (`# tasks.TaskStore.claim.lease`), or else in `surface.md`
@@ -187,7 +183,7 @@ impl<'a> Comments<'a> {
             _ => String::new(),
         };
         let is_time = match &ty {
-            Some(ty) => *ty == Type::Duration || *ty == Type::Option(Box::new(Type::Duration)),
+            Some(ty) => ty.is_time(),
             None => text.starts_with("how long"),
         };
         let text = text.trim_end_matches('.').to_owned();

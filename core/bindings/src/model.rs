@@ -130,7 +130,25 @@ pub(crate) enum Type {
     Other(String),
 }
 
+/// The path of a type of the core by its key: `millpond::tasks::Task`.
+pub(crate) fn rust_path(key: &str) -> String {
+    format!("millpond::{}", key.trim_start_matches("client.").replace('.', "::"))
+}
+
+/// The name of a type by its key: `Task`.
+pub(crate) fn own_name(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
 impl Type {
+    /// Whether it is a span of time, which there may be none of.
+    pub(crate) fn is_time(&self) -> bool {
+        match self {
+            Self::Option(inner) => **inner == Self::Duration,
+            ty => *ty == Self::Duration,
+        }
+    }
+
     /// The type of the core that it is, or that there may be one of.
     pub(crate) fn named(&self) -> Option<&str> {
         match self {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
-use crate::model::{Field, Kind, Model, Setting, Type, Value};
+use crate::model::{Field, Kind, Model, Setting, Type, Value, own_name, rust_path};
 use crate::node_calls;
 use crate::node_types::declarations;
 use crate::output::Output;
@@ -104,13 +104,12 @@ pub(crate) fn js_name(key: &str, field: &Field) -> String {
 
 /// The name of a value in JavaScript, which has the unit of a time.
 pub(crate) fn js_name_of(name: &str, ty: &Type) -> String {
-    let is_time = *ty == Type::Duration || *ty == Type::Option(Box::new(Type::Duration));
-    format!("{name}{}", if is_time { "_ms" } else { "" })
+    format!("{name}{}", if ty.is_time() { "_ms" } else { "" })
 }
 
 /// The name of the function that reads a record.
 pub(crate) fn reader(key: &str) -> String {
-    let name = key.split('.').next_back().unwrap_or(key);
+    let name = own_name(key);
     let name = if key == "shuffle.Stats" { "ShuffleStats" } else { name };
     name[..1].to_lowercase() + &name[1..]
 }
@@ -260,15 +259,14 @@ fn options(model: &Model, output: &mut Output) {
     );
     let mut rust = String::from(
         "//! How options are set: JavaScript gives steps, the name of a setter and what it takes.\n\n\
-         use millpond::{Async, ick, shuffle, tasks};\n\nuse crate::convert::{duration, unexpected};\n\
+         use millpond::Async;\n\nuse crate::convert::{duration, unexpected};\n\
          use crate::entries::Reader;\n\nimpl Reader<'_> {\n",
     );
     for (key, left_out) in OPTIONS {
         let (settings, is_handle) = (&model.types[key].settings, model.is(key, Kind::Handle));
         let mut checks = Vec::new();
-        let path = key.replace("client.", "millpond::").replace('.', "::")
-            + if is_handle { "<Async>" } else { "" };
-        let name = key.split('.').next_back().unwrap_or(key);
+        let path = rust_path(key) + if is_handle { "<Async>" } else { "" };
+        let name = own_name(key);
         let snake = node_calls::snake_of(key);
         let _ = writeln!(
             rust,
@@ -348,7 +346,7 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
             return taken(model, inner).map(|(js, rust)| (js, format!("Some({rust})")));
         }
         Type::Named(key) if model.enums.contains_key(key) && !key.starts_with("client.") => {
-            let path = key.replace('.', "::");
+            let path = rust_path(key);
             let variants = model.enums[key].variants.iter().map(|(name, _)| name);
             let js: Vec<_> =
                 variants.clone().map(|name| format!("'{}'", name.to_lowercase())).collect();
@@ -371,7 +369,7 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
             let parts = parts.collect::<Option<Vec<_>>>()?.join(", ");
             return Some((
                 format!("check.parts({{ {parts} }})"),
-                format!("{} {{ {fields} }}", key.replace('.', "::")),
+                format!("{} {{ {fields} }}", rust_path(key)),
             ));
         }
         _ => return None,

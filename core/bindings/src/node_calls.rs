@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::docs::{camel, snake};
-use crate::model::{Kind, Method, Model, Param, Type, Value};
+use crate::model::{Kind, Method, Model, Param, Type, Value, own_name, rust_path};
 use crate::node::{OPTIONS, READ_BY_HAND, RECORDS, js_name_of, read, reader};
 use crate::output::Output;
 use crate::surface::Surface;
@@ -116,8 +116,8 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
             handle.methods.iter().filter(|of| of.has_self && !of.is_call && of.params.is_empty());
         let getters = getters.filter(|of| matches!(of.returns, Type::Bool | Type::Number(_)));
         Class {
-            name: name_of(key),
-            path: key.replace("client.", "").replace('.', "::"),
+            name: own_name(key),
+            path: rust_path(key),
             is_held: handle.methods.iter().any(|method| method.name == "on_lost"),
             made_by: made_by(model, key),
             getters: getters
@@ -139,18 +139,14 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     output.add("node/lib/generated/handles.js", "//", templates.render("handles.js", &values));
 }
 
-fn name_of(key: &str) -> &str {
-    key.split('.').next_back().unwrap_or(key)
-}
-
 /// What makes a handle, for the error of a program that tries to.
 fn made_by(model: &Model, key: &str) -> String {
     let makes = |method: &&Method| method.returns.named() == Some(key);
     let found =
         model.types.iter().filter(|(_, of)| of.kind == Kind::Handle).find_map(|(owner, of)| {
             let method = of.methods.iter().find(makes).filter(|_| owner != key)?;
-            let article = if name_of(owner).starts_with('I') { "an" } else { "a" };
-            Some(format!("{}() of {article} {}", camel(&method.name), name_of(owner)))
+            let article = if own_name(owner).starts_with('I') { "an" } else { "a" };
+            Some(format!("{}() of {article} {}", camel(&method.name), own_name(owner)))
         });
     found.unwrap_or_else(|| {
         if key == "client.Client" { "connect()" } else { "jobs() of a TaskWorker" }.to_owned()
@@ -179,7 +175,7 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
         return None;
     }
     let (convert, read) = match &method.returns {
-        Type::Option(_) if let Some(name) = made.map(name_of) => {
+        Type::Option(_) if let Some(name) = made.map(own_name) => {
             let read = format!("(native) => (native === null ? null : new made.{name}(native))");
             ("convert", (format!("read.{}", camel(&snake(name)[1..])), read))
         }
@@ -262,7 +258,7 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
         can_fail: method.can_fail,
         convert: convert.to_owned(),
         read,
-        made: made.map(|key| name_of(key).to_owned()),
+        made: made.map(|key| own_name(key).to_owned()),
         is_loop,
         options,
         has_buffers,
@@ -275,7 +271,7 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
 }
 
 pub(crate) fn snake_of(key: &str) -> String {
-    snake(name_of(key)).trim_start_matches('_').to_owned()
+    snake(own_name(key)).trim_start_matches('_').to_owned()
 }
 
 /// A method with an option in its name: of these parameters and one that need not be given, or none.
@@ -384,8 +380,7 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
     let is_steps = ts.is_empty();
     let before = match rust {
         "Entries" if is_steps => {
-            let path = check.replace('.', "::");
-            format!("{name}.reader().{}(millpond::{path}::new())?", snake_of(check))
+            format!("{name}.reader().{}({}::new())?", snake_of(check), rust_path(check))
         }
         "Entries" => format!("{name}.modification()?"),
         _ => String::new(),

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
-use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value};
+use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value, own_name};
 use crate::node::{js_name, option_names};
 use crate::node_calls::{Call, calls};
 use crate::surface::Surface;
@@ -69,7 +69,7 @@ impl Words for Declared {
 
 fn node_name(key: &str) -> &str {
     let known = NAMES.iter().find(|(core, _)| *core == key).map(|(_, name)| *name);
-    known.unwrap_or_else(|| key.split('.').next_back().unwrap_or(key))
+    known.unwrap_or_else(|| own_name(key))
 }
 
 pub(crate) fn declarations(model: &Model, surface: &Surface, template: &str) -> String {
@@ -226,24 +226,22 @@ impl Page<'_> {
         let mut text = renderer.text(docs);
         let params = line.split_once('(').map_or("", |(_, rest)| rest);
         let params = params.split(", ").filter_map(|param| param.split([':', '?']).next());
+        let tag = |name: &str, of: &str, docs: &str| {
+            let unit = if of.ends_with("Ms") { ", in milliseconds" } else { "" };
+            format!("@param {name} - {}{unit}", renderer.inline(docs))
+        };
         let mut tags: Vec<_> = params
             .filter_map(|param| {
                 let words =
                     self.surface.of(&self.owner.key, name, snake(param).trim_end_matches("_ms"))?;
-                let unit = if param.ends_with("Ms") { ", in milliseconds" } else { "" };
-                Some(format!("@param {param} - {}{unit}", renderer.inline(&words.docs)))
+                Some(tag(param, param, &words.docs))
             })
             .collect();
         let variant = calls(self.model, self.surface, &self.owner.key).into_iter();
         let variant = variant.filter(|call| call.name == name).find_map(|call| call.variant);
         tags.extend(variant.filter(|_| line.contains("CallOptions &")).and_then(|of| {
             let words = self.surface.of(&self.owner.key, name, &of.option.core)?;
-            let unit = if of.option.js.ends_with("Ms") { ", in milliseconds" } else { "" };
-            Some(format!(
-                "@param options.{} - {}{unit}",
-                of.option.js,
-                renderer.inline(&words.docs)
-            ))
+            Some(tag(&format!("options.{}", of.option.js), &of.option.js, &words.docs))
         }));
         let errors = renderer.blocks(docs.section("Errors"));
         tags.extend(errors.iter().map(|error| format!("@throws {error}")));

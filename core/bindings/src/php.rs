@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::c_abi::{CAbi, CStruct, CType};
 use crate::comments::{Comment, Comments};
 use crate::docs::{Words, camel, pascal, wrap};
-use crate::model::{ErrorKind, Kind, Model, Struct, Type, Value};
+use crate::model::{ErrorKind, Kind, Model, Struct, Type, Value, own_name};
 use crate::output::Output;
 use crate::php_classes::{CLASSES, VALUES};
 use crate::surface::Surface;
@@ -543,7 +543,7 @@ fn folder(key: &str) -> &'static str {
 pub(crate) fn class(key: &str) -> &str {
     match key {
         "shuffle.Stats" => "ShuffleStats",
-        _ => key.split('.').next_back().unwrap_or(key),
+        _ => own_name(key),
     }
 }
 

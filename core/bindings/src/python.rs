@@ -9,7 +9,7 @@ use minijinja::{Value, context};
 
 use crate::comments::{Comment, Comments, ParamDocs};
 use crate::docs::{Words, wrap};
-use crate::model::{ErrorKind, Field, Kind, Model, Type};
+use crate::model::{ErrorKind, Field, Kind, Model, Type, own_name, rust_path};
 use crate::output::Output;
 use crate::python_blocking::blocking;
 use crate::python_calls::{Calls, Signature};
@@ -332,18 +332,10 @@ fn paragraphs(comment: Comment) -> Vec<String> {
     text.chain(params).chain(errors).collect()
 }
 
-pub(crate) fn rust_path(key: &str) -> String {
-    match key.split_once('.') {
-        Some(("client", name)) => format!("millpond::{name}"),
-        Some((queue, name)) => format!("millpond::{queue}::{name}"),
-        None => key.to_owned(),
-    }
-}
-
 fn class_name(key: &str) -> &str {
     match key {
         "shuffle.Stats" => "ShuffleStats",
-        _ => key.rsplit('.').next().unwrap_or(key),
+        _ => own_name(key),
     }
 }
 

@@ -7,8 +7,9 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::comments::Comment;
-use crate::model::{Kind, Method, Model, Param as Declared, Setting, Type, Value as Constant};
-use crate::python::rust_path;
+use crate::model::{
+    Kind, Method, Model, Param as Declared, Setting, Type, Value as Constant, rust_path,
+};
 use crate::surface::Surface;
 
 /// What Python calls otherwise.

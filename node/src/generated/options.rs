@@ -2,7 +2,7 @@
 
 //! How options are set: JavaScript gives steps, the name of a setter and what it takes.
 
-use millpond::{Async, ick, shuffle, tasks};
+use millpond::Async;
 
 use crate::convert::{duration, unexpected};
 use crate::entries::Reader;
@@ -26,8 +26,8 @@ impl Reader<'_> {
 
     pub(crate) fn batches(
         &mut self,
-        mut of: ick::Batches<Async>,
-    ) -> napi::Result<ick::Batches<Async>> {
+        mut of: millpond::ick::Batches<Async>,
+    ) -> napi::Result<millpond::ick::Batches<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "waitMs" => of.wait(duration(self.number()?)),
@@ -39,8 +39,8 @@ impl Reader<'_> {
 
     pub(crate) fn garbage(
         &mut self,
-        mut of: shuffle::Garbage<Async>,
-    ) -> napi::Result<shuffle::Garbage<Async>> {
+        mut of: millpond::shuffle::Garbage<Async>,
+    ) -> napi::Result<millpond::shuffle::Garbage<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "timeDigits" => of.time_digits(Some(self.number()? as u8)),
@@ -52,8 +52,8 @@ impl Reader<'_> {
 
     pub(crate) fn messages(
         &mut self,
-        mut of: shuffle::Messages<Async>,
-    ) -> napi::Result<shuffle::Messages<Async>> {
+        mut of: millpond::shuffle::Messages<Async>,
+    ) -> napi::Result<millpond::shuffle::Messages<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "waitMs" => of.wait(duration(self.number()?)),
@@ -65,8 +65,8 @@ impl Reader<'_> {
 
     pub(crate) fn shuffle_consumer(
         &mut self,
-        mut of: shuffle::ShuffleConsumer<Async>,
-    ) -> napi::Result<shuffle::ShuffleConsumer<Async>> {
+        mut of: millpond::shuffle::ShuffleConsumer<Async>,
+    ) -> napi::Result<millpond::shuffle::ShuffleConsumer<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "preferStream" => of.prefer_stream(Some(self.number()? as u32)),
@@ -80,8 +80,8 @@ impl Reader<'_> {
 
     pub(crate) fn shuffle_queue(
         &mut self,
-        mut of: shuffle::ShuffleQueue<Async>,
-    ) -> napi::Result<shuffle::ShuffleQueue<Async>> {
+        mut of: millpond::shuffle::ShuffleQueue<Async>,
+    ) -> napi::Result<millpond::shuffle::ShuffleQueue<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "streams" => of.streams(self.number()? as u32),
@@ -89,8 +89,8 @@ impl Reader<'_> {
                 "ttlMs" => of.ttl(duration(self.number()?)),
                 "deadTtlMs" => of.dead_ttl(duration(self.number()?)),
                 "trackKeys" => of.track_keys(match self.text()? {
-                    "global" => shuffle::TrackKeys::Global,
-                    "queue" => shuffle::TrackKeys::Queue,
+                    "global" => millpond::shuffle::TrackKeys::Global,
+                    "queue" => millpond::shuffle::TrackKeys::Queue,
                     other => return Err(unexpected(other)),
                 }),
                 other => return Err(unexpected(other)),
@@ -101,8 +101,8 @@ impl Reader<'_> {
 
     pub(crate) fn claims(
         &mut self,
-        mut of: tasks::Claims<Async>,
-    ) -> napi::Result<tasks::Claims<Async>> {
+        mut of: millpond::tasks::Claims<Async>,
+    ) -> napi::Result<millpond::tasks::Claims<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "leaseMs" => of.lease(duration(self.number()?)),
@@ -116,8 +116,8 @@ impl Reader<'_> {
 
     pub(crate) fn doc_change(
         &mut self,
-        mut of: tasks::DocChange,
-    ) -> napi::Result<tasks::DocChange> {
+        mut of: millpond::tasks::DocChange,
+    ) -> napi::Result<millpond::tasks::DocChange> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "json" => of.content(self.text()?),
@@ -130,12 +130,15 @@ impl Reader<'_> {
         Ok(of)
     }
 
-    pub(crate) fn doc_query(&mut self, mut of: tasks::DocQuery) -> napi::Result<tasks::DocQuery> {
+    pub(crate) fn doc_query(
+        &mut self,
+        mut of: millpond::tasks::DocQuery,
+    ) -> napi::Result<millpond::tasks::DocQuery> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "start" => of.start(self.text()?),
                 "end" => of.end(self.text()?),
-                "after" => of.after(tasks::DocPosition {
+                "after" => of.after(millpond::tasks::DocPosition {
                     key: self.text()?.into(),
                     secondary_key: self.text()?.into(),
                     id: self.text()?.into(),
@@ -148,7 +151,10 @@ impl Reader<'_> {
         Ok(of)
     }
 
-    pub(crate) fn filter(&mut self, mut of: tasks::Filter) -> napi::Result<tasks::Filter> {
+    pub(crate) fn filter(
+        &mut self,
+        mut of: millpond::tasks::Filter,
+    ) -> napi::Result<millpond::tasks::Filter> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "exact" => {
@@ -172,7 +178,10 @@ impl Reader<'_> {
         Ok(of)
     }
 
-    pub(crate) fn new_doc(&mut self, mut of: tasks::NewDoc) -> napi::Result<tasks::NewDoc> {
+    pub(crate) fn new_doc(
+        &mut self,
+        mut of: millpond::tasks::NewDoc,
+    ) -> napi::Result<millpond::tasks::NewDoc> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "id" => of.id(self.text()?),
@@ -185,7 +194,10 @@ impl Reader<'_> {
         Ok(of)
     }
 
-    pub(crate) fn new_task(&mut self, mut of: tasks::NewTask) -> napi::Result<tasks::NewTask> {
+    pub(crate) fn new_task(
+        &mut self,
+        mut of: millpond::tasks::NewTask,
+    ) -> napi::Result<millpond::tasks::NewTask> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "id" => of.id(self.text()?),
@@ -205,8 +217,8 @@ impl Reader<'_> {
 
     pub(crate) fn task_change(
         &mut self,
-        mut of: tasks::TaskChange,
-    ) -> napi::Result<tasks::TaskChange> {
+        mut of: millpond::tasks::TaskChange,
+    ) -> napi::Result<millpond::tasks::TaskChange> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "queue" => of.queue(self.text()?),
@@ -229,13 +241,14 @@ impl Reader<'_> {
 
     pub(crate) fn task_query(
         &mut self,
-        mut of: tasks::TaskQuery,
-    ) -> napi::Result<tasks::TaskQuery> {
+        mut of: millpond::tasks::TaskQuery,
+    ) -> napi::Result<millpond::tasks::TaskQuery> {
         for _ in 0..self.count()? {
             of = match self.text()? {
-                "after" => {
-                    of.after(tasks::Position { at_ms: self.count()? as _, id: self.text()?.into() })
-                }
+                "after" => of.after(millpond::tasks::Position {
+                    at_ms: self.count()? as _,
+                    id: self.text()?.into(),
+                }),
                 "limit" => of.limit(self.count()? as _),
                 "claimant" => of.claimant(self.text()?),
                 "omitValues" => of.omit_values(),
@@ -247,8 +260,8 @@ impl Reader<'_> {
 
     pub(crate) fn task_store(
         &mut self,
-        mut of: tasks::TaskStore<Async>,
-    ) -> napi::Result<tasks::TaskStore<Async>> {
+        mut of: millpond::tasks::TaskStore<Async>,
+    ) -> napi::Result<millpond::tasks::TaskStore<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "claimant" => of.claimant(self.text()?),
@@ -260,8 +273,8 @@ impl Reader<'_> {
 
     pub(crate) fn worker(
         &mut self,
-        mut of: tasks::Worker<Async>,
-    ) -> napi::Result<tasks::Worker<Async>> {
+        mut of: millpond::tasks::Worker<Async>,
+    ) -> napi::Result<millpond::tasks::Worker<Async>> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "leaseMs" => of.lease(duration(self.number()?)),

@@ -142,7 +142,7 @@ final class Packed
     }
 
     /**
-     * An array of structures of so many numbers.
+     * An array of structures of `$each` numbers.
      *
      * @param list<int> $numbers the same, one after the other
      */
