@@ -3,7 +3,7 @@
 use crate::client::{Async, Backend, Client};
 #[cfg(feature = "embedded")]
 use crate::embedded::Engine;
-use crate::error::Result;
+use crate::error::{Result, invalid};
 use crate::options::{Options, Target};
 use crate::queues;
 #[cfg(feature = "redis")]
@@ -24,7 +24,7 @@ use crate::redis::Connections;
 /// `INVALID_URL` for a URL or an option that is not known; for `file:`, `LOCKED` if another
 /// process holds the directory (processes share queues over `redis:`), `CORRUPT` if it is damaged
 /// or lacks what was on disk, `STORAGE` if the disk refuses or a link or a pipe is in a file's
-/// place.
+/// place; `INVALID_ARGUMENT` for a clock that the engine does not have, and for one with a server.
 pub fn connect(url: &str) -> Result<Client> {
     Options::parse(url)?.connect()
 }
@@ -68,6 +68,12 @@ impl Options {
                 Backend::Embedded(engine)
             }
             #[cfg(feature = "redis")]
+            _ if self.clock.is_some() => {
+                return Err(invalid(
+                    "a clock is for memory: and file:; a server's time is the server's",
+                ));
+            }
+            #[cfg(feature = "redis")]
             _ => Backend::Redis(Connections::new(self)?),
             #[cfg(not(all(feature = "redis", feature = "embedded")))]
             #[allow(unreachable_patterns, reason = "which it is depends on the features")]
@@ -79,5 +85,64 @@ impl Options {
             }
         };
         Ok(Client::new(backend))
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::{Clock, ManualClock};
+
+    fn with(url: &str, clock: &Arc<ManualClock>) -> Result<Client> {
+        Options::parse(url)?.clock(clock.clone()).connect()
+    }
+
+    #[test]
+    fn a_manual_clock_stands_still_at_the_present_and_has_an_end() {
+        let before = crate::SystemClock::default().now();
+        let clock = ManualClock::new();
+        let start = clock.now();
+        assert!(start.is_multiple_of(1_000));
+        assert!((before..before + 60_000_000).contains(&(start + 1_000)));
+        clock.advance(Duration::from_micros(1_500));
+        assert_eq!(clock.now(), start + 1_500);
+        clock.advance(Duration::MAX);
+        clock.advance(Duration::MAX);
+        assert_eq!(clock.now(), ManualClock::at(u64::MAX).now());
+    }
+
+    #[test]
+    fn those_that_share_an_engine_share_its_clock() {
+        let (clock, other) = (Arc::new(ManualClock::at(1_000)), Arc::new(ManualClock::at(1_000)));
+        let directory = tempfile::tempdir().unwrap();
+        let file = format!("file:{}", directory.path().display());
+        for url in ["memory:of one clock", &file] {
+            let first = with(url, &clock).unwrap();
+            let (same, bare) = (with(url, &clock).unwrap(), connect(url).unwrap());
+            let error = with(url, &other).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().contains("another clock"), "{error}");
+            for client in [first, same, bare] {
+                assert_eq!(client.tasks("shop").time().unwrap(), 1);
+                client.close().unwrap();
+            }
+        }
+        let _system = connect("memory:of the system's clock").unwrap();
+        let error = with("memory:of the system's clock", &clock).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[cfg(feature = "redis")]
+    #[test]
+    fn a_server_has_its_own_time() {
+        for url in ["redis://127.0.0.1:1", "redis+cluster://127.0.0.1:1", "redis+sentinel://h/s"] {
+            let error = with(url, &Arc::new(ManualClock::new())).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().contains("a server's time is the server's"), "{error}");
+        }
     }
 }

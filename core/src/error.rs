@@ -96,6 +96,10 @@ kinds! {
     Internal = 21, "INTERNAL", Unknown;
     /// A task or a document is not as a modification says: nothing was done.
     Dependency = 22, "DEPENDENCY", Never;
+    /// The queue holds as much as it may: nothing was added.
+    QueueFull = 23, "QUEUE_FULL", Later;
+    /// Something of this id is there already: nothing was done.
+    AlreadyExists = 24, "ALREADY_EXISTS", Never;
 }
 
 impl ErrorKind {
@@ -155,9 +159,9 @@ impl Error {
         self
     }
 
-    /// The same error for one more of those whom it concerns: its kind and its message.
+    /// The same error for one more of those whom it concerns: its kind, its operation and its message.
     pub(crate) fn copy(&self) -> Self {
-        Self::new(self.kind(), self.message())
+        Self::new(self.kind(), self.message()).in_operation(self.operation())
     }
 
     /// The same error, with the error of another library that caused it.

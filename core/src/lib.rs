@@ -11,6 +11,7 @@ mod connect;
 
 mod queues;
 
+pub mod events;
 pub mod ick;
 pub mod shuffle;
 pub mod tasks;
@@ -50,6 +51,7 @@ pub use runtime::fork::after_fork_in_child;
 pub use runtime::interrupt::on_interrupt;
 pub use step::NAME_BYTES_MAX;
 pub use step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
+pub use worker::report::{Event, Report, ReportKind};
 
 #[doc = include_str!("LIMITS.md")]
 pub mod limits {}

@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::step::State;
-use crate::{ick, shuffle, tasks};
+use crate::{events, ick, shuffle, tasks};
 
 /// All kinds of queues, by their numbers.
-static KINDS: [Kind; 4] = [ick::KIND, shuffle::KIND, shuffle::TRACKING, tasks::KIND];
+static KINDS: [Kind; 5] = [ick::KIND, shuffle::KIND, shuffle::TRACKING, tasks::KIND, events::KIND];
 
 /// All kinds of queues, for tools that show what is there.
 ///
 /// ```
 /// let names: Vec<_> = millpond::kinds().iter().map(|kind| kind.name).collect();
-/// assert_eq!(names, ["ick", "shuffle", "shuffle.tracking", "tasks"]);
+/// assert_eq!(names, ["ick", "shuffle", "shuffle.tracking", "tasks", "events"]);
 /// ```
 pub fn kinds() -> &'static [Kind] {
     &KINDS

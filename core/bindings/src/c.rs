@@ -6,7 +6,7 @@ use std::path::Path;
 use minijinja::{Value as View, context};
 
 use crate::c_functions::{QUEUES, c_handle, own_name};
-use crate::docs::{self, Block, Docs, Renderer, Words};
+use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
 use crate::output::Output;
 use crate::overlay::Overlay;
@@ -25,10 +25,56 @@ pub(crate) const RECORDS: &[(&str, &str)] = &[
     ("tasks.QueueStats", "task_queue_stats"),
     ("tasks.NamespaceStats", "task_namespace_stats"),
     ("shuffle.StreamStats", "shuffle_stream_stats"),
+    ("events.Event", "event"),
+    ("events.Published", "published_event"),
+    ("events.EventPosition", "event_position"),
+    ("events.Receipt", "event_receipt"),
+    ("events.Stats", "event_stats"),
+    ("events.ScheduleInfo", "schedule_info"),
+    ("events.SyncedSchedules", "schedules_synced"),
 ];
 
-/// Enums, which C passes as numbers from 1 on, and what the names of their values begin with.
-const ENUMS: &[(&str, &str)] = &[("ick.Set", "ICK"), ("shuffle.TrackKeys", "SHUFFLE_TRACK")];
+/// Enums, which C passes as numbers from 1 on, what the names of their values begin with, and whether calls take them.
+const ENUMS: &[(&str, &str, bool)] = &[
+    ("ick.Set", "ICK", true),
+    ("shuffle.TrackKeys", "SHUFFLE_TRACK", true),
+    ("events.EventState", "EVENT", true),
+    ("events.DeadReason", "EVENT", true),
+    ("events.IfExists", "IF_EXISTS", true),
+    ("events.Status", "EVENT", false),
+    ("events.Settled", "EVENT_END", false),
+    ("events.Held", "EVENT_LEASE", false),
+    ("events.Cancelled", "EVENT_CANCEL", false),
+    ("events.Rescheduled", "EVENT_RESCHEDULE", false),
+    ("events.Redriven", "EVENT_REDRIVE", false),
+    ("events.Missed", "MISSED", true),
+    ("events.Overlap", "OVERLAP", true),
+    ("events.PutStatus", "SCHEDULE", false),
+];
+
+/// The queues that have workers: what they are called, the type of a handler and what it works on.
+const WORKERS: &[(&str, &str, &str, &str, &str, &str)] = &[
+    (
+        "shuffle",
+        "shuffle queues",
+        "shuffle",
+        "messages",
+        "fields",
+        "at least once; the job of a program that ends is taken over when its lease is over",
+    ),
+    ("tasks", "stores of tasks", "task", "tasks", "tasks->value", "as `millpond_tasks_claim`"),
+    (
+        "events",
+        "queues of events",
+        "event",
+        "events",
+        "events->payload",
+        "as `millpond_events_receive`",
+    ),
+];
+
+/// What is a text in C.
+pub(crate) const EVENT_ID: &str = "events.EventId";
 
 /// Lists of what was refused.
 const REFUSALS: &[(&str, &str)] = &[("tasks.Dependency", "tasks_dependency")];
@@ -41,7 +87,7 @@ const BY_HAND: &[(&str, &str)] = &[
 ];
 
 /// What calls take, by its name in C. A change of a task is written by hand: it has what `Task::change` copies.
-const OPTIONS: &[(&str, &str)] = &[
+pub(crate) const OPTIONS: &[(&str, &str)] = &[
     ("tasks.NewTask", "new_task"),
     ("tasks.NewDoc", "new_doc"),
     ("tasks.DocChange", "doc_change"),
@@ -50,8 +96,15 @@ const OPTIONS: &[(&str, &str)] = &[
     ("tasks.TaskQuery", "task_query"),
     ("tasks.DocQuery", "doc_query"),
     ("tasks.Filter", "tasks_filter"),
+    ("tasks.TaskFilter", "task_filter"),
     ("shuffle.ShuffleQueue", "shuffle_options"),
     ("shuffle.ShuffleConsumer", "shuffle_consumer_options"),
+    ("events.NewEvent", "new_event"),
+    ("events.Config", "event_config"),
+    ("events.Schedule", "schedule"),
+    ("events.EventQuery", "event_query"),
+    ("events.RedriveFilter", "event_redrive_filter"),
+    ("events.PurgeFilter", "event_purge_filter"),
 ];
 
 /// What is by hand and has comments of the core's: structures, enums and functions.
@@ -62,8 +115,11 @@ const REVISED: &[(&str, &str, &str)] = &[
     ("shuffle/batch.rs", "shuffle_message", "shuffle.Message"),
     ("shuffle/consumer.rs", "shuffle_reclaim", "shuffle.ShuffleConsumer.reclaim"),
     ("tasks/list_docs.rs", "tasks_get_doc", "tasks.TaskStore.get_doc"),
+    ("tasks/list_stores.rs", "client_task_stores", "client.Client.task_stores"),
     ("tasks/renew.rs", "tasks_renew", "tasks.TaskStore.renew"),
+    ("shuffle/worker.rs", "shuffle_worker_options", "shuffle.Worker"),
     ("tasks/worker.rs", "tasks_worker_options", "tasks.Worker"),
+    ("events/worker.rs", "events_worker_options", "events.Worker"),
 ];
 
 /// Settings that add to a list: what C calls one, and all.
@@ -105,6 +161,14 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
         "ffi/src/status/generated.rs",
         templates.render("status.rs", context! { errors }),
     );
+    let kinds = &model.enums["worker.ReportKind"];
+    let of = kinds.variants.iter().map(|(name, docs)| {
+        context! { name, comment => c.field("", "client.Client", docs, "NULL", "") }
+    });
+    let kinds = context! {
+        comment => c.comment("", "client.Client", &kinds.docs, "NULL", ""), kinds => of.collect::<Vec<_>>(),
+    };
+    output.add_rust("ffi/src/report/generated.rs", templates.render("report.rs", kinds));
     for (queue, words) in QUEUES {
         let of = |all: &'static [(&str, &str)]| {
             all.iter().filter(move |(key, _)| key.starts_with(queue))
@@ -114,13 +178,19 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
             .map(|(key, name)| c.record(key, name))
             .chain(options.map(|(key, name)| c.options(key, name)))
             .collect();
-        let enums: Vec<_> = of(ENUMS).map(|(key, prefix)| c.enumeration(key, prefix)).collect();
+        let enums = ENUMS.iter().filter(|(key, ..)| key.starts_with(queue));
+        let enums: Vec<_> = enums.map(|of| c.enumeration(of)).collect();
         let refusals: Vec<_> = of(REFUSALS).map(|(key, name)| c.refusal(key, name)).collect();
         let text = templates
             .render("structures.rs", context! { words => *words, structures, enums, refusals });
         output.add_rust(&format!("ffi/src/{queue}/generated.rs"), text);
     }
     c.functions(root, &templates, output);
+    for &(queue, words, one, items, data, delivery) in WORKERS {
+        let values = context! { queue, words, one, items, data, delivery };
+        let path = format!("ffi/src/{queue}/generated_worker.rs");
+        output.add_rust(&path, templates.render("worker.rs", values));
+    }
     for (path, name, key) in REVISED {
         let mut is_inside = false;
         output.revise(&format!("ffi/src/{path}"), (&["///"], &["#["], &[]), |_, lines| {
@@ -160,21 +230,52 @@ impl C<'_> {
         let fields = record.fields.iter().map(|field| {
             let (own, from) = (&c_name(&field.name, &field.ty), &field.name);
             let is_text = matches!(&field.ty, Type::Option(of) if **of == Type::Text);
-            let none = if is_text { "NULL" } else { "`MILLPOND_NOT_SET`" };
+            let is_enum =
+                |ty: &Type| ty.named().is_some_and(|of| self.model.enums.contains_key(of));
+            let none = match () {
+                _ if is_text => "NULL",
+                _ if is_enum(&field.ty) => "0",
+                _ => "`MILLPOND_NOT_SET`",
+            };
             let is_told =
                 !matches!(field.ty, Type::Option(_)) || field.docs.first().contains("`None`");
-            let last = if is_told { String::new() } else { format!("{none}: none.") };
+            let last = match field.ty {
+                Type::Bool => "1: yes, 0: no.".to_owned(),
+                _ if is_told => String::new(),
+                _ => format!("{none}: none."),
+            };
             let given = |value: &str| format!("from.{from}.map_or(NOT_SET, |it| it{value} as i64)");
             let (ty, value, text, read) = match &field.ty {
                 Type::Text => (
                     "millpond_bytes",
-                    format!("cut(Some(&from.{from}))"),
-                    format!("Some(&*from.{from})"),
+                    format!("cut(Some(from.{from}.as_bytes()))"),
+                    format!("Some(from.{from}.as_bytes())"),
                     format!("caller.text(|| of(\"{own}\"), self.{own})?.into()"),
                 ),
                 Type::Option(_) if is_text => {
-                    let text = format!("from.{from}.as_deref()");
+                    let text = format!("from.{from}.as_deref().map(str::as_bytes)");
                     ("millpond_bytes", format!("cut({text})"), text, String::new())
+                }
+                Type::Headers => {
+                    let text = format!("Some(from.{from}.packed())");
+                    ("millpond_bytes", format!("cut({text})"), text, String::new())
+                }
+                Type::Bytes => {
+                    let text = format!("Some(&from.{from}[..])");
+                    let read = format!("bytes(caller, of(\"{own}\"), self.{own})?");
+                    ("millpond_bytes", format!("cut({text})"), text, read)
+                }
+                Type::Named(of) if of == EVENT_ID => {
+                    let text = format!("Some(from.{from}.to_string().as_bytes())");
+                    let read = format!("caller.text(|| of(\"{own}\"), self.{own})?.parse()?");
+                    ("millpond_bytes", format!("cut({text})"), text, read)
+                }
+                Type::Option(_) if is_enum(&field.ty) => {
+                    let number = format!("from.{from}.map_or(0, |it| it as u64 + 1)");
+                    ("u64", number, String::new(), String::new())
+                }
+                ty if is_enum(ty) => {
+                    ("u64", format!("from.{from} as u64 + 1"), String::new(), String::new())
                 }
                 Type::Option(of) => {
                     let unit = if **of == Type::Duration { ".as_millis()" } else { "" };
@@ -183,13 +284,18 @@ impl C<'_> {
                 Type::Number(64) => {
                     ("u64", format!("from.{from}"), String::new(), format!("self.{own}"))
                 }
-                Type::Number(_) => {
+                // A bool too: interpreters read records word by word.
+                Type::Number(_) | Type::Bool => {
                     ("u64", format!("from.{from}.into()"), String::new(), String::new())
                 }
                 other => panic!("{key}.{from} is a {other:?}, which no structure has"),
             };
             let comment = self.field(&format!("{key}.{from}"), key, &field.docs, none, &last);
-            context! { own, from, ty, comment, value, text, read }
+            let push = match text.strip_prefix("Some(").and_then(|text| text.strip_suffix(')')) {
+                Some(text) => text.to_owned(),
+                None => format!("{text}.unwrap_or_default()"),
+            };
+            context! { own, from, ty, comment, value, text, push, read }
         });
         let is_fixed = is_fixed(key);
         let last = if is_fixed { "Its layout is fixed." } else { "" };
@@ -197,19 +303,21 @@ impl C<'_> {
             comment => self.comment(key, key, &record.docs, "NULL", last),
             name => format!("millpond_{name}"), core => rust_path(key), fields => fields.collect::<Vec<_>>(),
             is_fixed, is_id => key.ends_with("Id"), is_options => false,
+            is_returned => !key.ends_with("Receipt"),
         }
     }
 
-    fn enumeration(&self, key: &str, prefix: &str) -> View {
-        let of = &self.model.enums[key];
+    fn enumeration(&self, (key, prefix, is_taken): &(&str, &str, bool)) -> View {
+        let of = &self.model.enums[*key];
         let variants = of.variants.iter().map(|(name, docs)| {
             let comment = self.field("", key, docs, "NULL", "");
-            context! { comment, core => name, name => format!("MILLPOND_{prefix}_{}", name.to_uppercase()) }
+            context! { comment, core => name, name => constant(prefix, name) }
         });
         let name = c_handle(key);
         context! {
             comment => self.comment(key, key, &of.docs, "NULL", ""), own => own_name(&name),
             name => format!("millpond_{name}"), core => rust_path(key), variants => variants.collect::<Vec<_>>(),
+            is_taken,
         }
     }
 
@@ -242,6 +350,7 @@ impl C<'_> {
         let none = Docs::default();
         let of = &self.model.types[key];
         let is_options = of.kind == Kind::Options;
+        let is_record = of.kind == Kind::Record;
         let (mut fields, mut reads, mut made) = (Vec::new(), String::new(), String::new());
         for param in &of.required {
             let own = &c_name(&param.name, &param.ty);
@@ -250,17 +359,18 @@ impl C<'_> {
                     c_struct(of),
                     format!("self.{own}.read(caller, |field| of(&format!(\"{own}.{{field}}\")))?,"),
                 ),
-                _ => (
-                    "millpond_bytes".to_owned(),
-                    format!("caller.text(|| of(\"{own}\"), self.{own})?,"),
-                ),
+                ty => {
+                    let read = if *ty == Type::Bytes { "given_bytes" } else { "text" };
+                    let read = format!("caller.{read}(|| of(\"{own}\"), self.{own})?,");
+                    ("millpond_bytes".to_owned(), read)
+                }
             };
             let comment = self.field(&format!("{key}.{}", param.name), key, &none, "", "");
             fields.push(context! { own, ty, default => "", comment });
             made += &read;
         }
         let has = |name: &str| of.settings.iter().any(|setting| setting.name == name);
-        if has("at_ms") && has("after") {
+        if has("at_ms") && (has("after") || has("delay")) {
             reads += "only_one(&of, (\"at_ms\", self.at_ms), (\"delay_ms\", self.delay_ms))?;\n";
         }
         // What C says by a `delay_ms` of 0.
@@ -278,9 +388,20 @@ impl C<'_> {
                 fields.push(context! { own, ty, default, comment => &comment });
                 "/// How many there are.\n".clone_into(&mut comment);
             }
-            reads += &read;
+            reads += &match is_record {
+                // A field in place of a setter.
+                true => read.replace(
+                    &format!("it = it.{}(", setting.name),
+                    &format!("it.{} = (", setting.name),
+                ),
+                false => read,
+            };
         }
         let (param, start) = match is_options {
+            _ if is_record => (
+                "of: impl Fn(&str) -> String".to_owned(),
+                format!("let mut it = {}::default();", rust_path(key)),
+            ),
             false => (
                 format!("mut it: {}", rust_path(key)),
                 "let (_, of) = (caller, str::to_owned);".to_owned(),
@@ -295,8 +416,18 @@ impl C<'_> {
         let text = if is_told { "Fills it with the defaults. Does nothing for NULL." } else { "" };
         let init = self.comment(&init, key, &Docs::parse(text), "NULL", "");
         let note = format!("`millpond_{name}_init` fills it; then set what you like.");
-        let docs = if is_options { &of.docs } else { &none };
+        let docs = if is_options || is_record { &of.docs } else { &none };
+        let values = of.fields.iter().map(|field| {
+            let (own, from) = (c_name(&field.name, &field.ty), &field.name);
+            let value = match field.ty {
+                Type::Duration => format!("from.{from}.as_millis() as i64"),
+                _ => format!("from.{from}.into()"),
+            };
+            context! { own, value }
+        });
+        let values: Vec<_> = values.collect();
         context! {
+            values,
             comment => self.comment(&format!("{key}.options"), key, docs, "NULL", &note),
             name => format!("millpond_{name}"), core => rust_path(key), fields, reads, param, start,
             // A change of a document is filled from the document, by hand.
@@ -347,7 +478,8 @@ impl C<'_> {
                 Some(self.field(&format!("{key}.{own}"), key, &field.docs, "NULL", ""))
             }
             (_, Some(setting)) => {
-                let words = self.setting(key, setting, own, &none);
+                let replaces = self.overlay.of(&format!("{key}.{own}")).replaces;
+                let words = if replaces { none } else { self.setting(key, setting, own, &none) };
                 Some(self.field(&format!("{key}.{own}"), key, &Docs::default(), "NULL", &words))
             }
             _ => None,
@@ -414,10 +546,7 @@ impl C<'_> {
                 .iter()
                 .map(|code| format!("    {}", code.trim_end().replace('\n', "\n    "))),
         );
-        doc(&paragraphs
-            .join("\n\n")
-            .replace("is dropped", "is freed")
-            .replace("or dropped", "or freed"))
+        doc(&paragraphs.join("\n\n").replace("or dropped", "or freed"))
     }
 }
 
@@ -481,10 +610,20 @@ pub(crate) fn member(
             one("c_bool", "0", "if self.$own.is_true() { it = it.$set(); }")
         }
         (Type::Bool, _) => one("c_bool", "0", "it = it.$set(self.$own.is_true());"),
+        (Type::Bytes, _) => one(
+            "millpond_bytes",
+            "millpond_bytes::NONE",
+            "if let Some(given) = caller.optional_bytes(|| of(\"$own\"), self.$own)? { it = it.$set(given); }",
+        ),
         (Type::Text, _) => one(
             "millpond_bytes",
             "millpond_bytes::NONE",
             "if let Some(text) = caller.optional_text(|| of(\"$own\"), self.$own)? { it = it.$set(text); }",
+        ),
+        (Type::List(_), _) => one(
+            "millpond_bytes",
+            "millpond_bytes::NONE",
+            "if let Some($own) = caller.optional_headers(|| of(\"$own\"), self.$own)? { it = it.$set(&$own); }",
         ),
         (Type::Number(64), Value::Number(default)) => {
             one("u64", &default.to_string(), "it = it.$set(self.$own);")
@@ -497,7 +636,9 @@ pub(crate) fn member(
             given(if **of == Type::Number(8) { "::<u8>" } else { "::<u32>" }, "given")
         }
         (Type::Duration, _) => given("", "Duration::from_millis(given)"),
-        (Type::Named(key), _) if model.enums.contains_key(key) => given("", "$own(given)?"),
+        (Type::Named(key), _) if model.enums.contains_key(key) => {
+            given("", &format!("{}(given)?", own_name(&c_handle(key))))
+        }
         (Type::Named(key), _) => one(&format!("*const {}", c_struct(key)), "ptr::null()", POINTER),
         (other, _) => panic!("{of} takes {other:?}, which no structure has"),
     }
@@ -547,9 +688,22 @@ impl Words for InC<'_> {
         format!("`{name}`")
     }
 
+    fn variant(&self, key: &str, name: &str, text: &str) -> String {
+        let found = ENUMS.iter().find(|(of, ..)| *of == key);
+        found.map_or_else(
+            || self.code(text),
+            |(_, prefix, _)| format!("`{}`", constant(prefix, name)),
+        )
+    }
+
     fn code(&self, text: &str) -> String {
         format!("`{text}`")
     }
+}
+
+/// The name of a value of an enum.
+fn constant(prefix: &str, name: &str) -> String {
+    format!("MILLPOND_{prefix}_{}", snake(name).trim_start_matches('_').to_uppercase())
 }
 
 pub(crate) fn has_struct(key: &str) -> bool {
@@ -559,7 +713,8 @@ pub(crate) fn has_struct(key: &str) -> bool {
 /// Whether the layout of a structure is fixed: programs pass it in arrays and by value.
 pub(crate) fn is_fixed(key: &str) -> bool {
     let by_hand = BY_HAND.iter().any(|(of, _)| *of == key);
-    by_hand || has_struct(key) && (key.ends_with("Id") || key.ends_with("Position"))
+    let is_named = ["Id", "Position", "Receipt"].iter().any(|end| key.ends_with(end));
+    by_hand || has_struct(key) && is_named
 }
 
 pub(crate) fn c_struct(key: &str) -> String {
@@ -573,6 +728,7 @@ pub(crate) fn c_name(name: &str, ty: &Type) -> String {
     match name {
         "namespace" => "namespace_name".to_owned(),
         "commit" => "members".to_owned(),
+        "delete" => "delete_done".to_owned(),
         "after" if is_time => "delay_ms".to_owned(),
         _ if is_time => format!("{name}_ms"),
         _ if *ty == Type::Option(Box::new(Type::Signed)) => format!("{name}_s"),

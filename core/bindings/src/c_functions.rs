@@ -6,18 +6,27 @@ use std::path::Path;
 
 use minijinja::{Value as View, context};
 
-use crate::c::{C, c_name, c_struct, is_fixed, member};
+use crate::c::{C, EVENT_ID, c_name, c_struct, has_struct, is_fixed, member};
 use crate::docs::{Block, Docs, grouped, snake};
 use crate::model::{Kind, Method, Param, Setting, Struct, Type, Value};
 use crate::output::Output;
 use crate::templates::Templates;
 
-pub(crate) const QUEUES: &[(&str, &str)] =
-    &[("ick", "Icks"), ("shuffle", "shuffle queues"), ("tasks", "stores of tasks")];
+pub(crate) const QUEUES: &[(&str, &str)] = &[
+    ("ick", "Icks"),
+    ("shuffle", "shuffle queues"),
+    ("tasks", "stores of tasks"),
+    ("events", "queues of events"),
+];
 
 /// Handles whose functions begin with their queue alone; the first has the functions of a client and a name.
-const MAIN: &[&str] =
-    &["ick.Ick", "shuffle.ShuffleQueue", "shuffle.ShuffleConsumer", "tasks.TaskStore"];
+const MAIN: &[&str] = &[
+    "ick.Ick",
+    "shuffle.ShuffleQueue",
+    "shuffle.ShuffleConsumer",
+    "tasks.TaskStore",
+    "events.EventQueue",
+];
 
 /// Loops, and what the next of each is in C.
 const LOOPS: &[(&str, &str)] = &[
@@ -26,12 +35,16 @@ const LOOPS: &[(&str, &str)] = &[
     ("shuffle.Garbage", "keys"),
     ("tasks.Claims", "tasks_result"),
     ("tasks.Jobs", "tasks_job"),
+    ("events.Deliveries", "events_result"),
 ];
 
 /// What C calls otherwise.
 const NAMES: &[(&str, &str)] = &[
     ("ick.Ick.lease", "lease_acquire"),
     ("tasks.Job.move_to", "move"),
+    ("shuffle.Job.time_left", "time_left_ms"),
+    ("tasks.Job.time_left", "time_left_ms"),
+    ("events.Job.time_left", "time_left_ms"),
     ("ick.ConsumerLease", "ick_lease"),
     ("shuffle.Message", "shuffle_batch"),
     ("shuffle.ShuffleConsumer.read_many", "read"),
@@ -68,7 +81,7 @@ impl C<'_> {
     /// The types that C has handles of, and an Ick, which C names.
     fn handles(&self) -> impl Iterator<Item = (&str, &Struct)> {
         let all = self.model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
-        all.map(|(key, of)| (key.as_str(), of)).filter(|(key, _)| *key != "tasks.Worker")
+        all.map(|(key, of)| (key.as_str(), of)).filter(|(key, _)| !key.ends_with(".Worker"))
     }
 
     pub(crate) fn handle_of(&self, key: &str) -> Option<&Struct> {
@@ -285,7 +298,7 @@ impl C<'_> {
 
     /// How a parameter is declared, and how it is read.
     fn argument(&self, owner: &str, name: &str, ty: &Type) -> Option<(String, String)> {
-        let one = name.trim_end_matches('s');
+        let one = &singular(name);
         let list = |ty: &str, read: &str| {
             let declared = format!("$: *const {ty}, {one}_count: usize,");
             (declared, format!("let $ = caller.{read}(\"$\", $, {one}_count)?;\n"))
@@ -302,14 +315,31 @@ impl C<'_> {
             ),
             Type::Duration if name == "lease_ms" => plain("$: i64,", "let $ = lease($)?;\n"),
             Type::Duration => plain("$: u64,", "let $ = Duration::from_millis($);\n"),
+            Type::Option(of) if **of == Type::Duration => {
+                plain("$: i64,", "let $ = given(\"$\", $)?.map(Duration::from_millis);\n")
+            }
             Type::Option(of) if **of == Type::Signed => plain("$: i64,", ""),
+            Type::Bool => plain("$: bool,", ""),
             Type::Number(32) => plain("$: u32,", ""),
-            Type::Number(_) if owner.starts_with("ick.") => plain("$: u64,", ""),
+            Type::Number(_) if name.ends_with("_ms") => plain("$: u64,", ""),
+            Type::Number(_) if owner.starts_with("ick.") || name == "revision" => {
+                plain("$: u64,", "")
+            }
             Type::Number(_) => plain("$: usize,", ""),
             Type::List(of) => match &**of {
                 Type::Text => list("millpond_bytes", "texts"),
                 Type::Bytes => list("millpond_bytes", "list"),
                 Type::Number(32) => list("u32", "list"),
+                Type::Named(key) if key == EVENT_ID => list("millpond_bytes", "event_ids"),
+                Type::Named(key) if self.model.is(key, Kind::Options) && has_struct(key) => {
+                    let (declared, _) = list(&c_struct(key), "");
+                    let read = format!(
+                        "let $ = caller.structures(\"$\", $, {one}_count)?.enumerate();\n\
+                         let $ = $.map(|(index, it)| it?.read(&caller, |field| format!(\"$[{{index}}].{{field}}\")));\n\
+                         let $ = $.collect::<millpond::Result<Vec<_>>>()?;\n"
+                    );
+                    (declared, read)
+                }
                 Type::Named(key) if is_fixed(key) => list(&c_struct(key), "list"),
                 Type::Tuple(of) => match of.as_slice() {
                     [Type::Option(_), Type::Bytes] => list("millpond_ick_pair", "list"),
@@ -321,14 +351,14 @@ impl C<'_> {
                 },
                 _ => return None,
             },
-            Type::Named(key) if self.model.enums.contains_key(key) => plain(
-                "$: u32,",
-                &format!(
-                    "let $ = super::{}($)?;\n",
-                    snake(key.split('.').nth(1)?).trim_start_matches('_')
-                ),
-            ),
-            Type::Named(key) if self.model.is(key, Kind::Options) => {
+            Type::Named(key) if is_fixed(key) => {
+                let read = "let $ = caller.list(\"$\", $, 1)?.next().expect(\"a list of one\");\n";
+                (format!("$: *const {},", c_struct(key)), read.to_owned())
+            }
+            Type::Named(key) if self.model.enums.contains_key(key) => {
+                plain("$: u32,", &format!("let $ = super::{}($)?;\n", own_name(&c_handle(key))))
+            }
+            Type::Named(key) if has_struct(key) && !self.model.types[key].settings.is_empty() => {
                 let read = if self.is_given(key) { "structure" } else { "options" };
                 let of = match self.model.types[key].required.is_empty() {
                     true => "str::to_owned",
@@ -449,10 +479,24 @@ impl C<'_> {
         };
         let handle = match returns {
             Type::Unit => return Some(Out::default()),
+            Type::Bool if first.contains("eturns whether it") => {
+                return Some(plain("found", "bool", "false"));
+            }
             Type::Bool => {
                 return Some(plain(name, "bool", if name == "lost" { "true" } else { "false" }));
             }
+            Type::Duration if is_optional => {
+                let mut out = plain(&format!("{name}_ms"), "i64", "-1");
+                out.after =
+                    out.after.replace("it.into()", "it.map_or(-1, |it| it.as_millis() as i64)");
+                return Some(out);
+            }
             Type::Number(32) => return Some(plain(number, "u32", "0")),
+            Type::Named(key) if self.model.enums.contains_key(key) => {
+                let mut out = plain("outcome", "u32", "0");
+                out.after = "outcome.set(it as u32 + 1);".to_owned();
+                return Some(out);
+            }
             Type::Number(_) => return Some(plain(number, "u64", "0")),
             Type::Named(key) if is_fixed(key) && method.is_call => {
                 let ty = c_struct(key);
@@ -472,24 +516,22 @@ impl C<'_> {
                 return Some(out);
             }
             Type::List(of) => match &**of {
-                Type::Named(key) if is_fixed(key) => {
-                    let (ty, one) = (c_struct(key), own_name(&c_struct(key)[9..]).to_owned());
-                    let count =
-                        params.split(&[' ', ','][..]).find(|part| part.ends_with("_count:"))?;
-                    let count = count.trim_end_matches(':');
-                    let name = format!("{one}s");
-                    return Some(Out {
-                        before: format!(
-                            "let {name} = caller.optional_out_array({name}, {count}, {ty}::default());\n"
-                        ),
-                        declared: format!("{name}: *mut {ty},"),
-                        after: format!("{name}.set(it.into_iter().map(Into::into));"),
-                        words: format!(
-                            "`{name}` is where `{count}` of them go; it may be NULL. On failure they are all 0."
-                        ),
-                    });
+                Type::Named(key) if self.model.enums.contains_key(key) => {
+                    return each(params, "u32", "outcome", "0", ".map(|it| it as u32 + 1)");
                 }
-                Type::Named(_) if queue == "tasks" => "tasks_result".to_owned(),
+                Type::Bool => return each(params, "bool", "flag", "false", ""),
+                Type::Named(key) if is_fixed(key) => {
+                    let ty = c_struct(key);
+                    let nothing = format!("{ty}::default()");
+                    return each(params, &ty, own_name(&ty[9..]), &nothing, ".map(Into::into)");
+                }
+                Type::Option(of) if let Some(key) = of.named().filter(|key| is_fixed(key)) => {
+                    let ty = c_struct(key);
+                    let nothing = format!("{ty}::default()");
+                    let map = ".map(|it| it.map(Into::into).unwrap_or_default())";
+                    return each(params, &ty, own_name(&ty[9..]), &nothing, map);
+                }
+                of if of.named().is_some() && has_results(queue) => format!("{queue}_result"),
                 Type::Named(key) => plural(key),
                 Type::Bytes => "keys".to_owned(),
                 _ => return None,
@@ -500,23 +542,26 @@ impl C<'_> {
                 return Some(Out::default());
             }
             Type::Named(key) if self.handle_of(key).is_some() => c_handle(key),
-            Type::Named(key) if queue == "tasks" && method.is_call && key.starts_with("tasks.") => {
-                "tasks_result".to_owned()
+            Type::Named(key) if has_results(queue) && method.is_call && key.starts_with(queue) => {
+                format!("{queue}_result")
             }
             Type::Named(key) if method.is_call && self.model.is(key, Kind::Record) => {
                 format!("{queue}_{}", snake(&key[queue.len() + 1..]).trim_start_matches('_'))
             }
             _ => return None,
         };
-        let own = own_name(&handle);
+        let own = if method.name.ends_with("_call") { "call" } else { own_name(&handle) };
         let own = if params.contains(&format!("{own}:")) { "made" } else { own };
         let given = method.params.iter().any(|param| {
             matches!(&param.ty, Type::Named(key)
             if self.model.is(key, Kind::Options) && self.is_given(key))
         });
         let them = match (own, returns) {
+            ("result", of) if of_event(of, "events.Published") => "what became of each",
+            ("result", of) if of_event(of, "events.SyncedSchedules") => "what it came to",
             ("result", _) if given => "what was inserted and changed",
             ("result", _) => "what was found",
+            ("call", _) => "the command",
             (_, Type::List(_)) => "them",
             _ => "it",
         };
@@ -631,6 +676,42 @@ pub(crate) fn c_handle(key: &str) -> String {
     let name = name.trim_start_matches('_');
     let one = queue.trim_end_matches('s');
     format!("{queue}_{}", name.strip_prefix(&format!("{one}_")).unwrap_or(name))
+}
+
+/// One result for each of what is given, in an array of the caller's.
+fn each(params: &str, ty: &str, one: &str, nothing: &str, map: &str) -> Option<Out> {
+    let count = params.split(&[' ', ','][..]).find(|part| part.ends_with("_count:"))?;
+    let (count, name) = (count.trim_end_matches(':'), format!("{one}s"));
+    let failed = if nothing == "false" { nothing } else { "0" };
+    Some(Out {
+        before: format!("let {name} = caller.optional_out_array({name}, {count}, {nothing});\n"),
+        declared: format!("{name}: *mut {ty},"),
+        after: format!("{name}.set(it.into_iter(){map});"),
+        words: format!(
+            "`{name}` is where `{count}` of them go; it may be NULL. On failure they are all {failed}."
+        ),
+    })
+}
+
+/// Whether what calls of a queue return is in one kind of result.
+fn has_results(queue: &str) -> bool {
+    ["tasks", "events"].contains(&queue)
+}
+
+/// Whether it is of this type, or a list of them.
+fn of_event(ty: &Type, key: &str) -> bool {
+    match ty {
+        Type::List(of) => of.named() == Some(key),
+        of => of.named() == Some(key),
+    }
+}
+
+/// The name of one of a list.
+fn singular(name: &str) -> String {
+    match name.strip_suffix("ies") {
+        Some(start) => format!("{start}y"),
+        None => name.trim_end_matches('s').to_owned(),
+    }
 }
 
 /// Whether one thread at a time may use it.

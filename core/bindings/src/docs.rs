@@ -111,6 +111,10 @@ pub(crate) trait Words {
     fn member(&self, owner: &str, key: &str, member: &str, text: &str) -> String;
     /// Anything else in backticks: a field, a method, a command of Redis.
     fn code(&self, text: &str) -> String;
+    /// A value of an enum.
+    fn variant(&self, _: &str, _: &str, text: &str) -> String {
+        self.code(text)
+    }
 }
 
 /// Renders the comments of one item.
@@ -196,8 +200,10 @@ impl Renderer<'_> {
         let (queue, own) = self.owner.split_once('.').unwrap_or(("client", self.owner));
         let parts: Vec<_> =
             target.split("::").filter(|part| !["crate", "super", "self"].contains(part)).collect();
-        let queue =
-            parts.iter().find(|part| ["ick", "shuffle", "tasks"].contains(part)).unwrap_or(&queue);
+        let queue = parts
+            .iter()
+            .find(|part| ["ick", "shuffle", "tasks", "events"].contains(part))
+            .unwrap_or(&queue);
         let Some(last) = parts.last() else { return label.to_owned() };
         if let Some(constant) = self.model.constant(queue, last) {
             return match &constant.value {
@@ -206,6 +212,11 @@ impl Renderer<'_> {
                 Value::Duration(ms) => time(*ms),
                 _ => self.words.code(label),
             };
+        }
+        let before = parts.len().checked_sub(2).map(|of| parts[of]);
+        let of = before.and_then(|of| self.model.resolve(queue, of));
+        if let Some(key) = of.filter(|key| self.model.enums.contains_key(key)) {
+            return self.words.variant(&key, last, label);
         }
         if last.chars().next().is_some_and(char::is_uppercase) {
             let name = if *last == "Self" { own } else { last };
@@ -284,7 +295,7 @@ pub(crate) fn pascal(name: &str) -> String {
     name.to_lowercase().split('_').map(capital).collect()
 }
 
-fn capital(word: &str) -> String {
+pub(crate) fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters
         .next()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::docs::Docs;
+use crate::docs::{Docs, snake};
 
 /// All of it. Keys are `queue.Name`, such as `tasks.Task`; what belongs to no queue is `client.…`.
 #[derive(Default)]
@@ -48,10 +48,17 @@ pub(crate) struct Enum {
     pub(crate) variants: Vec<(String, Docs)>,
 }
 
+impl Enum {
+    /// The names of its values in hosts, such as `too_late`.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let words = self.variants.iter().map(|(name, _)| snake(name));
+        words.map(|word| word.trim_start_matches('_').to_owned()).collect()
+    }
+}
+
 /// A public struct of the core.
 pub(crate) struct Struct {
     pub(crate) kind: Kind,
-    pub(crate) queue: String,
     pub(crate) name: String,
     pub(crate) docs: Docs,
     /// Those of a record.
@@ -121,6 +128,8 @@ pub(crate) enum Type {
     Text,
     Bytes,
     Duration,
+    /// The headers of a task: names and bytes.
+    Headers,
     Option(Box<Type>),
     List(Box<Type>),
     Tuple(Vec<Type>),
@@ -132,7 +141,9 @@ pub(crate) enum Type {
 
 /// The path of a type of the core by its key: `millpond::tasks::Task`.
 pub(crate) fn rust_path(key: &str) -> String {
-    format!("millpond::{}", key.trim_start_matches("client.").replace('.', "::"))
+    // What all workers share is in the room of each queue.
+    let key = key.trim_start_matches("client.").replace("worker.", "tasks.");
+    format!("millpond::{}", key.replace('.', "::"))
 }
 
 /// The name of a type by its key: `Task`.
@@ -182,12 +193,12 @@ impl Model {
     /// The key of a name that is mentioned in a queue.
     pub(crate) fn resolve(&self, queue: &str, name: &str) -> Option<String> {
         let known = |key: &String| self.enums.contains_key(key) || self.types.contains_key(key);
-        let queues = [queue, "client", "ick", "shuffle", "tasks", "step"];
+        let queues = [queue, "client", "ick", "tasks", "shuffle", "events", "step", "worker"];
         queues.iter().map(|queue| format!("{queue}.{name}")).find(known)
     }
 
     pub(crate) fn constant(&self, queue: &str, name: &str) -> Option<&Constant> {
-        let queues = [queue, "client", "ick", "shuffle", "tasks", "step"];
+        let queues = [queue, "client", "ick", "shuffle", "tasks", "events", "step"];
         queues.iter().find_map(|queue| self.constants.get(&format!("{queue}.{name}")))
     }
 

@@ -7,12 +7,12 @@ use std::path::Path;
 use crate::docs::camel;
 use crate::model::{Field, Kind, Model, Setting, Type, Value, own_name, rust_path};
 use crate::node_calls;
-use crate::node_types::declarations;
+use crate::node_types::{declarations, node_name};
 use crate::output::Output;
 use crate::surface::Surface;
 
 /// The records that cross the boundary.
-pub(crate) const RECORDS: [&str; 21] = [
+pub(crate) const RECORDS: [&str; 31] = [
     "client.Recovery",
     "ick.Stats",
     "shuffle.DeadLetter",
@@ -29,11 +29,21 @@ pub(crate) const RECORDS: [&str; 21] = [
     "tasks.DocPosition",
     "tasks.TaskPage",
     "tasks.DocPage",
+    "tasks.Swept",
     "tasks.Modified",
     "tasks.Renewed",
     "tasks.QueueStats",
     "tasks.NamespaceStats",
     "tasks.Dependency",
+    "worker.Drained",
+    "events.Event",
+    "events.Published",
+    "events.EventPosition",
+    "events.EventPage",
+    "events.Stats",
+    "events.Config",
+    "events.ScheduleInfo",
+    "events.SyncedSchedules",
 ];
 
 /// Those of them that JavaScript reads by hand.
@@ -109,8 +119,11 @@ pub(crate) fn js_name_of(name: &str, ty: &Type) -> String {
 
 /// The name of the function that reads a record.
 pub(crate) fn reader(key: &str) -> String {
-    let name = own_name(key);
-    let name = if key == "shuffle.Stats" { "ShuffleStats" } else { name };
+    let name = match key {
+        "shuffle.Stats" => "ShuffleStats",
+        key if key.starts_with("events.") => node_name(key),
+        key => own_name(key),
+    };
     name[..1].to_lowercase() + &name[1..]
 }
 
@@ -121,11 +134,10 @@ fn writers(model: &Model) -> String {
     );
     for key in RECORDS {
         let record = &model.types[key];
-        let path = if record.queue == "client" { "" } else { &format!("{}::", record.queue) };
         let _ = writeln!(
             out,
-            "\nimpl Push for millpond::{path}{} {{\nfn push(&self, list: &mut List<'_>) -> Done {{",
-            record.name
+            "\nimpl Push for {} {{\nfn push(&self, list: &mut List<'_>) -> Done {{",
+            rust_path(key)
         );
         let fields = record.fields.iter().map(|field| format!("self.{}", field.name));
         let getters = record.getters().map(|method| format!("self.{}()", method.name));
@@ -181,6 +193,7 @@ fn readers(model: &Model) -> String {
                 _ if ["id", "namespace"].contains(&&**name) => name.clone(),
                 Type::Option(_) => format!("{name} = null"),
                 Type::Text => format!("{name} = ''"),
+                Type::Headers => format!("{name} = []"),
                 _ => format!("{name} = 0"),
             });
             let sets = names_of.iter().map(|name| format!("this.{name} = {name}"));
@@ -211,6 +224,7 @@ pub(crate) fn read(ty: &Type) -> String {
         _ => None,
     };
     match ty {
+        Type::Headers => "reader.some(() => [reader.one(), reader.one()])".to_owned(),
         Type::Named(key) if key == "shuffle.Stream" => "reader.stream()".to_owned(),
         Type::Option(inner) => match function(inner) {
             Some(function) => format!("reader.maybe({function})"),
@@ -229,13 +243,22 @@ pub(crate) fn read(ty: &Type) -> String {
 }
 
 /// The options that JavaScript gives as steps, and those of their setters that are no options there.
-pub(crate) const OPTIONS: [(&str, &[&str]); 16] = [
+pub(crate) const OPTIONS: [(&str, &[&str]); 26] = [
     ("client.Options", &["pool", "repair"]),
+    ("events.Config", &[]),
+    ("events.Deliveries", &[]),
+    ("events.EventQuery", &[]),
+    ("events.NewEvent", &[]),
+    ("events.PurgeFilter", &[]),
+    ("events.RedriveFilter", &[]),
+    ("events.Schedule", &[]),
+    ("events.Worker", &["tell_all"]),
     ("ick.Batches", &[]),
     ("shuffle.Garbage", &[]),
     ("shuffle.Messages", &[]),
     ("shuffle.ShuffleConsumer", &[]),
     ("shuffle.ShuffleQueue", &[]),
+    ("shuffle.Worker", &["tell_all"]),
     ("tasks.Claims", &[]),
     ("tasks.DocChange", &[]),
     ("tasks.DocQuery", &[]),
@@ -243,9 +266,10 @@ pub(crate) const OPTIONS: [(&str, &[&str]); 16] = [
     ("tasks.NewDoc", &[]),
     ("tasks.NewTask", &[]),
     ("tasks.TaskChange", &["no_value", "retry"]),
+    ("tasks.TaskFilter", &[]),
     ("tasks.TaskQuery", &[]),
     ("tasks.TaskStore", &[]),
-    ("tasks.Worker", &[]),
+    ("tasks.Worker", &["tell_all"]),
 ];
 
 /// Setters that add one of several, by the name of all.
@@ -266,7 +290,6 @@ fn options(model: &Model, output: &mut Output) {
         let (settings, is_handle) = (&model.types[key].settings, model.is(key, Kind::Handle));
         let mut checks = Vec::new();
         let path = rust_path(key) + if is_handle { "<Async>" } else { "" };
-        let name = own_name(key);
         let snake = node_calls::snake_of(key);
         let _ = writeln!(
             rust,
@@ -288,14 +311,25 @@ fn options(model: &Model, output: &mut Output) {
             let read: Option<Vec<_>> = types.map(|ty| taken(model, ty)).collect();
             let Some(read) = read else { continue };
             let parts: Vec<_> = read.iter().map(|(_, rust)| rust.as_str()).collect();
-            let _ = writeln!(rust, "\"{js_name}\" => of.{}({}),", setting.name, parts.join(", "));
+            let (name, parts_of) = (&setting.name, parts.join(", "));
+            // Of a record it is a field.
+            let _ = match model.is(key, Kind::Record) {
+                true => {
+                    let path = rust_path(key);
+                    writeln!(
+                        rust,
+                        "\"{js_name}\" => {{ let mut of: {path} = of; of.{name} = {parts_of}; of }}"
+                    )
+                }
+                false => writeln!(rust, "\"{js_name}\" => of.{name}({parts_of}),"),
+            };
             if parts.len() < 2 && !left_out.contains(&&*setting.name) {
                 let check = read.first().map_or("check.flag", |(js, _)| js);
                 checks.push(format!("    {js_name}: {check}"));
             }
         }
         rust.push_str("other => return Err(unexpected(other)),\n}; }\nOk(of)\n}\n\n");
-        let js_key = name[..1].to_lowercase() + &name[1..];
+        let js_key = camel(&snake);
         let _ = writeln!(js, "  {js_key}: {{\n{}\n  }},", checks.join(",\n"));
     }
     output.add(
@@ -334,14 +368,18 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
     let (js, rust) = match ty {
         Type::Bool => ("check.flag", "true"),
         Type::Text => ("check.text", "self.text()?"),
+        Type::Bytes => ("check.bytes", "self.bytes()?"),
+        Type::Named(key) if key == "events.EventId" => ("check.text", "self.event_id()?"),
         // Beyond its range it becomes the largest, which the core refuses when the call is made.
         Type::Option(of) if **of == Type::Number(8) => {
             ("check.smallSize", "Some(self.number()? as u8)")
         }
         Type::Number(8) => ("check.byte", "self.number()? as u8"),
+        Type::Number(16) => ("check.smallSize", "self.number()? as u16"),
         Type::Number(32) => ("check.smallSize", "self.number()? as u32"),
         Type::Number(_) => ("check.wholeNumber", "self.count()? as _"),
         Type::Duration => ("check.milliseconds", "duration(self.number()?)"),
+        Type::List(_) => ("check.headers", "self.pairs()?"),
         Type::Option(inner) => {
             return taken(model, inner).map(|(js, rust)| (js, format!("Some({rust})")));
         }

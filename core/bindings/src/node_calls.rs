@@ -9,17 +9,27 @@ use serde::Serialize;
 use crate::docs::{camel, snake};
 use crate::model::{Kind, Method, Model, Param, Type, Value, own_name, rust_path};
 use crate::node::{OPTIONS, READ_BY_HAND, RECORDS, js_name_of, read, reader};
+use crate::node_types::node_name;
 use crate::output::Output;
 use crate::surface::Surface;
 use crate::templates::Templates;
 
 /// The loops, which are by hand, as is what has no handle in Node.
-const LOOPS: [&str; 5] =
-    ["ick.Batches", "shuffle.Garbage", "shuffle.Messages", "tasks.Claims", "tasks.Jobs"];
-const NO_HANDLES: [&str; 1] = ["tasks.Worker"];
+const LOOPS: [&str; 6] = [
+    "events.Deliveries",
+    "ick.Batches",
+    "shuffle.Garbage",
+    "shuffle.Messages",
+    "tasks.Claims",
+    "tasks.Jobs",
+];
+const NO_HANDLES: [&str; 3] = ["events.Worker", "shuffle.Worker", "tasks.Worker"];
 
 /// Methods by hand, for Node has them otherwise.
-const BY_HAND: [&str; 4] = [
+const BY_HAND: [&str; 7] = [
+    "events.EventQueue.publish",
+    "events.EventQueue.publish_call",
+    "events.EventQueue.settle_many",
     "ick.ConsumerLease.release",
     "shuffle.ShuffleConsumer.read",
     "shuffle.ShuffleConsumer.read_many",
@@ -27,8 +37,13 @@ const BY_HAND: [&str; 4] = [
 ];
 
 /// Parameters that may be left out in their place, and what they are then.
-const PLACES: [(&str, &str, &str); 3] =
-    [("", "err", "''"), ("", "commit", "[]"), ("dead_letters", "max", "100")];
+const PLACES: [(&str, &str, &str); 5] = [
+    ("", "err", "''"),
+    ("", "commit", "[]"),
+    ("dead_letters", "max", "100"),
+    ("dead_letter", "reason", "''"),
+    ("receive", "max", "1"),
+];
 
 /// A parameter, in each of the languages.
 #[derive(Clone, Serialize)]
@@ -116,7 +131,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
             handle.methods.iter().filter(|of| of.has_self && !of.is_call && of.params.is_empty());
         let getters = getters.filter(|of| matches!(of.returns, Type::Bool | Type::Number(_)));
         Class {
-            name: own_name(key),
+            name: node_name(key),
             path: rust_path(key),
             is_held: handle.methods.iter().any(|method| method.name == "on_lost"),
             made_by: made_by(model, key),
@@ -148,9 +163,8 @@ fn made_by(model: &Model, key: &str) -> String {
             let article = if own_name(owner).starts_with('I') { "an" } else { "a" };
             Some(format!("{}() of {article} {}", camel(&method.name), own_name(owner)))
         });
-    found.unwrap_or_else(|| {
-        if key == "client.Client" { "connect()" } else { "jobs() of a TaskWorker" }.to_owned()
-    })
+    found
+        .unwrap_or_else(|| if key == "client.Client" { "connect()" } else { "a worker" }.to_owned())
 }
 
 /// The methods of a handle that are known in whole.
@@ -166,7 +180,7 @@ pub(crate) fn calls(model: &Model, surface: &Surface, key: &str) -> Vec<Call> {
 }
 
 fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<Call> {
-    let argument = |param: &Param| argument(surface, key, method, param);
+    let argument = |param: &Param| argument(model, surface, key, method, param);
     let args = method.params.iter().map(argument).collect::<Option<Vec<_>>>()?;
     let made = method.returns.named().filter(|key| model.is(key, Kind::Handle));
     let made = made.filter(|made| !NO_HANDLES.contains(made) && *made != key);
@@ -207,10 +221,11 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
         }
     };
     let others = &model.types[key].methods;
-    let variant = others.iter().find_map(|other| variant(surface, key, method, other));
+    let variant = others.iter().find_map(|other| variant(model, surface, key, method, other));
     let options = made.filter(|key| OPTIONS.iter().any(|(of, _)| of == key)).map(snake_of);
     let is_loop = made.is_some_and(|key| LOOPS.contains(&key));
-    let has_buffers = key == "client.Client" && !made.is_some_and(|key| key.starts_with("tasks."));
+    let has_buffers = key == "client.Client"
+        && !made.is_some_and(|key| key.starts_with("tasks.") || key.starts_with("events."));
     let has_signal = method.is_call || is_loop;
 
     let places = args.iter().filter(|arg| !arg.is_option);
@@ -271,18 +286,27 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
 }
 
 pub(crate) fn snake_of(key: &str) -> String {
-    snake(own_name(key)).trim_start_matches('_').to_owned()
+    // Two queues have a worker.
+    let is_own = key.ends_with(".Worker") || key.starts_with("events.");
+    let name = if is_own { node_name(key) } else { own_name(key) };
+    snake(name).trim_start_matches('_').to_owned()
 }
 
 /// A method with an option in its name: of these parameters and one that need not be given, or none.
-fn variant(surface: &Surface, key: &str, method: &Method, other: &Method) -> Option<Variant> {
+fn variant(
+    model: &Model,
+    surface: &Surface,
+    key: &str,
+    method: &Method,
+    other: &Method,
+) -> Option<Variant> {
     let suffix = other.name.strip_prefix(&*method.name)?.strip_prefix('_')?;
     let (count, found) = (method.params.len(), other.params.len());
     let flag = Param { name: suffix.to_owned(), ty: Type::Bool };
     let option = if found == count { &flag } else { other.params.get(count)? };
     surface.of(key, &method.name, &option.name)?.default.as_ref()?;
     let is_same = other.returns == method.returns && found <= count + 1;
-    let option = Argument { default: None, ..argument(surface, key, other, option)? };
+    let option = Argument { default: None, ..argument(model, surface, key, other, option)? };
     is_same.then(|| Variant { name: other.name.clone(), option, is_flag: found == count })
 }
 
@@ -292,6 +316,7 @@ fn reader_name(ty: &Type) -> String {
         Type::List(inner) => format!("{}List", reader_name(inner)),
         Type::Named(key) => camel(&snake_of(key)),
         Type::Tuple(_) => "pair".to_owned(),
+        Type::Bool => "flag".to_owned(),
         _ => "value".to_owned(),
     }
 }
@@ -302,6 +327,8 @@ fn has_bytes(model: &Model, ty: &Type) -> bool {
         Type::Bytes => true,
         Type::Option(inner) | Type::List(inner) => has_bytes(model, inner),
         Type::Tuple(parts) => parts.iter().any(|part| has_bytes(model, part)),
+        // Events have Buffers.
+        Type::Named(key) if key.starts_with("events.") => false,
         Type::Named(key) => {
             let record = model.types.get(key);
             record
@@ -311,12 +338,21 @@ fn has_bytes(model: &Model, ty: &Type) -> bool {
     }
 }
 
-fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Option<Argument> {
+fn argument(
+    model: &Model,
+    surface: &Surface,
+    key: &str,
+    method: &Method,
+    param: &Param,
+) -> Option<Argument> {
     let name = match &*param.name {
         "commit" => "members",
         name => name,
     };
     let is = |ty: &Type, key: &str| ty.named() == Some(key);
+    let of_enum = param.ty.named().filter(|of| of.starts_with("events."));
+    let of_enum = of_enum.and_then(|of| Some((of, model.enums.get(of)?)));
+    let one_of = of_enum.map(|(_, of)| format!("oneOf('{}')", of.words().join("', '")));
     let (check, rust, expression, ts) = match &param.ty {
         Type::Bool => ("flag", "bool", "{}", "boolean"),
         Type::Text => ("text", "String", "&{}", "string"),
@@ -324,6 +360,9 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
         Type::Number(32) => ("smallSize", "u32", "{}", "number | bigint"),
         Type::Number(_) => ("size", "Size", "{}.0 as _", "number | bigint"),
         Type::Duration => ("milliseconds", "f64", "duration({})", "number"),
+        Type::Option(of) if **of == Type::Duration => {
+            ("milliseconds", "Option<f64>", "{}.map(duration)", "number")
+        }
         Type::Option(of) if **of == Type::Signed => (
             "deadline",
             "Option<f64>",
@@ -356,6 +395,16 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
             of if is(of, "shuffle.Receipt") => {
                 ("receiptList", "Receipts", "{}.0?", "Receipt | Iterable<Receipt>")
             }
+            of if is(of, "events.EventId") => {
+                ("eventIds", "Vec<String>", "event_ids(&{})?", "EventIds")
+            }
+            of if is(of, "events.Receipt") => {
+                ("deliveries", "Members", "receipts(&{}.0)?", "Delivery | Iterable<Delivery>")
+            }
+            of if is(of, "events.NewEvent") => {
+                ("newEvents", "Entries", "{}", "Iterable<NewEvent | Member>")
+            }
+            of if is(of, "events.Schedule") => ("schedules", "Entries", "{}", "Iterable<Schedule>"),
             of if is(of, "step.StreamId") => (
                 "letterIds",
                 "Ids",
@@ -364,6 +413,14 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
             ),
             _ => return None,
         },
+        Type::Named(key) if key == "step.StreamId" => {
+            ("letterId", "Ids", "{}.0?.remove(0)", "string | { readonly id: string }")
+        }
+        Type::Named(key) if key == "events.Schedule" => ("schedule", "Entries", "{}", "Schedule"),
+        Type::Named(key) if key == "events.Receipt" => {
+            ("delivery", "Members", "receipts(&{}.0)?.remove(0)", "Delivery")
+        }
+        Type::Named(of) if let Some(check) = &one_of => (&**check, "String", "{}", node_name(of)),
         Type::Named(key) if key == "tasks.Modification" => {
             ("entriesOf", "Entries", "{}", "Modification<T>")
         }
@@ -380,7 +437,20 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
     let is_steps = ts.is_empty();
     let before = match rust {
         "Entries" if is_steps => {
-            format!("{name}.reader().{}({}::new())?", snake_of(check), rust_path(check))
+            let make = if model.is(check, Kind::Record) { "default" } else { "new" };
+            format!("{name}.reader().{}({}::{make}())?", snake_of(check), rust_path(check))
+        }
+        "Entries" if check == "newEvents" => format!("{name}.reader().events()?"),
+        "Entries" if check == "schedules" => format!("{name}.reader().schedules()?"),
+        "Entries" if check == "schedule" => format!("{name}.reader().schedules()?.remove(0)"),
+        "String" if let Some((of, words)) = of_enum => {
+            let path = rust_path(of);
+            let arms = words.words().into_iter().zip(&words.variants);
+            let arms = arms.map(|(word, (name, _))| format!("\"{word}\" => {path}::{name}, "));
+            format!(
+                "match &*{name} {{ {} other => return Err(unexpected(other)) }}",
+                arms.collect::<String>()
+            )
         }
         "Entries" => format!("{name}.modification()?"),
         _ => String::new(),
@@ -391,6 +461,7 @@ fn argument(surface: &Surface, key: &str, method: &Method, param: &Param) -> Opt
         is_option: default.is_some() || is_steps,
         default: match default {
             Some(Value::Duration(number) | Value::Number(number)) => Some(number.to_string()),
+            Some(Value::Bool(flag)) if key.starts_with("events.") => Some(flag.to_string()),
             _ => place.map(|(.., default)| (*default).to_owned()),
         },
         is_steps,

@@ -11,17 +11,28 @@ use std::collections::BTreeSet;
 use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
 use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value, own_name};
 use crate::node::{js_name, option_names};
-use crate::node_calls::{Call, calls};
+use crate::node_calls::{Argument, Call, calls};
 use crate::surface::Surface;
 
 /// What is called otherwise than in the core.
-const NAMES: [(&str, &str); 9] = [
+const NAMES: [(&str, &str); 20] = [
     ("client.Options", "ConnectOptions"),
+    ("events.Config", "EventConfig"),
+    ("events.EventQuery", "EventQueryOptions"),
+    ("events.Job", "EventJob"),
+    ("events.PurgeFilter", "PurgeEventsOptions"),
+    ("events.RedriveFilter", "RedriveEventsOptions"),
+    ("events.Stats", "EventStats"),
+    ("events.Worker", "EventWorker"),
+    ("shuffle.Job", "ShuffleJob"),
     ("shuffle.Stats", "ShuffleStats"),
+    ("shuffle.Worker", "ShuffleWorker"),
     ("tasks.Dependency", "DependencyError"),
     ("tasks.DocId", "DocHandle"),
     ("tasks.DocQuery", "ListDocsOptions"),
     ("tasks.Filter", "FilterOptions"),
+    ("tasks.Job", "Job"),
+    ("tasks.TaskFilter", "TaskFilterOptions"),
     ("tasks.TaskId", "TaskHandle"),
     ("tasks.TaskQuery", "ListOptions"),
     ("tasks.Worker", "TaskWorker"),
@@ -67,7 +78,8 @@ impl Words for Declared {
     }
 }
 
-fn node_name(key: &str) -> &str {
+/// The name of a type in Node.
+pub(crate) fn node_name(key: &str) -> &str {
     let known = NAMES.iter().find(|(core, _)| *core == key).map(|(_, name)| *name);
     known.unwrap_or_else(|| own_name(key))
 }
@@ -237,11 +249,14 @@ impl Page<'_> {
                 Some(tag(param, param, &words.docs))
             })
             .collect();
-        let variant = calls(self.model, self.surface, &self.owner.key).into_iter();
-        let variant = variant.filter(|call| call.name == name).find_map(|call| call.variant);
-        tags.extend(variant.filter(|_| line.contains("CallOptions &")).and_then(|of| {
-            let words = self.surface.of(&self.owner.key, name, &of.option.core)?;
-            Some(tag(&format!("options.{}", of.option.js), &of.option.js, &words.docs))
+        let call = calls(self.model, self.surface, &self.owner.key).into_iter();
+        let options = call.filter(|call| call.name == name).flat_map(|call| {
+            let own = call.args.into_iter().filter(|arg| arg.is_option && !arg.is_steps);
+            own.chain(call.variant.map(|of| of.option)).collect::<Vec<_>>()
+        });
+        tags.extend(options.filter(|_| line.contains("CallOptions &")).filter_map(|of| {
+            let words = self.surface.of(&self.owner.key, name, &of.core)?;
+            Some(tag(&format!("options.{}", of.js), &of.js, &words.docs))
         }));
         let errors = renderer.blocks(docs.section("Errors"));
         tags.extend(errors.iter().map(|error| format!("@throws {error}")));
@@ -324,16 +339,16 @@ impl Page<'_> {
             format!("{}{}: {ty}", arg.js, if arg.default.is_some() { "?" } else { "" })
         });
         params.extend(places);
+        let said = |of: &Argument| format!("CallOptions & {{ {}?: {} | undefined }}", of.js, of.ts);
         let named = call.args.iter().find(|arg| arg.is_option).map(|arg| match &*arg.js {
-            "leaseMs" => "LeaseOptions",
-            "deadline" => "TrackedOptions",
-            _ => node_name(&arg.steps),
+            "leaseMs" => "LeaseOptions".to_owned(),
+            "deadline" => "TrackedOptions".to_owned(),
+            _ if arg.is_steps => node_name(&arg.steps).to_owned(),
+            _ => said(arg),
         });
         let made = call.made.as_deref().map(|made| format!("{made}Options"));
-        let option = call.variant.as_ref().map(|of| {
-            format!("CallOptions & {{ {}?: {} | undefined }}", of.option.js, of.option.ts)
-        });
-        let options = option.or(named.map(str::to_owned)).unwrap_or("CallOptions".to_owned());
+        let option = call.variant.as_ref().map(|of| said(&of.option));
+        let options = option.or(named).unwrap_or("CallOptions".to_owned());
         let options = match made {
             Some(made) if !call.is_call => {
                 self.template.contains(&format!("interface {made} ")).then_some(made)
@@ -379,6 +394,8 @@ impl Page<'_> {
                 None => "boolean".to_owned(),
                 Some(_) if ["exact", "prefixes"].contains(&&*name) => "Iterable<string>".to_owned(),
                 Some(Type::Duration) => "number".to_owned(),
+                Some(Type::List(_)) => "Fields".to_owned(),
+                Some(Type::Bytes) => "Member".to_owned(),
                 Some(ty) if format!("{ty:?}").contains("Number") => "number | bigint".to_owned(),
                 Some(ty) => self.ty(ty, ""),
             };
@@ -428,20 +445,23 @@ impl Page<'_> {
             Type::Unit => "void".to_owned(),
             Type::Bool => "boolean".to_owned(),
             Type::Number(_) | Type::Signed | Type::Float | Type::Duration => "number".to_owned(),
+            Type::Bytes if self.owner.key.starts_with("events.") => "Buffer".to_owned(),
             Type::Bytes => "T".to_owned(),
+            Type::Headers => "[name: string, value: Buffer][]".to_owned(),
             Type::Option(inner) => format!("{} | null", self.ty(inner, of)),
-            Type::List(inner) => format!("{}[]", self.ty(inner, of)),
+            Type::List(inner) => match self.ty(inner, of) {
+                one if one.contains(" | ") => format!("({one})[]"),
+                one => format!("{one}[]"),
+            },
             Type::Named(key) if key == "shuffle.Stream" => "number | null".to_owned(),
             Type::Named(key) if key == "step.StreamId" => "string".to_owned(),
+            Type::Named(key) if key == "events.EventId" => "string".to_owned(),
             Type::Named(key) if self.template.contains(&format!(" {}", node_name(key))) => {
                 self.named(node_name(key), of)
             }
             Type::Named(key) if self.model.enums.contains_key(key) => {
-                let names = self.model.enums[key].variants.iter();
-                names
-                    .map(|(name, _)| format!("'{}'", name.to_lowercase()))
-                    .collect::<Vec<_>>()
-                    .join(" | ")
+                let words = self.model.enums[key].words();
+                words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" | ")
             }
             Type::Named(key) if self.model.is(key, Kind::Record) => {
                 let parts = self.model.types[key].fields_and_getters().into_iter();

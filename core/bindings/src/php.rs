@@ -11,27 +11,49 @@ use serde::Serialize;
 
 use crate::c_abi::{CAbi, CStruct, CType};
 use crate::comments::{Comment, Comments};
-use crate::docs::{Words, camel, pascal, wrap};
-use crate::model::{ErrorKind, Kind, Model, Struct, Type, Value, own_name};
+use crate::docs::{Words, camel, pascal, snake, wrap};
+use crate::model::{ErrorKind, Kind, Model, Setting, Struct, Type, Value, own_name};
 use crate::output::Output;
 use crate::php_classes::{CLASSES, VALUES};
 use crate::surface::Surface;
 use crate::templates::Templates;
 
-/// The options, what PHP calls them, and their structure. One with a JSON text is a list of cells for `Packed`.
+/// The options, what PHP calls them, and their structure. What is new is a list of cells for `Packed`.
 const OPTIONS: &[(&str, &str, &str)] = &[
+    ("events.Config", "EventConfig", "event_config"),
+    ("events.NewEvent", "NewEvent", "new_event"),
+    ("events.Schedule", "Schedule", "schedule"),
+    ("events.Worker", "EventWorkerOptions", "events_worker_options"),
     ("shuffle.ShuffleConsumer", "ConsumerOptions", "shuffle_consumer_options"),
     ("shuffle.ShuffleQueue", "ShuffleOptions", "shuffle_options"),
+    ("shuffle.Worker", "ShuffleWorkerOptions", "shuffle_worker_options"),
     ("tasks.NewDoc", "NewDoc", "new_doc"),
     ("tasks.NewTask", "NewTask", "new_task"),
     ("tasks.Worker", "WorkerOptions", "tasks_worker_options"),
 ];
 
-const ENUMS: &[(&str, &str)] =
-    &[("client.Retry", "Retry"), ("ick.Set", "IckSet"), ("shuffle.TrackKeys", "TrackKeys")];
+const ENUMS: &[(&str, &str)] = &[
+    ("client.Retry", "Retry"),
+    ("events.Cancelled", "Cancelled"),
+    ("events.DeadReason", "DeadReason"),
+    ("events.EventState", "EventState"),
+    ("events.Held", "Held"),
+    ("events.IfExists", "IfExists"),
+    ("events.Missed", "Missed"),
+    ("events.Overlap", "Overlap"),
+    ("events.PutStatus", "PutStatus"),
+    ("events.Redriven", "Redriven"),
+    ("events.Rescheduled", "Rescheduled"),
+    ("events.Settled", "Settled"),
+    ("events.Status", "PublishStatus"),
+    ("ick.Set", "IckSet"),
+    ("shuffle.TrackKeys", "TrackKeys"),
+    ("worker.ReportKind", "ReportKind"),
+];
 
 /// The records that PHP has in another shape.
-const OTHERS: &[&str] = &["ick.Stats", "step.StreamId", "tasks.DocKey"];
+const OTHERS: &[&str] =
+    &["events.Config", "events.EventId", "ick.Stats", "step.StreamId", "tasks.DocKey"];
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
     let words = PhpWords { model };
@@ -61,6 +83,10 @@ pub(crate) struct Php<'a> {
     pub(crate) output: &'a mut Output,
     /// All classes of PHP by their full names, for imports.
     known: BTreeSet<String>,
+}
+
+fn is_bool(ty: &CType) -> bool {
+    *ty == CType::Plain("bool".to_owned())
 }
 
 /// A parameter, of a constructor a property too unless it is the value of a JSON text.
@@ -108,7 +134,8 @@ impl Php<'_> {
                 text: vec![self.comments.inline(key, docs.first())],
                 ..Comment::default()
             };
-            context! { name => case, docs => phpdoc("    ", comment, &[], &[]).join("\n") }
+            let docs = phpdoc("    ", comment, &[], &[]).join("\n");
+            context! { name => case, value => snake(case).trim_start_matches('_'), docs }
         };
         let cases: Vec<_> = self.model.enums[key].variants.iter().map(case).collect();
         let values = context! { docs => self.class_docs(key, name), name, cases };
@@ -120,7 +147,8 @@ impl Php<'_> {
         let mut found = BTreeSet::new();
         let handles = self.model.types.values().filter(|of| of.kind == Kind::Handle);
         let methods = handles.flat_map(|of| &of.methods);
-        let mut open: Vec<_> = methods.map(|method| &method.returns).collect();
+        let receipt = Type::Named("events.Receipt".to_owned());
+        let mut open: Vec<_> = methods.map(|method| &method.returns).chain([&receipt]).collect();
         while let Some(ty) = open.pop() {
             match ty {
                 Type::Option(inner) | Type::List(inner) => open.push(inner),
@@ -145,9 +173,11 @@ impl Php<'_> {
             let (ty, doc) = php_type(&field.ty);
             let default = match (field.name.as_str(), ty.as_str()) {
                 ("deliveries", _) => Some("1"),
+                ("reason", "string") => Some("''"),
                 _ if index < required => None,
                 (_, "int") => Some("0"),
                 (_, "string") => Some("''"),
+                (_, "array") => Some("[]"),
                 _ => Some("null"),
             };
             let text = self.phrase(key, &field.name, field.docs.first(), &ty);
@@ -167,29 +197,45 @@ impl Php<'_> {
         self.file(folder(key), class, "record.php", values);
     }
 
-    /// The functions that read records from an array of structures: those of a result of tasks.
+    /// The functions that read records from an array of structures: those of results.
     fn readers(&mut self) {
         let mut records = Vec::new();
-        for (_, ty) in &self.abi.structure("tasks_data").fields {
+        let results = ["tasks_data", "events_data"];
+        for (_, ty) in results.iter().flat_map(|of| &self.abi.structure(of).fields) {
             let CType::Pointer(inner) = ty else { continue };
             let CType::Named(structure) = &**inner else { continue };
-            let class = pascal(structure.strip_prefix("task_").unwrap_or(structure));
-            let value = |field: &crate::model::Field| {
-                let (word, ty) = self.word(structure, &field.name);
-                let at = format!("$words[$word + {word}]").replace(" + 0]", "]");
-                let text = format!("\\substr($texts, {at} - $base, $words[$word + {}])", word + 1);
-                match (&field.ty, ty) {
-                    (Type::Option(_), CType::Named(_)) => format!("{at} === 0 ? null : {text}"),
-                    (_, CType::Named(_)) => text,
-                    (Type::Option(_), _) => format!("{at} < 0 ? null : {at}"),
-                    _ => at,
-                }
-            };
-            let fields = &self.model.types[&format!("tasks.{class}")].fields;
-            records
-                .push(context! { values => fields.iter().map(value).collect::<Vec<_>>(), class });
+            let mut known = crate::c::RECORDS.iter().chain(crate::c::OPTIONS);
+            let found = known.find(|(_, of)| of == structure);
+            let (key, _) = found.unwrap_or_else(|| panic!("{structure} is of no record"));
+            let fields = &self.model.types[*key].fields;
+            let values: Vec<_> = fields.iter().map(|of| self.read(structure, of)).collect();
+            let of_tasks = folder(key) == "Tasks";
+            records.push(context! { values, class => class(key), of_tasks });
         }
         self.file("Internal", "ReadsRecords", "readers.php", context! { records });
+    }
+
+    /// What a field of a record is read from.
+    fn read(&self, structure: &str, field: &crate::model::Field) -> String {
+        let (word, ty) = self.word(structure, &field.name);
+        let at = format!("$words[$word + {word}]").replace(" + 0]", "]");
+        let text = format!("\\substr($texts, {at} - $base, $words[$word + {}])", word + 1);
+        let named = field.ty.named().filter(|key| self.model.enums.contains_key(*key));
+        let named = named.map(|key| format!("{}::cases()[{at} - 1]", class(key)));
+        match (&field.ty, ty, named) {
+            (Type::Headers, ..) => format!("Headers::of({text})"),
+            (Type::Option(_), CType::Named(_), _) => format!("{at} === 0 ? null : {text}"),
+            (_, CType::Named(_), _) => text,
+            (Type::Option(_), _, Some(case)) => format!("{at} === 0 ? null : {case}"),
+            (_, _, Some(case)) => case,
+            (Type::Option(of), ..) if **of == Type::Duration => {
+                format!("{at} < 0 ? null : {at} / 1000")
+            }
+            (Type::Option(_), ..) => format!("{at} < 0 ? null : {at}"),
+            (Type::Duration, ..) => format!("{at} / 1000"),
+            (Type::Bool, ..) => format!("({at} & 1) === 1"),
+            _ => at,
+        }
     }
 
     fn options(&mut self, key: &str, name: &str, structure: &str) {
@@ -201,7 +247,10 @@ impl Php<'_> {
         let new = |name: &str, ty: Type, default: Option<&str>, docs: &str| {
             let is_value = ty == Type::Unit;
             let promoted = if is_value || name == "json" { String::new() } else { promoted() };
-            let (ty, doc) = php_type(&ty);
+            let (ty, mut doc) = php_type(&ty);
+            if let Some(pairs) = doc.strip_prefix("list<array{string, string}>") {
+                doc = format!("array<string, string>|list<array{{string, string}}>{pairs}");
+            }
             let text = self.phrase(key, name, docs, &ty);
             let name = if is_value { name.to_owned() } else { property(name) };
             Param { name, ty, doc, default: default.map(str::to_owned), text, promoted }
@@ -211,37 +260,48 @@ impl Php<'_> {
         let mut params: Vec<_> = required.collect();
         let (jsons, settings): (Vec<_>, Vec<_>) = settings
             .iter()
-            .filter(|setting| !["on_error", "skip_colliding"].contains(&setting.name.as_str()))
+            .filter(|setting| {
+                let others = ["on_error", "on_report", "skip_colliding", "tell_all"];
+                !others.contains(&setting.name.as_str())
+            })
             .partition(|setting| setting.params[0].name == "json");
         for json in &jsons {
             params.push(new(&json.name, Type::Unit, Some("Value::None"), &said(&json.name)));
             let text = Type::Option(Box::new(Type::Text));
             params.push(new("json", text, Some("null"), json.docs.first()));
         }
+        let is_new = name.starts_with("New") || name == "Schedule";
         let mut lines = Vec::new();
         for (setting, param, name) in settings.iter().flat_map(|setting| {
             let names = [setting.name.clone(), format!("{}_max", setting.name)];
             setting.params.iter().zip(names).map(move |(param, name)| (setting, param, name))
         }) {
+            let own = self.comments.surface.own(key, &name);
             let words = self.comments.surface.of(key, "new", &name);
+            // What a queue calls so is not what its configuration does.
+            let words = if key == "events.Config" { own } else { words };
             let default = words.and_then(|words| words.default.as_ref());
             let mut default = literal(default.unwrap_or(&setting.default));
             let mut ty = param.ty.clone();
             match &ty {
-                Type::Named(_) => default = format!("{}::Global", php_type(&ty).0),
+                Type::Named(key) if key == "shuffle.TrackKeys" => {
+                    default = format!("{}::Global", php_type(&ty).0);
+                }
                 Type::Option(_) => {}
                 _ if default == "null" => ty = Type::Option(Box::new(ty)),
                 _ => {}
             }
-            let docs = self.comments.surface.own(key, &name).map(|words| words.docs.as_str());
-            if jsons.is_empty() {
+            let docs = own.map(|words| words.docs.as_str());
+            if !is_new {
                 lines.extend(self.write(structure, &name, &ty));
             }
             params.push(new(&name, ty, Some(&default), docs.unwrap_or(setting.docs.first())));
         }
         let mut constructor = vec![param_lines(&params)];
+        if is_new {
+            lines = self.cells(structure, &self.model.types[key].settings);
+        }
         if !jsons.is_empty() {
-            lines = self.cells(structure);
             let throws = "@throws InvalidArgumentException for a value that JSON has not, and for two values";
             constructor.push(vec![throws.to_owned()]);
         }
@@ -250,7 +310,7 @@ impl Php<'_> {
             class => name,
             json => jsons.first().map(|json| &json.name),
             constructor_docs => block("    ", constructor).join("\n"),
-            params => Serde(&params), structure, lines,
+            params => Serde(&params), structure, lines, is_new,
         };
         self.file(folder(key), name, "options.php", values);
     }
@@ -265,9 +325,17 @@ impl Php<'_> {
         let (field, value) = match inner {
             Type::Duration if name == "wait" => (format!("{name}_ms"), "wait"),
             Type::Duration => (format!("{name}_ms"), "milliseconds"),
-            Type::Number(64) => (name.to_owned(), "size"),
-            Type::Number(_) => (name.to_owned(), "smallSize"),
-            Type::Bool => return Some(format!("$options->{name} = $this->{own}")),
+            Type::Number(bits) => {
+                let ty = self.word(structure, name).1;
+                let is_small = *bits < 64 || *ty == CType::Plain("u32".to_owned());
+                (name.to_owned(), if is_small { "smallSize" } else { "size" })
+            }
+            Type::Bool => {
+                // C++ has a word of that name.
+                let field = if name == "delete" { "delete_done" } else { name };
+                self.word(structure, field);
+                return Some(format!("$options->{field} = $this->{own}"));
+            }
             _ => return None,
         };
         self.word(structure, &field);
@@ -280,16 +348,26 @@ impl Php<'_> {
     }
 
     /// The fields of a structure as `Packed` takes them.
-    fn cells(&self, structure: &str) -> Vec<String> {
+    fn cells(&self, structure: &str, settings: &[Setting]) -> Vec<String> {
         let cell = |(name, ty): &(String, CType)| {
-            let own = property(name.strip_suffix("_ms").unwrap_or(name));
+            // A time of the calendar is called so, and a span is not.
+            let is_time = settings.iter().any(|of| of.name == *name && name.ends_with("_ms"));
+            let span = name.strip_suffix("_ms").filter(|_| !is_time);
+            let own = property(span.unwrap_or(name));
             Some(match (name.as_str(), ty) {
                 ("delay_ms", _) => return None,
                 ("size", _) => self.size(structure).to_string(),
                 ("at_ms", _) => "...TaskArguments::when($this->atMs, $this->delay)".to_owned(),
+                ("if_exists" | "missed" | "overlap", _) => {
+                    format!("EventArguments::number($this->{own})")
+                }
                 ("skip_colliding", _) => "$skipColliding".to_owned(),
+                ("headers", _) => "Headers::piece($this->headers)".to_owned(),
                 (_, CType::Named(_)) => format!("$this->{own}"),
-                _ if name.ends_with("_ms") => format!("Arguments::optional('{own}', $this->{own})"),
+                (_, CType::Plain(of)) if is_time && of == "i64" => {
+                    format!("Arguments::optionalSize('{own}', $this->{own})")
+                }
+                _ if span.is_some() => format!("Arguments::optional('{own}', $this->{own})"),
                 _ => format!("Arguments::size('{own}', $this->{own})"),
             })
         };
@@ -298,14 +376,20 @@ impl Php<'_> {
 
     /// The size of a structure that is made of words.
     pub(crate) fn size(&self, structure: &str) -> usize {
+        let fields = &self.abi.structure(structure).fields;
         let words = self.words(&CType::Named(structure.to_owned()));
-        8 * words.expect("all are words")
+        // Bools in a row share a word.
+        let shared = fields.windows(2).filter(|pair| pair.iter().all(|(_, ty)| is_bool(ty)));
+        8 * (words.expect("all are words") - shared.count())
     }
 
     /// Where a field of a record is in a structure.
     fn word(&self, structure: &str, field: &str) -> (usize, &CType) {
         let fields = &self.abi.structure(structure).fields;
-        let is_it = |name: &str| name.strip_suffix("_name").unwrap_or(name) == field;
+        let is_it = |name: &str| {
+            let ends = ["_name", "_ms"];
+            name == field || ends.iter().any(|end| name.strip_suffix(end) == Some(field))
+        };
         let index = fields.iter().position(|(name, _)| is_it(name));
         let index = index.unwrap_or_else(|| panic!("millpond_{structure} has no {field}"));
         let before = fields[..index].iter().filter_map(|(_, ty)| self.words(ty)).sum();
@@ -335,7 +419,7 @@ impl Php<'_> {
             }
             fields.push((String::new(), at));
             // Bools in a row share a word.
-            let bools = of.fields.iter().filter(|(_, ty)| *ty == CType::Plain("bool".to_owned()));
+            let bools = of.fields.iter().filter(|(_, ty)| is_bool(ty));
             (bools.count() < 2).then(|| context! { name => &of.name, fields })
         };
         let layouts: Vec<_> = self.abi.structs.iter().filter_map(layout).collect();
@@ -394,6 +478,7 @@ impl Php<'_> {
         let others = [
             "FFI",
             "FFI\\CData",
+            "FFI\\CType",
             "Millpond\\Exception",
             "Millpond\\Tasks",
             "Psr\\Log\\LoggerInterface",
@@ -428,7 +513,12 @@ impl Words for PhpWords<'_> {
     }
 
     fn item(&self, key: &str, text: &str) -> String {
-        if text.ends_with(class(key)) { format!("`{}`", class(key)) } else { text.to_owned() }
+        let is_name = text.ends_with(class(key)) || text == own_name(key);
+        if is_name { format!("`{}`", class(key)) } else { text.to_owned() }
+    }
+
+    fn variant(&self, key: &str, name: &str, _: &str) -> String {
+        format!("`{}::{name}`", class(key))
     }
 
     fn member(&self, owner: &str, key: &str, member: &str, text: &str) -> String {
@@ -542,7 +632,15 @@ fn folder(key: &str) -> &'static str {
 
 pub(crate) fn class(key: &str) -> &str {
     match key {
+        "events.Config" => "EventConfig",
+        "events.Job" => "EventJob",
+        "events.Receipt" => "EventReceipt",
+        "events.Stats" => "EventStats",
+        "events.Status" => "PublishStatus",
+        "events.Worker" => "EventWorker",
+        "shuffle.Job" => "ShuffleJob",
         "shuffle.Stats" => "ShuffleStats",
+        "shuffle.Worker" => "ShuffleWorker",
         _ => own_name(key),
     }
 }
@@ -565,6 +663,7 @@ pub(crate) fn php_type(ty: &Type) -> (String, String) {
         Type::Number(_) | Type::Signed => same("int"),
         Type::Float | Type::Duration => same("float"),
         Type::Text | Type::Bytes => same("string"),
+        Type::Headers => ("array".to_owned(), "array<string, string>".to_owned()),
         Type::Option(inner) => {
             let (native, doc) = php_type(inner);
             (format!("?{native}"), format!("{doc}|null"))
@@ -575,7 +674,9 @@ pub(crate) fn php_type(ty: &Type) -> (String, String) {
             ("array".to_owned(), format!("array{{{}}}", parts.join(", ")))
         }
         Type::Named(key) if key == "shuffle.Stream" => ("?int".to_owned(), "int|null".to_owned()),
-        Type::Named(key) if key == "step.StreamId" => same("string"),
+        Type::Named(key) if ["events.EventId", "step.StreamId"].contains(&key.as_str()) => {
+            same("string")
+        }
         Type::Named(key) => same(class(key)),
         Type::Unit | Type::Other(_) => same("mixed"),
     }

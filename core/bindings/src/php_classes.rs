@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::c_abi::CType;
 use crate::comments::Comments;
-use crate::docs::{camel, snake};
+use crate::docs::{camel, capital, snake};
 use crate::model::{Method, Type, Value};
 use crate::php::{Param, Php, about, class, in_seconds, php_type, phpdoc};
 
@@ -20,12 +20,18 @@ pub(crate) const CLASSES: &[(&str, &str, &str, &str)] = &[
     ("Batches", "ick.Batches", "", "list<Entry>"),
     ("Client", "client.Client", "", "IckFactoryInterface"),
     ("ConsumerLease", "ick.ConsumerLease", "ick_lease", ""),
+    ("Deliveries", "events.Deliveries", "", "list<Event>"),
+    ("EventJob", "events.Job", "events_job", ""),
+    ("EventQueue", "events.EventQueue", "events_queue", ""),
+    ("EventWorker", "events.Worker", "", ""),
     ("Garbage", "shuffle.Garbage", "", "list<string>"),
     ("Ick", "ick.Ick", "client", "DirtyListInterface"),
     ("IckChannel", "ick.IckChannel", "ick_channel", ""),
     ("Messages", "shuffle.Messages", "", "list<Message>"),
     ("ShuffleConsumer", "shuffle.ShuffleConsumer", "shuffle_consumer", ""),
+    ("ShuffleJob", "shuffle.Job", "shuffle_job", ""),
     ("ShuffleQueue", "shuffle.ShuffleQueue", "shuffle_queue", ""),
+    ("ShuffleWorker", "shuffle.Worker", "", ""),
     ("Tasks/Claims", "tasks.Claims", "", "list<Task>"),
     ("Tasks/Job", "tasks.Job", "tasks_job", ""),
     ("Tasks/Jobs", "tasks.Jobs", "", "Job"),
@@ -42,19 +48,23 @@ pub(crate) const VALUES: &[(&str, &str)] = &[
 
 /// What parameters of the library's functions and fields of its options are in PHP. The C type, with a `+` if the
 /// next one is the length or the count of it and with the unit of its name; the name, if only that is meant (before a
-/// `:`), and PHP's if that is another; the type, what is made of the value, and what the call takes, which of a list
-/// is what `Packed` makes. `$` is the value.
+/// `:`, and behind the name of its queue), and PHP's if that is another; the type, what is made of the value, and what
+/// the call takes, which of a list is what `Packed` makes. `$` is the value.
 const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
     ("*c_char+", "", "string", "", "$|\\strlen($)"),
     ("*tasks_modification", "", "Modification", "$->packed(ffi)", "$->array"),
     ("bool", "", "bool", "", "$"),
+    ("u32", "state:", "EventState", "EventArguments::number($)", "$"),
     ("u32", "", "int", "Arguments::smallSize('%', $)", "$"),
     ("u64", "", "int", "Arguments::size('%', $)", "$"),
     ("usize", "", "int", "Arguments::size('%', $)", "$"),
+    ("i64", "reason:", "DeadReason", "EventArguments::number($)", "$"),
     ("i64", "", "int", "Arguments::optionalSize('%', $)", "$"),
     ("i64_s", "", "int", "$ ?? 0", "$"),
     ("u64_ms", "", "float", "Arguments::milliseconds('%', $)", "$"),
     ("i64_ms", "wait:", "float", "Arguments::wait('%', $)", "$"),
+    ("i64_ms", "events.after:", "float", "Arguments::optional('%', $)", "$"),
+    ("i64_ms", "events.lease:", "float", "Arguments::optional('%', $)", "$"),
     ("i64_ms", "delay:", "float", "Arguments::optional('%', $)", "$"),
     ("i64_ms", "", "float", "Arguments::milliseconds('%', $)", "$"),
     ("*ick_pair+", "pairs", "iterable", "pairs(ffi, ...Arguments::pairs($))", ""),
@@ -80,12 +90,52 @@ const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
         "receipts(ffi, ShuffleArguments::receipts('%', $))",
         "",
     ),
+    (
+        "*bytes+",
+        "events.ids:",
+        "Event|Published|string|iterable",
+        "members(ffi, EventArguments::ids($))",
+        "",
+    ),
     ("*bytes+", "members:", "iterable", "members(ffi, Arguments::members($))", ""),
     ("*bytes+", "", "string|iterable", "members(ffi, TaskArguments::names('%', $))", ""),
     ("bytes", "claimant:", "text", "", "$"),
+    ("bytes", "events.key:", "text", "", "$"),
     ("bytes", "", "string", "", "$"),
+    (
+        "*event_receipt",
+        "",
+        "Event|EventReceipt",
+        "EventArguments::receipts(ffi, '%', $)",
+        "$->array",
+    ),
+    (
+        "*event_receipt+",
+        "",
+        "Event|EventReceipt|iterable",
+        "EventArguments::receipts(ffi, '%', $)",
+        "$->array|$->count",
+    ),
+    ("*new_event", "", "NewEvent|string", "EventArguments::events(ffi, '%', $)", "$->array"),
+    (
+        "*new_event+",
+        "",
+        "NewEvent|string|iterable",
+        "EventArguments::events(ffi, '%', $)",
+        "$->array|$->count",
+    ),
+    ("*schedule", "", "Schedule", "EventArguments::schedules(ffi, '%', [$])", "$->array"),
+    ("*schedule+", "", "iterable", "EventArguments::schedules(ffi, '%', $)", "$->array|$->count"),
+    ("*event_position", "", "EventPosition|Event", "EventArguments::position(ffi, $)", "$->array"),
     ("*task_position", "", "Position|Task", "TaskArguments::position(ffi, $)", "$->array"),
     ("*doc_position", "", "DocPosition|Doc", "TaskArguments::docPosition(ffi, $)", "$->array"),
+];
+
+/// The defaults of what the core has no default of.
+const DEFAULTS: &[(&str, Value)] = &[
+    ("events.err:nack", Value::None),
+    ("events.max:receive", Value::Number(1)),
+    ("events.reason:dead_letter", Value::None),
 ];
 
 /// What calls return: the out-parameter, its name in `Library::call()`, and the result, which is freed if there is
@@ -93,6 +143,7 @@ const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
 const RESULTS: &[(&str, &str, &str)] = &[
     ("*u64", "number", "$call->number[0]"),
     ("*u32", "small", "$call->small[0]"),
+    ("*i64", "milliseconds", "$call->milliseconds[0] < 0 ? null : $call->milliseconds[0] / 1000"),
     ("*bool", "flag", "$call->flag[0]"),
     (
         "*ick_added",
@@ -105,6 +156,7 @@ const RESULTS: &[(&str, &str, &str)] = &[
     ("**shuffle_stats", "shuffle_stats", "!ShuffleResults::stats($ffi, $call->shuffle_stats[0])"),
     ("**shuffle_dead_letters", "letters", "!ShuffleResults::letters($ffi, $call->letters[0])"),
     ("**tasks_result", "result", "!TaskResults::of($ffi, $call->result[0], '%')"),
+    ("**events_result", "events_result", "!EventResults::of($ffi, $call->events_result[0], '%')"),
 ];
 
 const FFI: &str = "$this->library->ffi";
@@ -165,8 +217,10 @@ impl Php<'_> {
             );
             source += &self.output.text(&format!("ffi/php/src/Internal/{file}.php"));
         }
-        if !source.contains(" function next(") && source.contains(" YieldsBatches;") {
-            source += &self.output.text("ffi/php/src/Internal/YieldsBatches.php");
+        for (part, has) in [("Works", " function run("), ("YieldsBatches", " function next(")] {
+            if !source.contains(has) && source.contains(&format!(" {part};")) {
+                source += &self.output.text(&format!("ffi/php/src/Internal/{part}.php"));
+            }
         }
         self.revise(path, key, Some(extends));
         let interface = interface(name);
@@ -248,7 +302,7 @@ impl Php<'_> {
         let is_it = |name: &str| {
             [handle, queue].iter().any(|of| {
                 name.strip_prefix(&format!("{of}_{own}"))
-                    .is_some_and(|rest| ["", "_read"].contains(&rest))
+                    .is_some_and(|rest| ["", "_read", "_ms"].contains(&rest))
             })
         };
         let function = self.abi.functions.iter().find(|of| {
@@ -292,7 +346,7 @@ impl Php<'_> {
         params: &[(String, CType)],
     ) -> Option<Vec<&'static (&'static str, &'static str, &'static str)>> {
         let mut params = params.iter().peekable();
-        let mut outs = Vec::new();
+        let (mut outs, mut bools) = (Vec::new(), 0);
         while let Some((c_name, ty)) = params.next() {
             let mut kind = spelled(ty);
             if let Some(of) = kind
@@ -319,18 +373,24 @@ impl Php<'_> {
             }
             let mut core = c_name.strip_suffix("_name").unwrap_or(c_name);
             for unit in ["_ms", "_s"] {
-                if let Some(name) = core.strip_suffix(unit) {
+                if let Some(name) = core.strip_suffix(unit).filter(|name| *name != "at") {
                     (core, kind) = (name, kind + unit);
                 }
             }
+            if core == "delay" && method.params.iter().any(|of| of.name == "after") {
+                core = "after";
+            }
+            let of_queue = format!("{}.{core}", key.split('.').next().unwrap_or_default());
             let is_it = |(of, name, ..): &&(&str, &str, &str, &str, &str)| {
-                *of == kind && name.strip_suffix(':').is_none_or(|name| name == core)
+                let is_named = |name| name == core || name == of_queue;
+                *of == kind && name.strip_suffix(':').is_none_or(is_named)
             };
             let Some((_, as_name, ty, value, taken)) = ARGUMENTS.iter().find(is_it) else {
                 outs.push(RESULTS.iter().find(|(name, ..)| *name == spelled(ty))?);
                 continue;
             };
-            let name = camel(if as_name.is_empty() { core } else { as_name.trim_end_matches(':') });
+            let name =
+                camel(if as_name.is_empty() || as_name.ends_with(':') { core } else { as_name });
             let fill = |text: &str| {
                 text.replace('$', &format!("${name}"))
                     .replace('%', &name)
@@ -343,12 +403,21 @@ impl Php<'_> {
             }
             let words = self.comments.surface.of(key, &method.name, core);
             let is_option = call.function.is_empty();
-            let default = match words.and_then(|words| words.default.as_ref()) {
+            let own = DEFAULTS.iter().find(|(of, ..)| *of == format!("{of_queue}:{}", method.name));
+            let default = own.map(|(_, default)| default);
+            let default = match default.or(words.and_then(|words| words.default.as_ref())) {
                 None if is_option && kind == "bool" => Some(&Value::Bool(false)),
                 None if is_option => Some(&Value::None),
                 default => default,
             };
             call.param(ty, &name, default);
+            bools = if is_option && kind == "bool" { bools + 1 } else { 0 };
+            if bools > 1 {
+                // Those in a row share a word.
+                let before = call.arguments.pop().expect("there is one before");
+                call.arguments.push(format!("{before} | ${name} << {}", 8 * (bools - 1)));
+                continue;
+            }
             let packed = if taken.is_empty() { "Packed::" } else { "" };
             if !value.is_empty() {
                 call.setup.push(format!("${name} = {packed}{};", fill(value)));
@@ -377,19 +446,40 @@ impl Php<'_> {
                 if (is_list || is_one) && !of.ends_with('s') { format!("{of}s") } else { of };
             call.result = result.trim_start_matches('!').replace('%', &read).replace("$ffi", FFI);
             call.is_held = result.starts_with('!');
+            if let Type::Named(key) = &method.returns
+                && self.model.enums.contains_key(key)
+            {
+                call.result = format!("{}::cases()[{} - 1]", class(key), call.result);
+            }
             if is_one {
                 call.result += "[0] ?? null";
             }
             if outs.len() > 1 {
                 call.result = format!("$call->flag[0] ? {} : null", call.result);
             }
-            if is_list && *out == "receipt" {
-                let count = "$messages->count";
-                let array = format!("'millpond_shuffle_receipt[' . \\max(1, {count}) . ']'");
-                call.setup.push(format!("$receipts = {FFI}->new({array});"));
-                call.setup.push("$pointer = FFI::addr($receipts[0]);".to_owned());
+            if is_list && ["receipt", "flag", "small"].contains(out) {
+                // One for each of what is given.
+                let count = call.arguments.iter().find(|of| of.ends_with("->count"));
+                let count = count.cloned().unwrap_or_default();
+                let of = match *out {
+                    "flag" => "bool",
+                    "small" => "uint32_t",
+                    _ => "millpond_shuffle_receipt",
+                };
+                let array = format!("'{of}[' . \\max(1, {count}) . ']'");
+                call.setup.push(format!("${out}s = {FFI}->new({array});"));
+                call.setup.push(format!("$pointer = FFI::addr(${out}s[0]);"));
                 call.arguments.push("$pointer".to_owned());
-                call.result = format!("ShuffleResults::receipts({FFI}, $pointer, {count})");
+                let read = match inner {
+                    Type::Option(_) => format!("maybe{}s", capital(out)),
+                    _ => format!("{out}s"),
+                };
+                call.result = match inner {
+                    Type::Named(of) if *out == "small" => {
+                        format!("EventResults::outcomes({}::cases(), $pointer, {count})", class(of))
+                    }
+                    _ => format!("ShuffleResults::{read}({FFI}, $pointer, {count})"),
+                };
             } else {
                 call.arguments.extend(outs.iter().map(|(_, out, _)| format!("$call->{out}")));
             }
@@ -450,7 +540,7 @@ impl Signature {
             let text = &comment.params.iter().find(|of| of.name == *name)?.text;
             let without = if name == "wait" { "; INF waits without limit" } else { "" };
             let text = in_seconds(text, ty.ends_with("float")) + without;
-            let doc = doc_type(ty, name);
+            let doc = doc_type(ty, name, key);
             Some(Param { name: name.clone(), doc, text, ..Param::default() })
         });
         let params: Vec<_> = params.collect();
@@ -466,7 +556,8 @@ impl Signature {
 }
 
 /// The type of a parameter as phpdoc has it.
-fn doc_type(native: &str, name: &str) -> String {
+fn doc_type(native: &str, name: &str, key: &str) -> String {
+    let job = format!("{}.Job", key.split('.').next().unwrap_or_default());
     let given = match name {
         "members" => "iterable<string>",
         "numbers" => "iterable<int>",
@@ -475,8 +566,11 @@ fn doc_type(native: &str, name: &str) -> String {
         "messages" if native == "iterable" => {
             "iterable<array{string, iterable<string>|iterable<array{string, string}>}>"
         }
-        "handler" => "callable(JobInterface): ?Modification",
-        "onError" => "(callable(JobInterface, MillpondException): mixed)|null",
+        "handler" => return format!("callable({}Interface): mixed", class(&job)),
+        "onError" => {
+            return format!("(callable({}|null, \\Throwable): mixed)|null", class(&job));
+        }
+        "onEvent" => "(callable(Report): mixed)|null",
         _ => match (native.split_once("|iterable"), native.strip_prefix('?')) {
             (Some((one, _)), _) => return format!("{one}|iterable<{one}>"),
             (_, Some(inner)) => return format!("{inner}|null"),

@@ -9,7 +9,7 @@ use minijinja::{Value, context};
 
 use crate::comments::{Comment, Comments, ParamDocs};
 use crate::docs::{Words, wrap};
-use crate::model::{ErrorKind, Field, Kind, Model, Type, own_name, rust_path};
+use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type, own_name, rust_path};
 use crate::output::Output;
 use crate::python_blocking::blocking;
 use crate::python_calls::{Calls, Signature};
@@ -84,7 +84,10 @@ impl Host<'_> {
             context! { name => class_name(key), path => rust_path(key), is_handle, calls }
         };
         let (mut records, mut enums) = (BTreeSet::new(), BTreeMap::new());
-        for handle in self.model.types.values().filter(|of| of.kind == Kind::Handle) {
+        let taken = |(key, of): &(&String, &Struct)| {
+            of.kind == Kind::Handle || of.kind == Kind::Options && key.starts_with("events.")
+        };
+        for (_, handle) in self.model.types.iter().filter(taken) {
             handle.methods.iter().for_each(|method| self.reach(&method.returns, &mut records));
             let set = handle.settings.iter().flat_map(|of| &of.params);
             for param in handle.methods.iter().flat_map(|of| &of.params).chain(set) {
@@ -96,7 +99,8 @@ impl Host<'_> {
         }
         let records = records.into_iter().map(|key| self.record(key, None)).collect::<Vec<_>>();
         let enums = enums.into_iter().map(|(key, of)| {
-            let variants = of.variants.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+            let names = of.variants.iter().map(|(name, _)| name.clone());
+            let variants = names.zip(of.words()).collect::<Vec<_>>();
             context! { path => rust_path(key), variants }
         });
         context! {
@@ -140,6 +144,9 @@ impl Host<'_> {
             fields.truncate(record.fields.len());
             fields.sort_by_key(|(index, field)| (*index >= positional, field.name != json));
         }
+        // Events have bytes.
+        let bytes = if key.starts_with("events.") { "bytes" } else { "AnyStr" };
+        let annotation = |ty: &Type| annotation(ty).replace("AnyStr", bytes);
         let is_generic = record.fields.iter().any(|of| annotation(&of.ty).contains("AnyStr"));
         let view = |(index, field): (usize, Field)| {
             let name = &field.name;
@@ -173,7 +180,7 @@ impl Host<'_> {
             let line = lines[at];
             if let Some(name) = line.strip_prefix("class ") {
                 let name = name.split(['(', ':']).next().unwrap_or("");
-                (key, is_core) = (self.model.resolve("", name).unwrap_or_default(), !is_stub);
+                (key, is_core) = (key_of(self.model, name), !is_stub);
             }
             is_core |= line == "    # core";
             let before = lines[at.saturating_sub(1)].trim();
@@ -215,8 +222,8 @@ impl Host<'_> {
         let returns = signature.returns.trim_end_matches(" | None");
         let is_optional = returns != signature.returns;
         let class = returns.split('[').next().unwrap_or("");
-        let made = self.model.resolve("", class).filter(|key| self.model.is(key, Kind::Handle));
-        let wrapper = if made.is_some() || class == "dict" { class } else { "" };
+        let is_handle = self.model.is(&key_of(self.model, class), Kind::Handle);
+        let wrapper = if is_handle || class == "dict" { class } else { "" };
         let (comment, signature) = (Serde(self.comment(key, signature)), Serde(signature));
         let values = context! { head, comment, signature, wrapper, is_optional };
         self.templates.render("method.py", values)
@@ -332,11 +339,26 @@ fn paragraphs(comment: Comment) -> Vec<String> {
     text.chain(params).chain(errors).collect()
 }
 
-fn class_name(key: &str) -> &str {
-    match key {
-        "shuffle.Stats" => "ShuffleStats",
-        _ => own_name(key),
-    }
+/// Names that other queues have too.
+const NAMES: [(&str, &str); 7] = [
+    ("events.Config", "EventConfig"),
+    ("events.Job", "EventJob"),
+    ("events.Stats", "EventStats"),
+    ("events.Worker", "EventWorker"),
+    ("shuffle.Stats", "ShuffleStats"),
+    ("shuffle.Worker", "ShuffleWorker"),
+    ("shuffle.Job", "ShuffleJob"),
+];
+
+pub(crate) fn class_name(key: &str) -> &str {
+    let name = NAMES.iter().find(|(of, _)| *of == key);
+    name.map_or_else(|| own_name(key), |(_, name)| name)
+}
+
+/// What a class is in the core; nothing if it is not there.
+fn key_of(model: &Model, class: &str) -> String {
+    let key = NAMES.iter().find(|(_, name)| *name == class).map(|(key, _)| (*key).to_owned());
+    key.or_else(|| model.resolve("tasks", class)).unwrap_or_default()
 }
 
 fn annotation(ty: &Type) -> String {
@@ -347,13 +369,14 @@ fn annotation(ty: &Type) -> String {
         Type::Float | Type::Duration => "float".to_owned(),
         Type::Text => "str".to_owned(),
         Type::Bytes => "AnyStr".to_owned(),
+        Type::Headers => "dict[str, bytes]".to_owned(),
         Type::Option(inner) => format!("{} | None", annotation(inner)),
         Type::List(inner) => format!("list[{}]", annotation(inner)),
         Type::Tuple(parts) => {
             format!("tuple[{}]", parts.iter().map(annotation).collect::<Vec<_>>().join(", "))
         }
         Type::Named(key) => match key.as_str() {
-            "step.StreamId" => "str".to_owned(),
+            "step.StreamId" | "events.EventId" => "str".to_owned(),
             "shuffle.Message" => "Message[AnyStr]".to_owned(),
             "tasks.Task" | "tasks.Doc" => format!("{}[Any]", class_name(key)),
             _ => class_name(key).to_owned(),

@@ -16,6 +16,7 @@ const WORDS: &[(&str, &str)] = &[
     ("aclose", "close"),
     ("millpond.aio", "millpond"),
     ("from ..", "from ."),
+    ("concurrency: int = 10", "concurrency: int = 1"),
 ];
 
 /// The blocking module of an asyncio module, which is named for the head that says so.

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::comments::Comment;
 use crate::model::{
-    Kind, Method, Model, Param as Declared, Setting, Type, Value as Constant, rust_path,
+    Kind, Method, Model, Param as Declared, Setting, Struct, Type, Value as Constant, rust_path,
 };
+use crate::python::class_name;
 use crate::surface::Surface;
 
 /// What Python calls otherwise.
@@ -100,6 +101,12 @@ impl<'a> Calls<'a> {
         of(name).or_else(|| of(NAMES.iter().find(|(python, _)| *python == name)?.1))
     }
 
+    /// Whether its settings are arguments.
+    fn is_given(&self, key: &str) -> bool {
+        let of = self.model.types.get(key);
+        self.model.is(key, Kind::Options) || of.is_some_and(is_record)
+    }
+
     fn settings(&self, owner: &str) -> &'a [Setting] {
         self.model.types.get(owner).map_or(&[], |of| &of.settings)
     }
@@ -127,7 +134,7 @@ impl<'a> Calls<'a> {
         signature: &Signature,
     ) -> Option<(&'a str, &'a str)> {
         declared.iter().find_map(|param| match &param.ty {
-            Type::Named(key) if self.model.is(key, Kind::Options) => {
+            Type::Named(key) if self.is_given(key) => {
                 signature.param(&param.name).is_none().then_some((&*param.name, &**key))
             }
             _ => None,
@@ -203,11 +210,12 @@ impl<'a> Calls<'a> {
         };
         let given = required.iter().map(|param| pass(&param.ty, &param.name)).collect::<Vec<_>>();
         let options = options.map(|(name, key)| {
-            context! { name, made => format!("{}::new({})", rust_path(key), given.join(", ")) }
+            let make = if is_record(&self.model.types[key]) { "default" } else { "new" };
+            context! { name, made => format!("{}::{make}({})", rust_path(key), given.join(", ")) }
         });
         let can_fail = method.is_some_and(|method| method.can_fail);
         let (signature, comment, arms) = (Serde(signature), Serde(comment), Serde(arms));
-        let made = made.rsplit('.').next();
+        let made = class_name(made);
         context! { signature, comment, reads, options, steps, kind, can_fail, of => switch, arms, made }
     }
 
@@ -219,7 +227,7 @@ impl<'a> Calls<'a> {
     ) -> impl Iterator<Item = (&'a str, &'a Type)> {
         let fields = declared.iter().find_map(|param| match &param.ty {
             Type::Named(key) => {
-                let fields = &self.model.types.get(key)?.fields;
+                let fields = &self.model.types.get(key).filter(|of| !is_record(of))?.fields;
                 let is_there = |name: &str| signature.params.iter().any(|of| of.name == name);
                 let is_spread = !fields.is_empty() && fields.iter().all(|of| is_there(&of.name));
                 is_spread.then_some(fields)
@@ -273,18 +281,22 @@ impl<'a> Calls<'a> {
         let name = &*param.name;
         let mut push = |kind, call: String| {
             let is_removable = self.setting(of, "no_value").is_some();
-            steps.push(context! { kind, name, call, target, is_handle, is_removable });
+            let is_record = self.model.types.get(of).is_some_and(is_record);
+            steps.push(context! { kind, name, call, target, is_handle, is_removable, is_record });
         };
-        let has_json = signature.params.iter().any(|param| param.name == "json");
+        let has = |name: &str| signature.params.iter().any(|param| param.name == name);
+        let has_json = has("json");
         match name {
             // These are read together.
-            "json" | "at_ms" | "delay" if has_json => return None,
+            "json" if has_json => return None,
+            "at_ms" | "delay" if has("at") => return None,
             "value" | "content" if has_json => {
                 push("json", String::new());
                 return None;
             }
             "at" => {
-                push("when", String::new());
+                let delay = if self.setting(of, "delay").is_some() { "delay" } else { "after" };
+                push("when", delay.to_owned());
                 return None;
             }
             _ => {}
@@ -324,6 +336,11 @@ impl<'a> Calls<'a> {
     }
 }
 
+/// Whether it is a record that is given too.
+fn is_record(of: &Struct) -> bool {
+    of.kind == Kind::Record && !of.settings.is_empty()
+}
+
 /// How an argument is read.
 fn read(param: &Param, ty: &Type, max: Option<u64>) -> Option<Value> {
     let (is_optional, inner) = match ty {
@@ -332,7 +349,7 @@ fn read(param: &Param, ty: &Type, max: Option<u64>) -> Option<Value> {
         _ => (param.default == "None" || param.annotation.ends_with("| None"), ty),
     };
     let function = match (inner, max) {
-        (Type::Number(8 | 64), _) => "amount",
+        (Type::Number(8 | 16 | 64), _) => "amount",
         (_, Some(_)) => "up_to",
         _ if is_optional => "given",
         _ => "required",

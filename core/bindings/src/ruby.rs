@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use crate::c::c_name;
 use crate::c_abi::{CAbi, CType};
 use crate::comments::Comments;
 use crate::docs::{Docs, Words, pascal, snake, wrap};
-use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type};
+use crate::model::{Enum, ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
 use crate::surface::Surface;
 
@@ -18,23 +19,32 @@ const PARENTS: &str = "InvalidArgument=ArgumentError InvalidUrl=ArgumentError Co
 
 /// What Ruby calls otherwise: types, and parts of records.
 const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=Modification#insert_doc \
-    shuffle.Stats=ShuffleStats tasks.Dependency=DependencyError client.Error.dependency=DependencyError \
+    shuffle.Stats=ShuffleStats shuffle.Worker=ShuffleWorker shuffle.Job=ShuffleJob tasks.Dependency=DependencyError client.Error.dependency=DependencyError \
     tasks.Claims=TaskStore#claims tasks.Jobs=Worker#jobs shuffle.Messages=ShuffleConsumer#messages \
     ick.Batches=Ick#each_batch ick.Ick.batches=each_batch ick.IckChannel.batches=each_batch \
     ick.ConsumerLease.batches=each_batch tasks.Job.is_lost=lost? tasks.Job.is_ended=ended? \
+    shuffle.Job.is_lost=lost? \
     tasks.TaskStore.are_empty=are_empty? ick.ConsumerLease.is_lost=lost? \
     tasks.TaskStore.claimant=claimant ick.IckChannel.draining=draining \
     tasks.Job.retry_after=retry tasks.Job.release_after=release tasks.Job.claim_docs_within=claim_docs \
-    shuffle.ShuffleConsumer.extend=renew tasks.Task.value=json tasks.Doc.content=json";
+    shuffle.ShuffleConsumer.extend=renew events.EventQueue.extend=renew tasks.Task.value=json tasks.Doc.content=json \
+    events.Stats=EventStats events.Config=EventConfig events.Worker=EventWorker events.Job=EventJob \
+    events.Receipt=EventReceipt events.Deliveries=EventQueue#deliveries events.Job.is_lost=lost? \
+    events.Job.is_cancelled=cancelled?";
 
 /// Records that are a Struct.
 const STRUCTS: &str = "ick.Added client.Recovery shuffle.Receipt shuffle.Reclaimed shuffle.DeadLetter \
     shuffle.StreamStats shuffle.Stats tasks.TaskId tasks.DocId tasks.Modified tasks.Renewed tasks.Position \
-    tasks.TaskPage tasks.DocPosition tasks.DocPage tasks.QueueStats tasks.NamespaceStats";
+    tasks.TaskPage tasks.DocPosition tasks.DocPage tasks.Swept tasks.QueueStats tasks.NamespaceStats \
+    events.Event events.Receipt events.Published events.EventPage events.EventPosition events.Stats events.Config \
+    events.ScheduleInfo events.SyncedSchedules";
 
 /// Records that are read from a result of the library, with its structures.
 const READ: &str = "tasks.Task=task tasks.Doc=doc tasks.Position=task_position tasks.DocPosition=doc_position \
-    tasks.QueueStats=task_queue_stats tasks.NamespaceStats=task_namespace_stats";
+    tasks.QueueStats=task_queue_stats tasks.NamespaceStats=task_namespace_stats \
+    events.Event=event events.Published=published_event events.EventPosition=event_position \
+    events.Stats=event_stats events.Config=event_config events.ScheduleInfo=schedule_info \
+    events.SyncedSchedules=schedules_synced";
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
     let words = Yard { model };
@@ -192,6 +202,7 @@ impl Ruby<'_> {
             ("id" | "namespace", _) => format!("{}:", part.name),
             (name, "String") => format!("{name}:\u{a0}\"\""),
             (name, "Integer") => format!("{name}:\u{a0}0"),
+            (name, hash) if hash.starts_with("Hash") => format!("{name}:\u{a0}{{}}"),
             (name, _) => format!("{name}:\u{a0}nil"),
         };
         let params = parts.iter().map(param).collect::<Vec<_>>().join(", ");
@@ -222,15 +233,41 @@ impl Ruby<'_> {
                 .collect();
             let variable = |(name, is_text): &(String, bool)| match is_text {
                 true => format!("{name}, {name}_length"),
-                false => name.clone(),
+                false => variable_of(name),
             };
             let value = |Field { name, ty, .. }: &Field| {
-                let found = fields.iter().find(|(other, _)| other == name);
+                let own = c_name(name, ty);
+                let found = fields.iter().find(|(other, _)| other == name || *other == own);
+                let words = ty.named().and_then(|key| self.model.enums.get(key)).map(Enum::words);
                 let value = match (found, ty) {
                     (None, _) => panic!("millpond_{structure} has no {name}, which {key} has"),
+                    (Some((_, true)), Type::Headers) => {
+                        format!("Headers.of(texts.cut({name},\u{a0}{name}_length))")
+                    }
+                    (Some((_, true)), Type::Bytes) => {
+                        format!("texts.bytes({name},\u{a0}{name}_length)")
+                    }
                     (Some((_, true)), _) => format!("texts.cut({name},\u{a0}{name}_length)"),
-                    (_, Type::Option(_)) => format!("({name} unless {name} == Native::NOT_SET)"),
-                    _ => name.clone(),
+                    (_, Type::Option(_)) if let Some(words) = words => {
+                        format!(
+                            "(%i[{}][{name}\u{a0}-\u{a0}1] unless {name}.zero?)",
+                            words.join("\u{a0}")
+                        )
+                    }
+                    _ if let Some(words) = words => {
+                        format!("%i[{}][{name}\u{a0}-\u{a0}1]", words.join("\u{a0}"))
+                    }
+                    (_, Type::Duration) => format!("{own} / 1000.0"),
+                    (_, Type::Option(of)) if **of == Type::Duration => {
+                        format!(
+                            "({own}\u{a0}/\u{a0}1000.0 unless {own}\u{a0}==\u{a0}Native::NOT_SET)"
+                        )
+                    }
+                    (_, Type::Option(_)) => {
+                        format!("({name} unless {name}\u{a0}==\u{a0}Native::NOT_SET)")
+                    }
+                    (_, Type::Bool) => format!("{name} == 1"),
+                    _ => variable_of(name),
                 };
                 let keyword = find(NAMES, &format!("{key}.{name}")).unwrap_or(name);
                 if is_struct { value } else { format!("{keyword}:\u{a0}{value}") }
@@ -239,7 +276,7 @@ impl Ruby<'_> {
             let variables: Vec<_> = fields.iter().map(variable).collect();
             let freeze = if is_struct { ".freeze" } else { "" };
             *out += &format!("    def self.{structure}(row, texts)\n");
-            code(out, 6, &format!("{} = row", variables.join(", ")));
+            code(out, 6, &format!("{}\u{a0}=\u{a0}row", variables.join(", ")));
             code(out, 6, &format!("{}.new({}){freeze}", name(key), values.join(", ")));
             *out += "    end\n\n";
         }
@@ -276,6 +313,7 @@ impl Ruby<'_> {
             Type::Float | Type::Duration => "Float".to_owned(),
             Type::Bool => "Boolean".to_owned(),
             Type::Text | Type::Bytes => "String".to_owned(),
+            Type::Headers => "Hash{String => String}".to_owned(),
             Type::Option(of) => format!("{}, nil", self.yard(of)),
             Type::List(of) => format!("Array<{}>", self.yard(of)),
             Type::Tuple(parts) => {
@@ -286,7 +324,8 @@ impl Ruby<'_> {
             Type::Named(key) => match key.as_str() {
                 "ick.Entry" => "Array(String, Float)".to_owned(),
                 "shuffle.Stream" => "Integer, nil".to_owned(),
-                "step.StreamId" => "String".to_owned(),
+                "step.StreamId" | "events.EventId" => "String".to_owned(),
+                key if self.model.enums.contains_key(key) => "Symbol".to_owned(),
                 key => name(key),
             },
             other => panic!("Ruby has no word for {other:?}"),
@@ -362,9 +401,6 @@ impl Words for Yard<'_> {
         let method = find(NAMES, &format!("{key}.{member}"));
         let is_setting = || self.model.types[key].settings.iter().any(|of| of.name == member);
         match name(key) {
-            _ if self.model.enums.contains_key(key) => {
-                self.code(&format!(":{}", snake(member).trim_start_matches('_')))
-            }
             class if class.contains('#') => link(&class, text, key),
             class if ["Modification", "TaskChange"].contains(&class.as_str()) => {
                 link(&format!("{class}#{member}"), text, member)
@@ -375,6 +411,10 @@ impl Words for Yard<'_> {
             _ if is_setting() && method.is_none() => self.code(member),
             class => link(&format!("{class}#{}", method.unwrap_or(member)), text, member),
         }
+    }
+
+    fn variant(&self, _: &str, name: &str, _: &str) -> String {
+        self.code(&format!(":{}", snake(name).trim_start_matches('_')))
     }
 
     fn code(&self, text: &str) -> String {
@@ -391,6 +431,11 @@ fn link(to: &str, text: &str, name: &str) -> String {
 pub(crate) fn name(key: &str) -> String {
     let own = key.split_once('.').map_or(key, |(_, name)| name);
     find(NAMES, key).unwrap_or(own).to_owned()
+}
+
+/// A variable of this name, unless it is a word of Ruby's own.
+fn variable_of(name: &str) -> String {
+    if name == "retry" { "retry_".to_owned() } else { name.to_owned() }
 }
 
 /// What a table says of a key.

@@ -17,7 +17,11 @@ const INTERRUPT: &str =
 /// What is taken for a type of the core, where that is more than its name.
 const TAKEN: &str = "tasks.TaskId=Task, TaskId;tasks.DocId=Doc, DocId;tasks.Position=Position, Task;\
     tasks.DocPosition=DocPosition, Doc;shuffle.Receipt=Message, Receipt;step.StreamId=DeadLetter, String;\
-    ick.Set=Symbol;tasks.DocKey=String;shuffle.TrackKeys=Symbol";
+    tasks.DocKey=String;events.Receipt=Event, EventReceipt;events.EventId=String, Event, Published;\
+    events.EventPosition=EventPosition, Event;events.NewEvent=Hash, String;events.Schedule=Hash";
+
+/// What a list has several of, and one does not stand for a list of one: a Hash is a list of pairs already.
+const LISTED: [&str; 2] = ["events.NewEvent", "events.Schedule"];
 
 impl Ruby<'_> {
     /// Writes the core's comments above what it knows.
@@ -142,8 +146,10 @@ impl Ruby<'_> {
             Some((ty, text)) => (ty.to_owned(), text),
             None => (self.taken(of, default), of.text.as_str()),
         };
-        // Behind the first part of a sentence.
-        let end = text.find(['.', ';', ':', '(']).unwrap_or(text.len());
+        // Behind the first part of a sentence, which is not within code.
+        let is_code = |at: usize| text[..at].matches('`').count() % 2 == 1;
+        let mut ends = text.match_indices(['.', ';', ':', '(']).map(|(at, _)| at);
+        let end = ends.find(|at| !is_code(*at)).unwrap_or(text.len());
         let (first, rest) = text.split_at(if of.is_time { end } else { text.len() });
         let unit = if of.is_time { ", in seconds" } else { "" };
         let endless =
@@ -180,6 +186,9 @@ impl Ruby<'_> {
             Type::Option(of) => format!("{}, nil", self.yard_in(of)),
             Type::List(of) => match &**of {
                 Type::Text => "String, Enumerable<String>".to_owned(),
+                Type::Named(key) if LISTED.contains(&key.as_str()) => {
+                    format!("Enumerable<{}>", self.yard_in(of))
+                }
                 Type::Named(_) => {
                     let one = self.yard_in(of);
                     format!("{one}, Enumerable<{one}>")

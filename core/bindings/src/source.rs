@@ -16,7 +16,7 @@ use crate::model::{
     Constant, Enum, ErrorKind, Field, Kind, Method, Model, Param, Setting, Struct, Type, Value,
 };
 
-/// Reads all of `core/src`.
+/// Reads all of `core/src` but for what is not yet to be in hosts.
 pub(crate) fn read(root: &Path) -> Model {
     let mut source = Source::default();
     let folder = root.join("core/src");
@@ -60,6 +60,7 @@ impl Source {
                 Item::Mod(inner) if is_test(&inner.attrs) => {}
                 Item::Mod(inner) if inner.content.is_none() => {
                     let name = inner.ident.to_string();
+                    let own = [module, std::slice::from_ref(&name)].concat();
                     let below = module
                         .iter()
                         .fold(folder.to_owned(), |path, part| path.join(part))
@@ -67,7 +68,7 @@ impl Source {
                     let file = below.with_extension("rs");
                     let file = if file.exists() { file } else { below.join("mod.rs") };
                     if file.exists() {
-                        self.file(&file, folder, &[module, &[name]].concat());
+                        self.file(&file, folder, &own);
                     }
                 }
                 Item::Const(constant) => {
@@ -132,6 +133,7 @@ impl Source {
         for (queue, item) in &items {
             match item {
                 Item::Impl(of) if of.trait_.is_none() => self.implementation(&mut model, queue, of),
+                Item::Impl(of) => self.default_of_fields(&mut model, queue, of),
                 Item::Macro(of) if of.mac.path.is_ident("setters") => {
                     if let Ok(setters) = syn::parse2::<Setters>(of.mac.tokens.clone()) {
                         self.option_setters(&mut model, queue, setters);
@@ -139,6 +141,12 @@ impl Source {
                 }
                 _ => {}
             }
+        }
+        for of in model.types.values_mut() {
+            // Hosts give all at once.
+            let names: Vec<_> = of.settings.iter().map(|of| of.name.clone()).collect();
+            of.settings
+                .retain(|of| of.params.len() < 2 || !names.contains(&format!("{}s", of.name)));
         }
         model.types.retain(|_, of| {
             of.kind != Kind::Options || !of.settings.is_empty() || !of.required.is_empty()
@@ -149,9 +157,7 @@ impl Source {
     fn structure(&self, model: &mut Model, queue: &str, of: &syn::ItemStruct) {
         let name = of.ident.to_string();
         let key = format!("{queue}.{name}");
-        if self.operations.contains(&key)
-            || ["runtime", "redis", "embedded", "worker"].contains(&queue)
-        {
+        if self.operations.contains(&key) || ["runtime", "redis", "embedded"].contains(&queue) {
             return;
         }
         let is_mode =
@@ -170,8 +176,8 @@ impl Source {
             _ => Kind::Record,
         };
         let (required, settings, methods) = (Vec::new(), Vec::new(), Vec::new());
-        let (queue, docs) = (queue.to_owned(), docs(&of.attrs));
-        let made = Struct { kind, queue, name, docs, fields, required, settings, methods };
+        let docs = docs(&of.attrs);
+        let made = Struct { kind, name, docs, fields, required, settings, methods };
         model.types.insert(key, made);
     }
 
@@ -201,6 +207,24 @@ impl Source {
                 _ => of.methods.push(method),
             }
         }
+    }
+
+    /// A record with a default of its own is given too: its fields are settings.
+    fn default_of_fields(&self, model: &mut Model, queue: &str, of: &syn::ItemImpl) {
+        let (trait_, key) = (of.trait_.as_ref(), format!("{queue}.{}", path_end(&of.self_ty)));
+        let is_default = trait_.is_some_and(|(_, path, _)| path.is_ident("Default"));
+        let Some(record) =
+            model.types.get_mut(&key).filter(|of| is_default && of.kind == Kind::Record)
+        else {
+            return;
+        };
+        record.settings.extend(record.fields.iter().map(|Field { name, ty, docs }| {
+            let default = self.defaults.get(&format!("{key}.{name}"));
+            let default = default.and_then(|(queue, value)| self.value(queue, value));
+            let params = vec![Param { name: name.clone(), ty: ty.clone() }];
+            let default = default.unwrap_or(Value::None);
+            Setting { name: name.clone(), params, default, docs: docs.clone() }
+        }));
     }
 
     fn option_setters(&self, model: &mut Model, queue: &str, setters: Setters) {
@@ -340,6 +364,7 @@ impl Names<'_> {
                 Type::Number(8) => Type::Bytes,
                 of => Type::List(Box::new(of)),
             },
+            syn::Type::Array(inner) if self.ty(&inner.elem) == Type::Number(8) => Type::Bytes,
             syn::Type::Tuple(parts) if parts.elems.is_empty() => Type::Unit,
             syn::Type::Tuple(parts) => {
                 Type::Tuple(parts.elems.iter().map(|part| self.ty(part)).collect())
@@ -372,10 +397,12 @@ impl Names<'_> {
             ("u8", _) => Type::Number(8),
             ("u16", _) => Type::Number(16),
             ("u32", _) => Type::Number(32),
-            ("u64" | "usize", _) => Type::Number(64),
+            // Microseconds since 1970.
+            ("u64" | "usize" | "Timestamp", _) => Type::Number(64),
             ("i64", _) => Type::Signed,
             ("f64", _) => Type::Float,
             ("Duration", _) => Type::Duration,
+            ("Headers", _) => Type::Headers,
             ("Self", _) => Type::Named(format!("{}.{}", self.queue, self.owner)),
             _ => self.named(&name),
         }
@@ -395,7 +422,7 @@ impl Names<'_> {
         }
         // An id of a stream's entry goes under another name there.
         let name = if name == "MessageId" { "StreamId" } else { name };
-        let queues = [self.queue, "client", "step", "ick", "shuffle", "tasks"];
+        let queues = [self.queue, "client", "step", "ick", "shuffle", "tasks", "events", "worker"];
         let keys = queues.map(|queue| format!("{queue}.{name}"));
         let key = keys.into_iter().find(|key| self.source.types.contains(key));
         key.map_or_else(|| Type::Other(name.to_owned()), Type::Named)
@@ -416,7 +443,7 @@ impl Names<'_> {
                 _ => None,
             });
             match (last.ident.to_string().as_str(), argument) {
-                ("AsRef" | "Into", Some(of)) => return of,
+                ("AsRef" | "Borrow" | "Into", Some(of)) => return of,
                 ("IntoIterator", Some(of)) => return Type::List(Box::new(of)),
                 _ => {}
             }

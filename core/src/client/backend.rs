@@ -1,7 +1,9 @@
 //! The backend of a client: a server or an embedded engine.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::closed;
 #[cfg(feature = "embedded")]
@@ -9,6 +11,7 @@ use crate::embedded::Engine;
 use crate::error::Result;
 #[cfg(feature = "redis")]
 use crate::redis::Connections;
+use crate::runtime::fork::PerProcess;
 use crate::step::Operation;
 
 pub(crate) enum Backend {
@@ -35,11 +38,15 @@ pub(super) use on_backend;
 pub(super) struct Core {
     pub(super) backend: Backend,
     closed: AtomicBool,
+    pub(super) shared: PerProcess<Shared>,
 }
+
+/// What handles share, by their names.
+type Shared = Mutex<HashMap<Box<[u8]>, Arc<dyn Any + Send + Sync>>>;
 
 impl Core {
     pub(super) fn new(backend: Backend) -> Self {
-        Self { backend, closed: AtomicBool::new(false) }
+        Self { backend, closed: AtomicBool::new(false), shared: PerProcess::new() }
     }
 
     /// Runs a step on the caller's thread.

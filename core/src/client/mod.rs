@@ -3,11 +3,15 @@
 
 mod backend;
 mod mode;
+#[cfg(test)]
+pub(crate) mod simulated;
+mod task;
 
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 pub(crate) use backend::Backend;
 use backend::{Core, on_backend};
@@ -18,7 +22,7 @@ pub use mode::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recovery::Recovery;
 use crate::runtime::sync::lock;
-use crate::runtime::waiters::{Audience, Listener, Topic};
+use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
 use crate::step::{Operation, StreamId};
 
 /// A server or an embedded engine, and the way to the queues on it. Safe to use from many threads and, on
@@ -42,6 +46,9 @@ impl<M: Mode> WeakClient<M> {
         Some(Client { core: self.core.upgrade()?, mode: PhantomData })
     }
 }
+
+/// A key of the first server of a cluster: one of the slot 0.
+pub(crate) const FIRST_KEY: &str = "06S";
 
 impl Client {
     pub(crate) fn new(backend: Backend) -> Self {
@@ -154,6 +161,22 @@ impl<M: Mode> Client<M> {
         }
     }
 
+    /// What the handles of this name share in this process, in all clones of the client.
+    pub(crate) fn shared<T: Any + Send + Sync>(
+        &self,
+        name: &[u8],
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let shared = self.core.shared.get_or_make(Arc::default, |_| {});
+        let mut shared = lock(&shared);
+        let known = shared.get(name).and_then(|known| known.clone().downcast().ok());
+        known.unwrap_or_else(|| {
+            let made = Arc::new(make());
+            shared.insert(name.into(), made.clone());
+            made
+        })
+    }
+
     /// Submits several independent steps and calls back when all are done, with the first error
     /// if there is one.
     fn submit_all<O: Operation>(
@@ -207,11 +230,63 @@ impl<M: Mode> Client<M> {
             connections => connections.listen_after(audience, topic, after))
     }
 
+    /// Whether this process keeps the queues itself, and no server does.
+    pub(crate) fn is_embedded(&self) -> bool {
+        on_backend!(self.core.backend, _engine => true, _connections => false)
+    }
+
+    /// Whether the keys of a step have to lie in one slot.
+    pub(crate) fn is_cluster(&self) -> bool {
+        on_backend!(self.core.backend, _engine => false, connections => connections.is_cluster())
+    }
+
+    /// A key of the master of a cluster that comes after that of this key, by the lowest of its slots; nothing behind
+    /// the last, and where there is no cluster. The first is that of [`FIRST_KEY`].
+    ///
+    /// # Errors
+    /// `UNAVAILABLE` if the servers of the cluster are not known just now.
+    pub(crate) fn key_of_next_server(&self, key: &[u8]) -> Result<Option<String>> {
+        on_backend!(self.core.backend,
+            _engine => Ok(None),
+            connections => connections.key_of_next_server(key))
+    }
+
+    /// How many listeners of this client would hear now what is published for this topic; none on the embedded
+    /// engine, whose steps wake them by themselves.
+    pub(crate) fn listeners(&self, topic: &[u8]) -> usize {
+        on_backend!(self.core.backend,
+            _engine => 0,
+            connections => connections.listeners(topic))
+    }
+
+    /// Wakes one listener for this topic of this process, if there is one.
+    pub(crate) fn wake_one(&self, topic: &[u8]) {
+        on_backend!(self.core.backend,
+            engine => engine.wake_one(topic),
+            connections => connections.wake_one(topic));
+    }
+
+    /// Does this when something is published for this topic and nobody listens any more, until the subscription ends.
+    pub(crate) fn on_unheard(&self, topic: &Topic, unheard: Unheard) {
+        on_backend!(self.core.backend,
+            _engine => drop((topic, unheard)),
+            connections => connections.on_unheard(topic, unheard));
+    }
+
     /// Wakes one listener for this topic of this process after this time, if there is one then.
     pub(crate) fn wake_after(&self, topic: &[u8], delay: Duration) {
         on_backend!(self.core.backend,
             engine => engine.wake_after(topic, delay),
             connections => connections.wake_after(topic, delay));
+    }
+
+    /// The time that an embedded engine's work becomes due by, which tests can move; elsewhere that of this
+    /// process, from any point on.
+    pub(crate) fn time(&self) -> Duration {
+        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        on_backend!(self.core.backend,
+            engine => Duration::from_micros(engine.now()),
+            _connections => BEGAN.elapsed())
     }
 
     /// How often a waiting consumer checks although nothing woke it: on a shared server there are
@@ -223,7 +298,7 @@ impl<M: Mode> Client<M> {
     }
 }
 
-fn closed() -> Error {
+pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the client is closed")
 }
 

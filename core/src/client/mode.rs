@@ -1,14 +1,15 @@
 //! How the result of a step reaches the caller: at once, or as a future.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, Ready, ready};
+use std::pin::{Pin, pin};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::backend::named;
+use super::task::Task;
 use super::{Client, closed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::interrupt;
@@ -19,6 +20,20 @@ use crate::step::Operation;
 pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
     /// What a step returns to its caller.
     type Reply<T: Send + 'static>;
+
+    /// The result of a step within a call of several.
+    #[doc(hidden)]
+    type Step<T: Send + 'static>: Future<Output = Result<T>> + Send + 'static;
+
+    /// Begins a step of a call of several.
+    #[doc(hidden)]
+    fn step<O: Operation>(client: &Client<Self>, step: Result<O>) -> Self::Step<O::Output>;
+
+    /// Runs a call of several steps, which waits for nothing but these.
+    #[doc(hidden)]
+    fn call<T: Send + 'static>(
+        body: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Self::Reply<T>;
 
     #[doc(hidden)]
     fn run<O: Operation, T: Send + 'static>(
@@ -54,7 +69,7 @@ pub enum Then<O, T> {
     Run(O, Duration),
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Blocking {}
     impl Sealed for super::Async {}
@@ -70,6 +85,20 @@ pub enum Async {}
 
 impl Mode for Blocking {
     type Reply<T: Send + 'static> = Result<T>;
+    type Step<T: Send + 'static> = Ready<Result<T>>;
+
+    fn step<O: Operation>(client: &Client<Self>, step: Result<O>) -> Ready<Result<O::Output>> {
+        ready(client.core.run(step))
+    }
+
+    fn call<T: Send + 'static>(
+        body: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        match pin!(body).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Err(Error::new(ErrorKind::Internal, "a call waits for no step")),
+        }
+    }
 
     fn run<O: Operation, T: Send + 'static>(
         client: &Client<Self>,
@@ -127,6 +156,22 @@ impl Mode for Blocking {
 
 impl Mode for Async {
     type Reply<T: Send + 'static> = Pending<T>;
+    type Step<T: Send + 'static> = Pending<T>;
+
+    fn step<O: Operation>(client: &Client<Self>, step: Result<O>) -> Pending<O::Output> {
+        Self::run(client, step, |output| output)
+    }
+
+    fn call<T: Send + 'static>(
+        body: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Pending<T> {
+        let (done, pending) = oneshot::channel();
+        Task::spawn(async move {
+            // The caller may have dropped the future; the call goes on all the same.
+            let _ = done.send(body.await);
+        });
+        Pending(pending)
+    }
 
     fn run<O: Operation, T: Send + 'static>(
         client: &Client<Self>,

@@ -13,16 +13,18 @@ use super::table::{EmptyState, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{Options, SyncMode};
 use crate::recovery::Recovery;
-use crate::runtime::clock::Clock;
+use crate::runtime::clock::{Clock, SystemClock};
 use crate::runtime::fork;
 use crate::runtime::waiters::{Audience, Listener, Topic, Waiters};
-use crate::step::{self, Finished, Operation, State, StepContext, Wake};
+use crate::step::{self, Finished, Operation, State, StepContext, Timestamp, Wake};
 
 /// An embedded engine: a table of states and, for `file:`, the journal that makes them durable.
 pub(crate) struct Engine {
     table: Table,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     waiters: Arc<Waiters>,
+    /// What the clock calls when it was moved.
+    _advanced: Arc<dyn Fn() + Send + Sync>,
     pub(super) journal: Option<Journal>,
     /// What opening the journal found.
     recovery: Option<Recovery>,
@@ -45,10 +47,16 @@ impl Engine {
         journal: Option<Journal>,
         recovery: Option<Recovery>,
     ) -> Self {
+        let clock = options.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default()));
+        let waiters: Arc<Waiters> = Arc::default();
+        let awaiting = waiters.clone();
+        let advanced: Arc<dyn Fn() + Send + Sync> = Arc::new(move || awaiting.wake_everyone());
+        clock.on_advance(Arc::downgrade(&advanced));
         Self {
             table,
-            clock: options.clock.clone(),
-            waiters: Arc::default(),
+            clock,
+            waiters,
+            _advanced: advanced,
             journal,
             recovery,
             sync: options.sync,
@@ -135,11 +143,11 @@ impl Engine {
     }
 
     fn apply<O: Operation>(&self, step: O) -> Result<(Result<O::Output>, Option<Ticket>)> {
-        if self.generation != fork::generation() {
-            let message = "the embedded engine was opened before a fork and belongs to the parent \
-                           process; connect in the child";
-            return Err(Error::new(ErrorKind::Forked, message));
-        }
+        fork::check(
+            self.generation == fork::generation(),
+            "the embedded engine was opened before a fork and belongs to the parent process; \
+             connect in the child",
+        )?;
         if self.is_failed.load(Ordering::Acquire) {
             let message = "the disk refused an earlier write, so memory is ahead of it; open the \
                            engine again";
@@ -170,9 +178,19 @@ impl Engine {
         Ok((output, queue.map(|queue| queue.ticket())))
     }
 
+    /// The time of its clock, in microseconds.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// Wakes all who wait, to check whether their client is still open.
     pub(crate) fn wake_everyone(&self) {
         self.waiters.wake_everyone();
+    }
+
+    /// Wakes a listener for this topic.
+    pub(crate) fn wake_one(&self, topic: &[u8]) {
+        self.waiters.wake_one(topic);
     }
 
     /// Wakes a listener for this topic after this time.

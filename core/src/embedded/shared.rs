@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use super::engine::Engine;
 use super::table::{EmptyState, Table};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, invalid};
 use crate::options::Options;
 use crate::runtime::fork::PerProcess;
 use crate::runtime::sync::lock;
@@ -82,14 +82,21 @@ impl Engine {
         }
     }
 
-    /// Refuses to share an engine that keeps less of a promise than was asked for.
+    /// Refuses to share an engine that keeps less of a promise than was asked for, or has another clock.
     fn check_same(self: Arc<Self>, options: &Options) -> Result<Arc<Self>> {
-        if self.journal.is_none() || self.sync == options.sync {
+        let refused = if self.journal.is_some() && self.sync != options.sync {
+            let message = "another client of this process has the directory open with another sync";
+            Error::new(ErrorKind::InvalidUrl, message)
+        } else if options.clock.as_ref().is_some_and(|clock| !Arc::ptr_eq(clock, &self.clock)) {
+            invalid(
+                "another client of this process has the engine open with another clock; the first that opens \
+                 it brings the clock",
+            )
+        } else {
             return Ok(self);
-        }
+        };
         self.leave()?;
-        let message = "another client of this process has the directory open with another sync";
-        Err(Error::new(ErrorKind::InvalidUrl, message))
+        Err(refused)
     }
 }
 

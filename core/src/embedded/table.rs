@@ -124,4 +124,10 @@ impl States for Table {
         })?;
         Ok(self.find_or_make(kind, name, || empty).0)
     }
+
+    fn names_of_kind(&self, kind: u8) -> Vec<Box<[u8]>> {
+        let all = self.all().into_iter();
+        let used = all.filter(|(key, state)| key.kind == kind && !state.is_unused());
+        used.map(|(key, _)| key.name).collect()
+    }
 }

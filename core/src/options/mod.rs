@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::runtime::clock::{Clock, SystemClock};
+use crate::runtime::clock::Clock;
 
 /// Where the queues are and how to get there: a URL, in which every option can be given, and
 /// setters for those who would rather not print them into one.
@@ -71,7 +71,7 @@ pub struct Options {
     pub(crate) sync: SyncMode,
     pub(crate) repair: bool,
     pub(crate) on_warning: Arc<dyn Fn(&str) + Send + Sync>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
 }
 
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -102,7 +102,7 @@ impl Options {
             sync: SyncMode::Always,
             repair: false,
             on_warning: Arc::new(|warning| eprintln!("millpond: {warning}")),
-            clock: Arc::new(SystemClock::default()),
+            clock: None,
         }
     }
 
@@ -166,8 +166,10 @@ setters! {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     on_warning: impl Fn(&str) + Send + Sync + 'static => Arc::new(on_warning);
-    /// The clock of an embedded engine, for tests. A server's time is the server's.
-    clock: Arc<dyn Clock> => clock;
+    /// The clock of an embedded engine, for tests; by default the system's. Clients that share an engine share
+    /// its clock: one that brings none takes the engine's, and one that brings another is refused with
+    /// `INVALID_ARGUMENT`. So is a clock for a server, whose time is the server's.
+    clock: Arc<dyn Clock> => Some(clock);
 }
 
 impl fmt::Debug for Options {

@@ -49,10 +49,10 @@ use stream_watcher::StreamWatcher;
 use subscriber::Subscriber;
 
 use crate::error::Result;
-use crate::options::Options;
+use crate::options::{Options, Target};
 use crate::runtime::fork::PerProcess;
 use crate::runtime::interrupt;
-use crate::runtime::waiters::{Audience, Listener, Topic};
+use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
 use crate::step::{Invocation, Operation, Reply, StreamId};
 
 /// The connections to one Redis, whatever its form. Every process makes its own on first use.
@@ -141,8 +141,37 @@ impl Connections {
         });
     }
 
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.dialer.options.target(), Target::Cluster(_))
+    }
+
+    /// See [`Client::key_of_next_server`](crate::Client::key_of_next_server).
+    pub(crate) fn key_of_next_server(&self, key: &[u8]) -> Result<Option<String>> {
+        let after = slots::slot(key);
+        let next = self.own().router.next_server(after)?;
+        let keys = || (0..u32::MAX).map(|number| number.to_string());
+        Ok(next.and_then(|slot| keys().find(|key| slots::slot(key.as_bytes()) == slot)))
+    }
+
     pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
         self.own().subscriber.listen(topics)
+    }
+
+    /// How many listeners would hear what is published on this channel now.
+    pub(crate) fn listeners(&self, topic: &[u8]) -> usize {
+        self.own.get().map_or(0, |own| own.subscriber.listeners(topic))
+    }
+
+    /// Wakes one listener for this channel, if there is one.
+    pub(crate) fn wake_one(&self, topic: &[u8]) {
+        if let Some(own) = self.own.get() {
+            own.subscriber.wake_one(topic);
+        }
+    }
+
+    /// Does this when something is published on this channel and nobody listens any more.
+    pub(crate) fn on_unheard(&self, topic: &Topic, unheard: Unheard) {
+        self.own().subscriber.on_unheard(topic, unheard);
     }
 
     /// Wakes a listener for this topic after this time.

@@ -121,6 +121,19 @@ impl Router {
         }
     }
 
+    /// The lowest slot of the server of a cluster that comes next after this slot, by the lowest slots of all;
+    /// nothing behind the last, and where there is no cluster.
+    pub(super) fn next_server(&self, slot: u16) -> Result<Option<u16>> {
+        if !matches!(self.dialer.options.target(), Target::Cluster(_)) {
+            return Ok(None);
+        }
+        let known = lock(&self.known);
+        let slots = known.slots.as_ref().ok_or_else(|| {
+            Error::new(ErrorKind::Unavailable, "the servers of the cluster have just changed")
+        })?;
+        Ok(slots.first_slots().into_iter().find(|first| *first > slot))
+    }
+
     /// Forgets the topology, since a server of it did not reply as it should.
     pub(super) fn forget(&self) {
         let mut known = lock(&self.known);

@@ -1,5 +1,7 @@
 //! The slots of a cluster: which key lies where.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
 use crate::step::Reply;
@@ -77,6 +79,13 @@ impl SlotMap {
     }
 
     /// Every server that has slots.
+    /// The lowest slot of each server, in ascending order.
+    pub(super) fn first_slots(&self) -> Vec<u16> {
+        let mut seen = HashSet::new();
+        let owners = (0..).zip(&self.owners);
+        owners.filter_map(|(slot, owner)| seen.insert(owner.as_ref()?).then_some(slot)).collect()
+    }
+
     pub(super) fn servers(&self) -> Vec<Address> {
         let mut servers: Vec<Address> = Vec::new();
         for owner in self.owners.iter().flatten() {

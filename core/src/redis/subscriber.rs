@@ -21,7 +21,7 @@ use super::router::Router;
 use super::socket::lost;
 use crate::error::Result;
 use crate::runtime::sync::lock;
-use crate::runtime::waiters::{Handle, Listener, Topic, Waiters};
+use crate::runtime::waiters::{Handle, Listener, Topic, Unheard, Waiters};
 use crate::step::Reply;
 
 /// How long a subscription without listeners stays.
@@ -37,6 +37,8 @@ pub(super) struct Subscriber {
 struct State {
     /// How many listeners each topic has.
     wanted: HashMap<Topic, usize>,
+    /// The topics whose subscriptions stand.
+    standing: HashSet<Topic>,
     /// Tells the task what changed; there while the task runs.
     changes: Option<mpsc::UnboundedSender<Change>>,
 }
@@ -51,6 +53,18 @@ enum Change {
 impl Subscriber {
     pub(super) fn new(router: Arc<Router>) -> Arc<Self> {
         Arc::new(Self { router, waiters: Arc::default(), state: Mutex::default() })
+    }
+
+    /// How many listeners would hear what is published on this channel now.
+    pub(super) fn listeners(&self, topic: &[u8]) -> usize {
+        let state = lock(&self.state);
+        let stands = state.standing.contains(topic);
+        state.wanted.get(topic).copied().filter(|_| stands).unwrap_or(0)
+    }
+
+    /// Does this from now on when something is published on this channel and nobody listens any more.
+    pub(super) fn on_unheard(&self, topic: &Topic, unheard: Unheard) {
+        self.waiters.on_unheard(topic, unheard);
     }
 
     /// Listens for what is published on these channels.
@@ -111,11 +125,18 @@ impl Subscriber {
             if self.subscribe(&mut inbox).await.is_ok() {
                 return;
             }
+            lock(&self.state).standing.clear();
             reconnect.wait().await;
             if self.end() {
                 return;
             }
         }
+    }
+
+    /// Whether a subscription stands that nobody wants: it counts no more then.
+    fn forget(&self, topic: &Topic) -> bool {
+        let mut state = lock(&self.state);
+        !state.wanted.contains_key(topic) && state.standing.remove(topic)
     }
 
     /// Ends the task if nobody wants anything.
@@ -124,6 +145,7 @@ impl Subscriber {
         let unwanted = state.wanted.is_empty();
         if unwanted {
             state.changes = None;
+            state.standing.clear();
         }
         unwanted
     }
@@ -136,10 +158,9 @@ impl Subscriber {
         if wanted.is_empty() && self.end() {
             return Ok(());
         }
-        let mut subscribed = HashSet::new();
         for topic in self.subscribe_to(&mut subscription, wanted).await? {
+            lock(&self.state).standing.insert(topic.clone());
             self.waiters.wake_all(&topic);
-            subscribed.insert(topic);
         }
         // Topics without listeners, and until when their subscriptions stay.
         let mut left: VecDeque<(Instant, Topic)> = VecDeque::new();
@@ -153,14 +174,17 @@ impl Subscriber {
                 change = inbox.recv() => match change {
                     Some(Change::Subscribe(topics, listener)) => {
                         let all = topics.len();
-                        let new = topics.into_iter().filter(|topic| !subscribed.contains(topic));
-                        let new: Vec<Topic> = new.collect();
+                        let new: Vec<Topic> = {
+                            let standing = &lock(&self.state).standing;
+                            topics.into_iter().filter(|topic| !standing.contains(topic)).collect()
+                        };
                         let known = all - new.len();
                         let stand = self.subscribe_to(&mut subscription, new).await?;
-                        if known + stand.len() > 0 {
+                        let any = known + stand.len() > 0;
+                        lock(&self.state).standing.extend(stand);
+                        if any {
                             listener.wake();
                         }
-                        subscribed.extend(stand);
                     }
                     Some(Change::Leave(topic)) => left.push_back((Instant::now() + LINGER, topic)),
                     None => return Ok(()),
@@ -169,11 +193,9 @@ impl Subscriber {
                     if first.is_some() =>
                 {
                     let topic = left.pop_front().map(|(_, topic)| topic);
-                    if let Some(topic) = topic
-                        && !lock(&self.state).wanted.contains_key(&topic)
-                        && subscribed.remove(&topic)
-                    {
+                    if let Some(topic) = topic.filter(|topic| self.forget(topic)) {
                         self.in_time(subscription.send("UNSUBSCRIBE", &[&topic])).await?;
+                        self.waiters.forget_unheard(&topic);
                     }
                     if left.is_empty() && self.end() {
                         return Ok(());
@@ -210,12 +232,18 @@ impl Subscriber {
     fn handle_message(&self, topic: &[u8], payload: &[u8]) {
         let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
         match payload.split_first() {
-            Some((b'+', delay)) => {
+            Some((b'+', delay)) if self.waiters.is_heard(topic) => {
                 let delay = Duration::from_millis(number(delay).unwrap_or(0));
                 self.waiters.wake_after(topic, delay);
             }
+            Some((b'+', _)) => self.waiters.unheard(topic),
             _ => self.waiters.wake(topic, number(payload).unwrap_or(1) as usize),
         }
+    }
+
+    /// See [`Waiters::wake_one`].
+    pub(super) fn wake_one(&self, topic: &[u8]) {
+        self.waiters.wake_one(topic);
     }
 
     /// See [`Waiters::wake_after`].

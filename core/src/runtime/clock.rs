@@ -1,14 +1,25 @@
 //! The embedded engine's clock, which tests can replace.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::runtime::fork::PerProcess;
+use crate::runtime::sync::lock;
 use crate::step::Timestamp;
 
 /// Tells the embedded engine the time.
 pub trait Clock: Send + Sync {
     /// Microseconds since the Unix epoch. At most a millisecond less than anything it said before.
     fn now(&self) -> Timestamp;
+
+    /// Hands over what to call each time that the clock has been moved, as long as it is there: it wakes
+    /// those who wait for a time. A clock that runs as the system's does need not call it, which is the
+    /// default.
+    fn on_advance(&self, advanced: Weak<dyn Fn() + Send + Sync>) {
+        let _ = advanced;
+    }
 }
 
 /// The system's time, which stands still, to the millisecond, while the system's clock is set back.
@@ -33,7 +44,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves when it is told to.
+/// A clock that stands still until it is told to move, for tests: what is due in an hour is due when the clock
+/// was advanced by an hour, and whoever waits for it is woken.
+///
+/// It is the clock of the embedded engine that is opened with it: of times, delays and leases, as a server's is
+/// of its. The rest goes by the system's time: how long a call waits, a worker's timeout, and when a lease is
+/// renewed. So an advance by more than a lease ends it, as if its holder had been stopped for that long.
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
@@ -48,23 +64,59 @@ impl Clock for SystemClock {
 /// assert_eq!(ick.reserve(2)?.iter().map(|entry| entry.score).collect::<Vec<_>>(), [1.0, 1.5]);
 /// # Ok::<(), millpond::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct ManualClock(AtomicU64);
+pub struct ManualClock {
+    now: AtomicU64,
+    /// Of the engines of this process: those of a fork's parent are not to be touched.
+    advanced: PerProcess<Advanced>,
+}
+
+type Advanced = Mutex<Vec<Weak<dyn Fn() + Send + Sync>>>;
+
+/// The last millisecond of the year 9999, in microseconds: no clock goes further.
+const NOW_MAX: Timestamp = 253_402_300_799_999_000;
 
 impl ManualClock {
-    /// A clock that stands at this time, in microseconds since the Unix epoch.
-    pub fn at(now: Timestamp) -> Self {
-        Self(AtomicU64::new(now))
+    /// A clock that stands at the present time, in whole milliseconds.
+    #[allow(clippy::new_without_default, reason = "no default is the same as another")]
+    pub fn new() -> Self {
+        let now = SystemClock::default().now();
+        Self::at(now - now % 1_000)
     }
 
-    /// Moves the clock forward.
+    /// A clock that stands at this time, in microseconds since the Unix epoch; one behind the year 9999 stands at
+    /// its end.
+    pub fn at(now: Timestamp) -> Self {
+        Self { now: AtomicU64::new(now.min(NOW_MAX)), advanced: PerProcess::new() }
+    }
+
+    /// Moves the clock forward, at most to the end of the year 9999, and wakes those who wait for what is due
+    /// then.
     pub fn advance(&self, time: Duration) {
-        self.0.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
+        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let advance = |now: Timestamp| Some(now.saturating_add(time).min(NOW_MAX));
+        let _ = self.now.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance);
+        let Some(advanced) = self.advanced.get() else { return };
+        // Not under the lock, as whoever is woken may open an engine with this clock.
+        let engines: Vec<_> = lock(&advanced).iter().filter_map(Weak::upgrade).collect();
+        engines.iter().for_each(|advanced| advanced());
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        self.0.load(Ordering::Relaxed)
+        self.now.load(Ordering::Relaxed)
+    }
+
+    fn on_advance(&self, advanced: Weak<dyn Fn() + Send + Sync>) {
+        let engines = self.advanced.get_or_make(Arc::default, |_| {});
+        let mut engines = lock(&engines);
+        engines.retain(|engine| engine.strong_count() > 0);
+        engines.push(advanced);
+    }
+}
+
+impl fmt::Debug for ManualClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ManualClock").field(&self.now()).finish()
     }
 }

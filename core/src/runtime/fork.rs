@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::ArcSwapOption;
 
+use crate::error::{Error, ErrorKind, Result};
+
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Says that this process is the child of a fork. The bindings call it from `pthread_atfork`, so
@@ -23,6 +25,14 @@ pub fn after_fork_in_child() {
 /// The number of forks between the first process and this one, as far as it was told.
 pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
+}
+
+/// Refuses what is not the process's own, with what to do in the child of the fork.
+pub(crate) fn check(is_own: bool, advice: &str) -> Result<()> {
+    match is_own {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Forked, advice)),
+    }
 }
 
 /// A value that every process makes for itself.

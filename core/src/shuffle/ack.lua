@@ -12,11 +12,10 @@ if failure then return failure end
 
 local acknowledged = 0
 for _, list in ipairs(lists) do
-  local key, group, first, last = unpack(list)
-  for i = first, last, CHUNK do
-    local to = math.min(i + CHUNK - 1, last)
-    acknowledged = acknowledged + redis.call('XACK', key, group, unpack(ARGV, i, to))
-    if ARGV[2] == '1' then redis.call('XDEL', key, unpack(ARGV, i, to)) end
+  for i = list.first, list.last, CHUNK do
+    local to = math.min(i + CHUNK - 1, list.last)
+    acknowledged = acknowledged + redis.call('XACK', list.key, list.group, unpack(ARGV, i, to))
+    if ARGV[2] == '1' then redis.call('XDEL', list.key, unpack(ARGV, i, to)) end
   end
 end
 return acknowledged

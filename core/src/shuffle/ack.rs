@@ -13,10 +13,10 @@ pub const ACK_MESSAGES_MAX: usize = 100_000;
 /// Acknowledges messages of a group; returns how many were waiting for that.
 #[derive(Clone, Debug)]
 pub struct Ack {
-    name: Name,
-    group: Vec<u8>,
-    receipts: Vec<Receipt>,
-    delete: bool,
+    pub(super) name: Name,
+    pub(super) group: Vec<u8>,
+    pub(super) receipts: Vec<Receipt>,
+    pub(super) delete: bool,
 }
 
 impl Ack {
@@ -69,14 +69,8 @@ impl Operation for Ack {
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
         context.mark_evictable();
         state.step(context, |queue, effects| {
-            let mut acknowledged = 0;
-            for receipt in &self.receipts {
-                acknowledged += u64::from(queue.ack(&self.group, receipt, effects));
-                if self.delete {
-                    queue.remove(receipt, effects);
-                }
-            }
-            Ok(acknowledged)
+            let acknowledged = queue.ack_all(&self.group, &self.receipts, self.delete, effects);
+            Ok(acknowledged.into_iter().map(u64::from).sum())
         })
     }
 }

@@ -18,10 +18,11 @@ pub(super) fn cases() -> Vec<Case> {
     let expiry = Expiry { value: b"v".to_vec(), deadline: b"5".to_vec(), is_current: true };
     let entry = "[ '1-0 [ 'f '1 ] ]";
     let dead = "[ '2-0 [ 'dead:stream '3 'dead:id '1-0 'dead:group 'g 'dead:consumer 'c \
-        'dead:deliveries '2 'f '1 ] ]";
+        'dead:deliveries '2 'dead:reason 'rejected 'f '1 ] ]";
     let listed = |parts: &[&str]| format!("[ {} ]", parts.join(" "));
     vec![
         case(Ack::new("q", "g", [receipt]), &["1", "0"]),
+        case(AckEach::new("q", "g", [receipt, receipt]), &["[ 1 0 ]"]),
         case(Backlog::new("q"), &["7", "0"]),
         case(DeleteDeadLetters::new("q", [receipt.id]), &["1", "0"]),
         case(Extend::new("q", "g", "c", [receipt]), &["1", "0"]),
@@ -33,6 +34,10 @@ pub(super) fn cases() -> Vec<Case> {
             Reclaim::new("q", "g", "c", second, 2),
             &["[ 0 ]", "[ 2 ]", &listed(&["1", "3", "2", entry])],
         ),
+        case(Reject::new("q", "g", "c", [receipt], "rejected: no"), &["1", "0"]),
+        case(Release::new("q", "g", "c", [receipt], second, second), &["1", "0"]),
+        case(RemoveIdleConsumers::new("q", second), &["7", "0"]),
+        case(RequeueDeadLetters::new("q", [receipt.id], 4, second), &["[ '1-0 2 ]", "[ nil 0 ]"]),
         case(Resize::new("q", 4, second), &["4", "9"]),
         case(Ok(write), &["[ '1-0 2 '1-1 0 ]"]).refuses("64", ErrorKind::InvalidArgument),
         case(Ok(tracked), &["[ '1-0 2 ]"]),

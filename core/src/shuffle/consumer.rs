@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use super::job::Holder;
 use super::message::{Message, Receipt};
+use super::name::Name;
 use super::{
-    ACK_MESSAGES_MAX, Ack, Batch, Extend, Messages, Read, Reclaim, Reclaimed, ShuffleQueue,
-    StreamNumber,
+    ACK_MESSAGES_MAX, Ack, AckEach, Batch, Extend, Messages, Read, Reclaim, Reclaimed, Reject,
+    Release, ShuffleQueue, StreamNumber, Worker, steps_of,
 };
-use crate::client::{Blocking, Mode};
+use crate::client::{Blocking, Client, Mode};
 use crate::error::Result;
 use crate::runtime::waiters::Listener;
-use crate::step::limits::CallSize;
 
 /// One consumer of a group of a queue's consumers; made by [`ShuffleQueue::consumer`]. Any number of threads
 /// may use it at a time.
@@ -59,9 +60,32 @@ impl<M: Mode> ShuffleConsumer<M> {
         self
     }
 
-    fn read_step(&self, max: usize) -> Result<Read> {
+    pub(super) fn read_step(&self, max: usize) -> Result<Read> {
         let step = Read::of(self.queue.name()?, &self.group, &self.consumer, max)?;
         Ok(step.ttl(self.queue.ttl)?.prefer(self.prefer).default_stream(self.default_stream))
+    }
+
+    pub(super) fn client(&self) -> &Client<M> {
+        &self.queue.client
+    }
+
+    pub(super) fn name(&self) -> Result<Name> {
+        self.queue.name()
+    }
+
+    pub(super) fn holder(&self) -> Result<Holder> {
+        let (group, consumer) = (self.group.clone(), self.consumer.clone());
+        Ok(Holder { name: self.name()?, group, consumer })
+    }
+
+    pub(super) fn most_deliveries(&self) -> u64 {
+        self.max_deliveries
+    }
+
+    /// A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries again what failed,
+    /// and takes over the messages of consumers that are gone. See [`Worker`].
+    pub fn worker(&self) -> Worker<M> {
+        Worker::new(self.clone())
     }
 
     /// Takes the next message, if there is one.
@@ -137,15 +161,123 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.ack_with(messages, true)
     }
 
+    /// [`ack`](Self::ack) that says of each message, in their order, whether it was waiting for that: one that was not
+    /// has been acknowledged before, also by another consumer that reclaimed it, or is gone.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// queue.write_many([("a", [("image", "1.png")]), ("b", [("image", "2.png")])])?;
+    /// let consumer = queue.consumer("workers", "worker-1");
+    /// let messages = consumer.read_many(2)?;
+    /// consumer.ack([&messages[0]])?;
+    /// assert_eq!(consumer.ack_each(&messages)?, [false, true]);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ack`](Self::ack).
+    ///
+    /// # Delivery
+    /// It can be repeated, as [`ack`](Self::ack).
+    pub fn ack_each<R: Into<Receipt>>(
+        &self,
+        messages: impl IntoIterator<Item = R>,
+    ) -> M::Reply<Vec<bool>> {
+        self.ack_each_with(messages, false)
+    }
+
+    /// [`ack_and_delete`](Self::ack_and_delete) that says of each message, in their order, whether it was waiting for
+    /// that.
+    ///
+    /// # Errors
+    /// As [`ack`](Self::ack).
+    ///
+    /// # Delivery
+    /// It can be repeated, as [`ack`](Self::ack).
+    pub fn ack_and_delete_each<R: Into<Receipt>>(
+        &self,
+        messages: impl IntoIterator<Item = R>,
+    ) -> M::Reply<Vec<bool>> {
+        self.ack_each_with(messages, true)
+    }
+
     /// Says that messages are still being worked on, so that nobody [reclaims](Self::reclaim) them.
     /// Returns how many are this consumer's; those that are not have been taken over.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
     pub fn extend<R: Into<Receipt>>(&self, messages: impl IntoIterator<Item = R>) -> M::Reply<u64> {
-        let steps = steps_of(messages, |part| {
+        let steps = self.steps_of(messages, |part| {
             Extend::of(self.queue.name()?, &self.group, &self.consumer, part)
         });
+        self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
+    }
+
+    /// Gives messages back before they are done, so that a [reclaim](Self::reclaim) with this `min_idle` takes them
+    /// over after the `delay`, and not only when they have been idle for that long; and this delivery does not count.
+    /// Returns how many were this consumer's; those that are not have been taken over.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// queue.write("tenant-7", [("image", "a.png")])?;
+    /// let message = queue.consumer("workers", "worker-1").read()?.expect("there is one");
+    /// let minute = Duration::from_secs(60);
+    /// queue.consumer("workers", "worker-1").release([&message], minute, Duration::ZERO)?;
+    /// let reclaimed = queue.consumer("workers", "worker-2").reclaim(minute, 100)?;
+    /// assert_eq!(reclaimed.messages, [message]);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ack`](Self::ack); also `INVALID_ARGUMENT` for a `min_idle` over 100 years, and for a `delay` over the
+    /// `min_idle`: that is when they are taken over anyway.
+    ///
+    /// # Delivery
+    /// A read does not take what was released, only a reclaim does. One with a shorter `min_idle` may take it before
+    /// the `delay` is over. After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again a delivery more does not
+    /// count.
+    pub fn release<R: Into<Receipt>>(
+        &self,
+        messages: impl IntoIterator<Item = R>,
+        min_idle: Duration,
+        delay: Duration,
+    ) -> M::Reply<u64> {
+        let steps = self.steps_of(messages, |part| self.release_step(part, (min_idle, delay)));
+        self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
+    }
+
+    /// Gives messages up for good: makes dead letters of them at once, with this reason. Returns how many were this
+    /// consumer's; those that are not have been taken over, and stay. A reason begins best with a word that tells the
+    /// kinds apart, such as `rejected: no such image`; that of messages that were delivered too often is
+    /// `exhausted: max_deliveries`.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// queue.write("tenant-7", [("image", "a.txt")])?;
+    /// let consumer = queue.consumer("workers", "worker-1");
+    /// let message = consumer.read()?.expect("there is one");
+    /// assert_eq!(consumer.reject([&message], "rejected: not an image")?, 1);
+    /// assert_eq!(consumer.reject([&message], "rejected: not an image")?, 0);
+    /// assert_eq!(queue.dead_letters(100)?[0].reason, "rejected: not an image");
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ack`](Self::ack); also `INVALID_ARGUMENT` for a reason that is empty or above
+    /// [`REASON_BYTES_MAX`](super::REASON_BYTES_MAX) bytes.
+    ///
+    /// # Delivery
+    /// Rejecting twice is safe. A message is deleted from its stream if no other group has joined that.
+    pub fn reject<R: Into<Receipt>>(
+        &self,
+        messages: impl IntoIterator<Item = R>,
+        reason: impl AsRef<str>,
+    ) -> M::Reply<u64> {
+        let steps = self.steps_of(messages, |part| self.reject_step(part, reason.as_ref()));
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
@@ -160,12 +292,37 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// A consumer that is only slow may be working on a message that is taken over: `min_idle` has
     /// to be longer than its work, or it has to extend what it works on.
     pub fn reclaim(&self, min_idle: Duration, max: usize) -> M::Reply<Reclaimed> {
-        let step = self.queue.name().and_then(|name| {
-            let step = Reclaim::of(name, &self.group, &self.consumer, min_idle, max)?;
-            let step = step.dead_ttl(self.queue.dead_ttl)?.max_deliveries(self.max_deliveries)?;
-            Ok(step.default_stream(self.default_stream))
-        });
-        self.queue.client.run(step)
+        self.queue.client.run(self.reclaim_step(min_idle, max))
+    }
+
+    pub(super) fn reclaim_step(&self, min_idle: Duration, max: usize) -> Result<Reclaim> {
+        let step = Reclaim::of(self.name()?, &self.group, &self.consumer, min_idle, max)?;
+        let step = step.dead_ttl(self.queue.dead_ttl)?.max_deliveries(self.max_deliveries)?;
+        Ok(step.default_stream(self.default_stream))
+    }
+
+    pub(super) fn release_step(
+        &self,
+        receipts: Vec<Receipt>,
+        times: (Duration, Duration),
+    ) -> Result<Release> {
+        Release::of(self.name()?, &self.group, &self.consumer, receipts, times)
+    }
+
+    pub(super) fn reject_step(&self, receipts: Vec<Receipt>, reason: &str) -> Result<Reject> {
+        let step = Reject::of(self.name()?, &self.group, &self.consumer, receipts, reason)?;
+        step.dead_ttl(self.queue.dead_ttl)
+    }
+
+    pub(super) fn ack_each_step(&self, receipts: Vec<Receipt>, delete: bool) -> Result<AckEach> {
+        Ok(AckEach::of(self.name()?, &self.group, receipts)?.delete(delete))
+    }
+
+    /// Wakes a consumer of this process that waits, after this time.
+    pub(super) fn wake_after(&self, delay: Duration) {
+        if let Ok(name) = self.name() {
+            self.client().wake_after(&name.notifications_key(), delay);
+        }
     }
 
     fn ack_with<R: Into<Receipt>>(
@@ -173,23 +330,27 @@ impl<M: Mode> ShuffleConsumer<M> {
         messages: impl IntoIterator<Item = R>,
         delete: bool,
     ) -> M::Reply<u64> {
-        let steps = steps_of(messages, |part| {
+        let steps = self.steps_of(messages, |part| {
             Ok(Ack::of(self.queue.name()?, &self.group, part)?.delete(delete))
         });
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
-}
 
-/// The steps that all of these messages need.
-fn steps_of<R: Into<Receipt>, S>(
-    messages: impl IntoIterator<Item = R>,
-    step: impl Fn(Vec<Receipt>) -> Result<S>,
-) -> Result<Vec<S>> {
-    let mut size = CallSize::default();
-    let mut receipts = Vec::new();
-    for message in messages {
-        size.add("messages", 0)?;
-        receipts.push(message.into());
+    fn ack_each_with<R: Into<Receipt>>(
+        &self,
+        messages: impl IntoIterator<Item = R>,
+        delete: bool,
+    ) -> M::Reply<Vec<bool>> {
+        let steps = self.steps_of(messages, |part| self.ack_each_step(part, delete));
+        self.queue.client.run_all(steps, |parts: Vec<Vec<bool>>| parts.concat())
     }
-    receipts.chunks(ACK_MESSAGES_MAX).map(|part| step(part.to_vec())).collect()
+
+    /// The steps that all of these messages need.
+    fn steps_of<R: Into<Receipt>, S>(
+        &self,
+        messages: impl IntoIterator<Item = R>,
+        step: impl Fn(Vec<Receipt>) -> Result<S>,
+    ) -> Result<Vec<S>> {
+        steps_of("messages", messages, ACK_MESSAGES_MAX, step)
+    }
 }

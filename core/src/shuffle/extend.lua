@@ -12,17 +12,10 @@ if not ARGV[2] then return invalid('there is no consumer') end
 
 local extended = 0
 for _, list in ipairs(lists) do
-  local key, group, first, last = unpack(list)
-  for i = first, last do
-    local pending = redis.pcall('XPENDING', key, group, ARGV[i], ARGV[i], 1)
-    if pending[1] and pending[1][2] == ARGV[2] then
-      if #redis.call('XRANGE', key, ARGV[i], ARGV[i]) == 0 then
-        -- Another group deleted the message; nobody can work on it any more.
-        redis.call('XACK', key, group, ARGV[i])
-      else
-        redis.call('XCLAIM', key, group, ARGV[2], 0, ARGV[i], 'JUSTID')
-        extended = extended + 1
-      end
+  for i = list.first, list.last do
+    if held(list, ARGV[i], ARGV[2]) then
+      redis.call('XCLAIM', list.key, list.group, ARGV[2], 0, ARGV[i], 'JUSTID')
+      extended = extended + 1
     end
   end
 end

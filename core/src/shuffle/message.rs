@@ -113,15 +113,21 @@ pub(super) fn decode_id(reply: Reply) -> Result<MessageId> {
 
 /// The messages of a step, those of a stream together.
 pub(super) fn check_receipts(mut receipts: Vec<Receipt>) -> Result<Vec<Receipt>> {
+    check_streams(&receipts)?;
+    receipts.sort_unstable();
+    Ok(receipts)
+}
+
+/// Refuses more messages than a step takes, and streams that no queue has.
+pub(super) fn check_streams(receipts: &[Receipt]) -> Result<()> {
     if receipts.len() > ACK_MESSAGES_MAX {
         return Err(invalid(format!("a step takes at most {ACK_MESSAGES_MAX} messages")));
     }
-    receipts.sort_unstable();
-    match receipts.last() {
-        Some(Receipt { stream: Stream::Number(number), .. }) if *number >= STREAMS_MAX => {
+    match receipts.iter().map(|receipt| receipt.stream).max() {
+        Some(Stream::Number(number)) if number >= STREAMS_MAX => {
             Err(invalid(format!("there is no stream {number}; a queue has at most {STREAMS_MAX}")))
         }
-        _ => Ok(receipts),
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod ack;
+mod ack_each;
 mod backlog;
 #[cfg(test)]
 mod cases;
@@ -9,32 +10,48 @@ mod dead_letters;
 mod delete_dead_letters;
 mod embedded;
 mod extend;
+mod job;
 mod len;
 mod message;
 mod messages;
 mod name;
 mod read;
 mod reclaim;
+mod reject;
+mod release;
+mod remove_idle_consumers;
+mod requeue_dead_letters;
 mod resize;
+mod run;
 mod shard;
 mod stats;
 #[cfg(test)]
 mod tests;
 mod tracking;
+mod worker;
 mod write;
 
+pub use crate::worker::failure::Failure;
+pub use crate::worker::report::Drained;
 pub use ack::{ACK_MESSAGES_MAX, Ack};
+pub use ack_each::AckEach;
 pub use backlog::Backlog;
 pub use consumer::ShuffleConsumer;
 pub use dead_letters::{DeadLetter, ReadDeadLetters};
 pub use delete_dead_letters::DeleteDeadLetters;
 pub use extend::Extend;
+pub use job::Job;
 pub use len::Len;
 pub use message::{Message, MessageId, Receipt, Stream};
 pub use messages::Messages;
 pub use read::{Batch, READ_MESSAGES_MAX, Read};
 pub use reclaim::{Reclaim, Reclaimed};
+pub use reject::{REASON_BYTES_MAX, Reject};
+pub use release::Release;
+pub use remove_idle_consumers::RemoveIdleConsumers;
+pub use requeue_dead_letters::RequeueDeadLetters;
 pub use resize::Resize;
+pub use run::Run;
 pub use shard::shard;
 pub(crate) use stats::{KIND, TRACKING};
 pub use stats::{ReadStats, Stats, StreamStats};
@@ -42,6 +59,7 @@ pub use tracking::{
     Cordon, DEADLINE_DEFAULT, DEADLINE_MAX, Deadline, DeleteTracked, Expired, Expiry,
     ForgetExpired, Garbage, ScanExpired, TrackKeys,
 };
+pub use worker::{BACKOFF_DEFAULT, KEEP_CONSUMERS_DEFAULT, LEASE_DEFAULT, Outcome, Worker};
 pub use write::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, BATCH_STRINGS_MAX, FIELDS_MAX, VALUE_BYTES_MAX, Write,
 };
@@ -55,6 +73,7 @@ use write::Shape;
 use crate::client::{Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, invalid};
 use crate::step::Timestamp;
+use crate::step::limits::CallSize;
 
 /// The number of a stream of a queue, from 0.
 pub type StreamNumber = u32;
@@ -399,15 +418,46 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run_then(step, |stats| stats.pending())
     }
 
-    /// Up to `max` messages that were delivered too often, the oldest first; see
-    /// [`ShuffleConsumer::reclaim`]. They lie in the stream `<queue>:dead`, and stay until they are
-    /// [deleted](Self::delete_dead_letters) or their [`dead_ttl`](Self::dead_ttl) is over.
+    /// Up to `max` dead letters, the oldest first: messages that were delivered too often, see
+    /// [`ShuffleConsumer::reclaim`], or [rejected](ShuffleConsumer::reject). They lie in the stream
+    /// `<queue>:dead`, and stay until they are [deleted](Self::delete_dead_letters) or
+    /// [requeued](Self::requeue_dead_letters), or their [`dead_ttl`](Self::dead_ttl) is over.
     ///
     /// # Errors
     /// As [`len`](Self::len); also `INVALID_ARGUMENT` for a `max` of 0 or above
     /// [`READ_MESSAGES_MAX`].
     pub fn dead_letters(&self, max: usize) -> M::Reply<Vec<DeadLetter>> {
-        self.client.run(self.name().and_then(|name| ReadDeadLetters::of(name, max)))
+        self.read_dead_letters(max, None)
+    }
+
+    /// [`dead_letters`](Self::dead_letters), but those after another one: the next page. The letter need not be there
+    /// any more.
+    ///
+    /// ```
+    /// # let client = millpond::connect("memory:")?;
+    /// # let queue = client.shuffle_queue("jobs");
+    /// let mut page = queue.dead_letters(1_000)?;
+    /// while let Some(last) = page.last() {
+    ///     let images = page.iter().filter(|letter| letter.message.field("image").is_some());
+    ///     queue.requeue_dead_letters(images)?;
+    ///     page = queue.dead_letters_after(1_000, last)?;
+    /// }
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`dead_letters`](Self::dead_letters).
+    pub fn dead_letters_after(
+        &self,
+        max: usize,
+        after: impl Into<MessageId>,
+    ) -> M::Reply<Vec<DeadLetter>> {
+        self.read_dead_letters(max, Some(after.into()))
+    }
+
+    fn read_dead_letters(&self, max: usize, after: Option<MessageId>) -> M::Reply<Vec<DeadLetter>> {
+        let step = self.name().and_then(|name| ReadDeadLetters::of(name, max));
+        self.client.run(step.map(|step| step.after(after)))
     }
 
     /// Deletes dead letters. Returns how many of these there were.
@@ -429,10 +479,63 @@ impl<M: Mode> ShuffleQueue<M> {
         &self,
         letters: impl IntoIterator<Item = I>,
     ) -> M::Reply<u64> {
-        let ids: Vec<MessageId> = letters.into_iter().map(Into::into).collect();
-        let step = |part: &[MessageId]| DeleteDeadLetters::of(self.name()?, part.to_vec());
-        let steps = ids.chunks(ACK_MESSAGES_MAX).map(step).collect();
+        let steps = steps_of("letters", letters, ACK_MESSAGES_MAX, |part| {
+            DeleteDeadLetters::of(self.name()?, part)
+        });
         self.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
+    }
+
+    /// Puts dead letters back into the queue, each as a new message of the stream that it came from, and removes them
+    /// from the dead letters. Returns where each is now, in their order, or nothing for a letter that does not exist
+    /// (any more). Every group gets the message, also one that was done with it.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// let queue = client.shuffle_queue("jobs");
+    /// queue.write("tenant-7", [("image", "a.png")])?;
+    /// let consumer = queue.consumer("workers", "worker-1");
+    /// let message = consumer.read()?.expect("there is one");
+    /// consumer.reject([&message], "rejected: no such image")?;
+    ///
+    /// let letters = queue.dead_letters(100)?;
+    /// assert_eq!(letters[0].reason, "rejected: no such image");
+    /// assert!(queue.requeue_dead_letters(&letters)?[0].is_some());
+    /// assert_eq!(queue.requeue_dead_letters(&letters)?, [None]);
+    /// let again = consumer.read()?.expect("it is there again");
+    /// assert_eq!((again.field("image"), again.deliveries), (Some(b"a.png".as_slice()), 1));
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`len`](Self::len); also `INVALID_ARGUMENT` for settings that no queue can have, and for more
+    /// than [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) letters.
+    ///
+    /// # Delivery
+    /// A letter is put back once, also when it is requeued twice. Above [`BATCH_MESSAGES_MAX`] letters it takes
+    /// several steps: after an error the first of these may be done. The new message is not tracked.
+    pub fn requeue_dead_letters<I: Into<MessageId>>(
+        &self,
+        letters: impl IntoIterator<Item = I>,
+    ) -> M::Reply<Vec<Option<Receipt>>> {
+        let steps = steps_of("letters", letters, BATCH_MESSAGES_MAX, |part| {
+            RequeueDeadLetters::of(self.name()?, part, self.shape.guess(), self.ttl)
+        });
+        self.client.run_all(steps, |parts: Vec<Vec<Option<Receipt>>>| parts.concat())
+    }
+
+    /// Removes the consumers of all groups that hold no message and have been idle for at least `min_idle` in all
+    /// streams: the names of programs that are gone, which the server keeps otherwise. Returns how many. One that
+    /// comes again is a consumer again, so nothing is lost with it. The embedded engine keeps no such names, and
+    /// removes none.
+    ///
+    /// # Errors
+    /// As [`len`](Self::len); also `INVALID_ARGUMENT` for a `min_idle` over 100 years.
+    ///
+    /// # Delivery
+    /// Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer that waits for a
+    /// message for so long may be removed as well, until it reads again.
+    pub fn remove_idle_consumers(&self, min_idle: Duration) -> M::Reply<u64> {
+        self.client.run(self.name().and_then(|name| RemoveIdleConsumers::of(name, min_idle)))
     }
 
     /// What each stream holds for a group.
@@ -446,8 +549,8 @@ impl<M: Mode> ShuffleQueue<M> {
 
 crate::step::steps! {
     [embedded::State, tracking::State]
-    Ack, Backlog, DeleteDeadLetters, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim, Resize,
-    Write,
+    Ack, AckEach, Backlog, DeleteDeadLetters, Extend, Len, Read, ReadDeadLetters, ReadStats, Reclaim,
+    Reject, Release, RemoveIdleConsumers, RequeueDeadLetters, Resize, Write,
     Cordon, DeleteTracked, ForgetExpired, ScanExpired,
 }
 
@@ -463,6 +566,21 @@ macro_rules! head {
     };
 }
 use head;
+
+/// The steps that all of these items need, each with up to `max`.
+fn steps_of<T: Clone, I: Into<T>, S>(
+    what: &str,
+    items: impl IntoIterator<Item = I>,
+    max: usize,
+    step: impl Fn(Vec<T>) -> Result<S>,
+) -> Result<Vec<S>> {
+    let (mut size, mut all) = (CallSize::default(), Vec::new());
+    for item in items {
+        size.add(what, 0)?;
+        all.push(item.into());
+    }
+    all.chunks(max).map(|part| step(part.to_vec())).collect()
+}
 
 /// Refuses what is empty.
 fn check_filled(what: &str, bytes: &[u8]) -> Result<()> {
@@ -494,6 +612,15 @@ fn ttl_ms(ttl: Option<Duration>) -> Result<u64> {
         )));
     }
     Ok(ttl.as_millis() as u64)
+}
+
+/// The least time that something is idle, in milliseconds. Rounded up: a short time must not become none, which is
+/// everything.
+fn min_idle_ms(min_idle: Duration) -> Result<u64> {
+    match min_idle > TTL_MAX {
+        true => Err(invalid("the least idle time is over 100 years")),
+        false => Ok(min_idle.as_nanos().div_ceil(1_000_000) as u64),
+    }
 }
 
 /// When something expires that lives for `ttl` from now on.

@@ -9,9 +9,10 @@
 -- ARGV[5] max_deliveries  deliveries after which a message is dead; 0 for never
 -- ARGV[6] dead_ttl_ms     how long a dead letter lives; 0 for ever
 -- ARGV[7] default         1 to look at the stream at <queue> as well, whose group is <queue>, else 0
+-- ARGV[8] reason          of a dead letter
 -- returns {dead, stream, deliveries, {id, {field, value, …}}, stream, deliveries, {…}, …}; the default stream is -1
 -- errors WRONGTYPE, INVALID_ARGUMENT
-local CONSUMER, DEAD = ARGV[2], KEYS[4]
+local CONSUMER, REASON = ARGV[2], ARGV[8]
 local min_idle, max = whole(ARGV[3], 1e14), whole(ARGV[4], 1e6)
 local max_deliveries, dead_ttl = whole(ARGV[5], 1e14), ttl_of(ARGV[6])
 if not ARGV[1] or not CONSUMER then return invalid('there is no group or no consumer') end
@@ -19,6 +20,7 @@ if not min_idle then return invalid('min_idle_ms is not a whole number') end
 if not max or max < 1 then return invalid('max is not a whole number from 1 to a million') end
 if not max_deliveries then return invalid('max_deliveries is not a whole number') end
 if not dead_ttl then return invalid('dead_ttl_ms is not 0 or a whole number from a second to 100 years') end
+if not REASON then return invalid('there is no reason') end
 
 local failure, streams = stream_count()
 if failure then return failure end
@@ -88,14 +90,7 @@ for _, item in ipairs(order) do
     -- Another client deleted the message; nobody can work on it any more.
     redis.call('XACK', place.key, place.group, id)
   elseif max_deliveries > 0 and deliveries >= max_deliveries then
-    local strings = {'dead:stream', place.number, 'dead:id', id, 'dead:group', place.group,
-      'dead:consumer', consumer, 'dead:deliveries', deliveries}
-    for _, string in ipairs(entry[2]) do
-      strings[#strings + 1] = string
-    end
-    add_strings(DEAD, strings, 1, #strings)
-    redis.call('XACK', place.key, place.group, id)
-    if #redis.call('XINFO', 'GROUPS', place.key) == 1 then redis.call('XDEL', place.key, id) end
+    bury(place, id, consumer, deliveries, REASON, entry[2])
     dead = dead + 1
   else
     redis.call('XCLAIM', place.key, place.group, CONSUMER, 0, id, 'RETRYCOUNT', deliveries + 1, 'JUSTID')
@@ -104,11 +99,6 @@ for _, item in ipairs(order) do
     reply[#reply + 1] = entry
   end
 end
-if dead > 0 then expire(DEAD, dead_ttl) end
-if dead_ttl > 0 then
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.call('XTRIM', DEAD, 'MINID', string.format('%.0f', math.max(0, now - dead_ttl)))
-end
+keep_dead(dead, dead_ttl)
 reply[1] = dead
 return reply

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::dead_letters::EXHAUSTED;
 use super::message::Message;
 use super::name::Name;
-use super::{TTL_MAX, check_filled, check_max, embedded, expires, head, ttl_ms};
+use super::{check_filled, check_max, embedded, expires, head, min_idle_ms, ttl_ms};
 use crate::error::{Result, invalid};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
@@ -37,7 +38,7 @@ impl Reclaim {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a
-    /// `max` of 0 or above [`READ_MESSAGES_MAX`](super::READ_MESSAGES_MAX) and a `min_idle` over [`TTL_MAX`].
+    /// `max` of 0 or above [`READ_MESSAGES_MAX`](super::READ_MESSAGES_MAX) and a `min_idle` over [`TTL_MAX`](super::TTL_MAX).
     pub fn new(
         name: impl AsRef<[u8]>,
         group: impl AsRef<[u8]>,
@@ -58,15 +59,12 @@ impl Reclaim {
         check_filled("the group's name", group)?;
         check_filled("the consumer's name", consumer)?;
         check_max("a reclaim", max, "messages")?;
-        if min_idle > TTL_MAX {
-            return Err(invalid("the least idle time is over 100 years"));
-        }
+        let min_idle_ms = min_idle_ms(min_idle)?;
         Ok(Self {
             name,
             group: group.to_vec(),
             consumer: consumer.to_vec(),
-            // Rounded up: a short time must not become none, which is everything.
-            min_idle_ms: min_idle.as_nanos().div_ceil(1_000_000) as u64,
+            min_idle_ms,
             max,
             max_deliveries: 0,
             dead_ttl_ms: 0,
@@ -90,7 +88,7 @@ impl Reclaim {
     /// How long a dead letter is kept, also those that are there already; `None` for ever.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a `dead_ttl` under a second or over [`TTL_MAX`].
+    /// `INVALID_ARGUMENT` for a `dead_ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
     pub fn dead_ttl(mut self, dead_ttl: impl Into<Option<Duration>>) -> Result<Self> {
         self.dead_ttl_ms = ttl_ms(dead_ttl.into())?;
         Ok(self)
@@ -105,7 +103,12 @@ impl Reclaim {
 }
 
 impl Operation for Reclaim {
-    head!("shuffle.reclaim", embedded::State, name, ["queue.lua", "add.lua", "reclaim.lua"]);
+    head!(
+        "shuffle.reclaim",
+        embedded::State,
+        name,
+        ["queue.lua", "add.lua", "dead.lua", "reclaim.lua"]
+    );
     type Output = Reclaimed;
     const IDEMPOTENT: bool = false;
 
@@ -117,6 +120,7 @@ impl Operation for Reclaim {
             args.push(number.to_string().as_bytes());
         }
         args.push(if self.default_stream { b"1" } else { b"0" });
+        args.push(EXHAUSTED.as_bytes());
         Invocation { script: Self::script(), keys: self.name.keys_with_dead(), args }
     }
 
@@ -142,9 +146,7 @@ impl Operation for Reclaim {
             };
             let reclaimed =
                 queue.reclaim(&taking, self.min_idle_ms, self.max, self.max_deliveries, effects)?;
-            if self.dead_ttl_ms > 0 {
-                queue.trim_dead((now / 1_000).saturating_sub(self.dead_ttl_ms), effects);
-            }
+            queue.keep_dead(now, self.dead_ttl_ms, effects);
             Ok(reclaimed)
         })
     }

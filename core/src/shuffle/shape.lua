@@ -1,4 +1,4 @@
--- How many streams a queue has, and how that changes; for write and resize.
+-- How many streams a queue has, and how that changes; for write, requeue and resize.
 
 -- How many streams there are, and how many of them writers spread over: fewer while the queue gets
 -- smaller, and none yet if nobody has written. Or first an error.
@@ -41,4 +41,17 @@ end
 local function set_streams(count)
   redis.call('HSET', META, 'streams', count)
   redis.call('HDEL', META, 'target')
+end
+
+-- Ends a step that put messages into the streams at these keys, the last of them into stream `last`: the keys live for
+-- `ttl` from now on, and who waits is told. `count` is how many streams the queue has from now on, if that changes.
+local function announce(keys, last, ttl, count)
+  for _, key in pairs(keys) do
+    expire(key, ttl)
+  end
+  local before = redis.call('PTTL', META)
+  if count then set_streams(count) end
+  prolong(META, ttl, before)
+  redis.call('XADD', NOTIFICATIONS, 'MAXLEN', 1, '*', 's', last)
+  expire(NOTIFICATIONS, ttl)
 end

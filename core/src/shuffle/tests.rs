@@ -92,6 +92,10 @@ fn an_iterator_without_an_end_is_refused_as_it_is_read() {
         (queue.write_many(repeat(("t", [("a", "b")]))).map(drop), "at most 1000000 messages"),
         (consumer.ack(repeat(receipt)).map(drop), "at most 1000000 messages"),
         (consumer.extend(repeat(receipt)).map(drop), "at most 1000000 messages"),
+        (consumer.ack_each(repeat(receipt)).map(drop), "at most 1000000 messages"),
+        (consumer.reject(repeat(receipt), "no").map(drop), "at most 1000000 messages"),
+        (queue.delete_dead_letters(repeat(id)).map(drop), "at most 1000000 letters"),
+        (queue.requeue_dead_letters(repeat(id)).map(drop), "at most 1000000 letters"),
     ] {
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -269,6 +273,181 @@ fn a_message_says_how_often_it_was_delivered() {
     assert_eq!(queue.dead_letters(9).unwrap()[0].message.deliveries, 2);
 }
 
+/// A queue with a message that consumer `c` of group `g` holds.
+fn held(client: &Client) -> (ShuffleQueue, ShuffleConsumer, Message) {
+    let queue = client.shuffle_queue("q").streams(4).streams_per_shard(1);
+    queue.write("t", fields(0)).unwrap();
+    let consumer = queue.consumer("g", "c");
+    let message = consumer.read().unwrap().unwrap();
+    (queue, consumer, message)
+}
+
+#[test]
+fn a_rejected_message_is_a_dead_letter_with_its_reason() {
+    let (client, clock) = client();
+    let (queue, consumer, message) = held(&client);
+    assert_eq!(queue.consumer("g", "other").reject([&message], "no").unwrap(), 0, "not its own");
+    assert_eq!(queue.consumer("h", "c").reject([&message], "no").unwrap(), 0, "nor its group's");
+    let day = Duration::from_secs(86_400);
+    let kept = queue.clone().dead_ttl(day).consumer("g", "c");
+    assert_eq!(kept.reject([&message, &message], "rejected: no image").unwrap(), 1);
+    assert_eq!((queue.len().unwrap(), queue.pending_count("g").unwrap()), (0, 0));
+    let letters = queue.dead_letters(9).unwrap();
+    assert_eq!((letters.len(), letters[0].reason.as_str()), (1, "rejected: no image"));
+    assert_eq!(letters[0].message, message);
+    assert_eq!((&*letters[0].group, &*letters[0].consumer), (&b"g"[..], &b"c"[..]));
+    assert_eq!(consumer.ack([&message]).unwrap(), 0);
+    clock.advance(day);
+    assert_eq!(queue.dead_letters(9).unwrap(), []);
+
+    // Where another group has joined, the message stays for that.
+    let (queue, consumer, message) = held(&client);
+    let other = queue.consumer("other", "c");
+    assert_eq!(other.read().unwrap().as_ref(), Some(&message));
+    assert_eq!(consumer.reject([&message], "no").unwrap(), 1);
+    assert_eq!((queue.len().unwrap(), queue.pending_count("other").unwrap()), (1, 1));
+    // One that another group deleted cannot be rejected, and is done.
+    let (queue, consumer, message) = held(&client);
+    let other = queue.consumer("other", "c");
+    other.ack_and_delete([&other.read_many(9).unwrap().pop().unwrap()]).unwrap();
+    assert_eq!(consumer.reject([&message], "no").unwrap(), 0);
+    assert_eq!(queue.pending_count("g").unwrap(), 0);
+
+    let long = "x".repeat(REASON_BYTES_MAX);
+    assert_eq!(consumer.reject([&message], &long).unwrap(), 0);
+    for (reason, says) in [
+        (String::new(), "shuffle.reject: the reason is empty"),
+        (long + "x", "shuffle.reject: the reason has 4097 bytes; 4096 are allowed"),
+    ] {
+        assert_eq!(consumer.reject([&message], reason).unwrap_err().to_string(), says);
+    }
+}
+
+#[test]
+fn a_released_message_is_reclaimed_at_once_or_after_a_delay_and_is_not_counted() {
+    let (client, clock) = client();
+    clock.advance(Duration::from_secs(3_600));
+    let (queue, consumer, message) = held(&client);
+    let other = queue.consumer("g", "other").max_deliveries(1);
+    let (minute, second) = (Duration::from_secs(60), Duration::from_secs(1));
+    assert_eq!(other.release([&message], minute, second).unwrap(), 0, "not its own");
+    assert_eq!(other.reclaim(minute, 9).unwrap(), Reclaimed::default());
+    assert_eq!(consumer.release([&message], minute, Duration::ZERO).unwrap(), 1);
+    assert_eq!(other.reclaim(minute, 9).unwrap().messages, std::slice::from_ref(&message));
+    assert_eq!(consumer.release([&message], minute, Duration::ZERO).unwrap(), 0, "it is another's");
+
+    assert_eq!(other.release([&message], minute, second).unwrap(), 1);
+    clock.advance(second - Duration::from_millis(1));
+    assert_eq!(consumer.reclaim(minute, 9).unwrap(), Reclaimed::default());
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(consumer.reclaim(minute, 9).unwrap().messages, std::slice::from_ref(&message));
+
+    // Without it the second delivery is one too many.
+    clock.advance(minute);
+    assert_eq!(other.reclaim(minute, 9).unwrap().dead, 1);
+    assert_eq!(consumer.release([&message], minute, Duration::ZERO).unwrap(), 0);
+    let error = consumer.release([&message], second, minute).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "shuffle.release: the delay is 60s; a reclaim takes the messages over after 1s anyway"
+    );
+}
+
+/// There is no name of one that holds nothing, which a server has to be told to forget.
+#[test]
+fn the_embedded_engine_has_no_idle_consumers() {
+    let client = crate::connect("memory:").unwrap();
+    let (queue, consumer, message) = held(&client);
+    assert_eq!(queue.remove_idle_consumers(Duration::ZERO).unwrap(), 0);
+    assert_eq!(consumer.ack([&message]).unwrap(), 1);
+    assert_eq!(queue.remove_idle_consumers(Duration::ZERO).unwrap(), 0);
+    let error = queue.remove_idle_consumers(TTL_MAX * 2).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn an_ack_of_each_says_which_messages_were_waiting() {
+    let client = crate::connect("memory:").unwrap();
+    let queue = client.shuffle_queue("q");
+    queue.write_many((0..30).map(|i| (i.to_string(), fields(i)))).unwrap();
+    let consumer = queue.consumer("g", "c");
+    let mut messages = consumer.read_many(30).unwrap();
+    messages.sort_by_key(|message| std::cmp::Reverse((message.id, message.stream)));
+    let odd = messages.iter().skip(1).step_by(2);
+    assert_eq!(consumer.ack_each(odd).unwrap(), [true; 15]);
+    let expected = Vec::from_iter((0..30).map(|i| i % 2 == 0));
+    assert_eq!(consumer.ack_and_delete_each(&messages).unwrap(), expected);
+    assert_eq!(consumer.ack_each([&messages[0], &messages[0]]).unwrap(), [false, false]);
+    assert_eq!((queue.len().unwrap(), queue.pending_count("g").unwrap()), (0, 0));
+}
+
+#[test]
+fn requeued_letters_are_new_messages_of_their_streams() {
+    let client = crate::connect("memory:").unwrap();
+    let (queue, consumer, message) = held(&client);
+    let consumer = consumer.max_deliveries(1);
+    assert_eq!(consumer.reclaim(Duration::ZERO, 9).unwrap().dead, 1);
+    let letters = queue.dead_letters(9).unwrap();
+    assert_eq!(letters[0].reason, "exhausted: max_deliveries");
+    let ids = [MessageId::default(), letters[0].id, letters[0].id];
+    let receipts = queue.requeue_dead_letters(ids).unwrap();
+    let receipt = receipts[1].unwrap();
+    assert_eq!((receipts[0], receipts[2]), (None, None));
+    assert_eq!(receipt.stream, message.stream);
+    assert_eq!(queue.dead_letters(9).unwrap(), []);
+    let again = consumer.read().unwrap().unwrap();
+    assert_eq!((again.deliveries, &again.fields), (1, &message.fields));
+    assert_eq!(Receipt::from(&again), receipt);
+
+    // Back into a queue that has fewer streams by now.
+    assert_eq!(consumer.reject([&again], "no").unwrap(), 1);
+    assert_eq!(queue.resize(1).unwrap(), 1);
+    let letters = queue.dead_letters(9).unwrap();
+    let receipt = queue.requeue_dead_letters(&letters).unwrap()[0].unwrap();
+    assert_eq!(receipt.stream, Stream::Number(0));
+    assert_eq!(numbers(&consumer.read_many(9).unwrap()), [0]);
+    assert_eq!(queue.requeue_dead_letters([] as [MessageId; 0]).unwrap(), []);
+}
+
+/// What is known of the queue may expire before its dead letters do.
+#[test]
+fn letters_go_back_into_a_queue_that_has_expired() {
+    let (client, clock) = client();
+    let queue = client.shuffle_queue("q").streams(64).ttl(Duration::from_secs(10));
+    queue.write_many((0..40).map(|i| (i.to_string(), fields(i)))).unwrap();
+    let consumer = queue.consumer("g", "c");
+    consumer.reject(consumer.read_many(100).unwrap().iter(), "no").unwrap();
+    clock.advance(Duration::from_secs(10));
+    assert!(queue.stats("g").unwrap().streams.len() == 1, "it has expired");
+    let letters = queue.dead_letters(100).unwrap();
+    let plain = client.shuffle_queue("q");
+    assert!(plain.requeue_dead_letters(&letters).unwrap().iter().all(Option::is_some));
+    let mut all = numbers(&plain.consumer("g", "c").read_many(100).unwrap());
+    all.sort_unstable();
+    assert_eq!(all, Vec::from_iter(0..40), "readers find all of them");
+}
+
+#[test]
+fn dead_letters_come_in_pages() {
+    let (client, _) = client();
+    let queue = client.shuffle_queue("q");
+    queue.write_many((0..25).map(|i| ("t", fields(i)))).unwrap();
+    let consumer = queue.consumer("g", "c");
+    consumer.reject(consumer.read_many(100).unwrap().iter(), "no").unwrap();
+    let mut paged = queue.dead_letters(10).unwrap();
+    let mut page = paged.clone();
+    while let Some(last) = page.last() {
+        // One that is gone is as good a place.
+        queue.delete_dead_letters([last]).unwrap();
+        page = queue.dead_letters_after(10, last).unwrap();
+        paged.extend(page.clone());
+    }
+    let numbers = paged.iter().map(|letter| numbers(std::slice::from_ref(&letter.message))[0]);
+    let mut numbers: Vec<_> = numbers.collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, Vec::from_iter(0..25));
+}
+
 #[test]
 fn what_a_silent_consumer_left_is_taken_over_and_dies_in_the_end() {
     let (client, clock) = client();
@@ -352,6 +531,33 @@ fn a_journal_is_read_back_after_a_snapshot_and_without_one() {
 }
 
 #[test]
+fn dead_letters_and_what_was_requeued_are_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || Options::file(directory.path()).sync(crate::SyncMode::Never).connect().unwrap();
+    let client = open();
+    let queue = client.shuffle_queue("q");
+    queue.write_many((0..3).map(|i| ("t", fields(i)))).unwrap();
+    let consumer = queue.consumer("g", "c");
+    consumer.reject(&consumer.read_many(9).unwrap(), "rejected").unwrap();
+    let letters = queue.dead_letters(9).unwrap();
+    let receipts = queue.requeue_dead_letters(&letters[..2]).unwrap();
+    drop((consumer, queue, client));
+    for _ in 0..2 {
+        let client = open();
+        let queue = client.shuffle_queue("q");
+        assert_eq!(queue.dead_letters(9).unwrap(), letters[2..]);
+        assert_eq!(queue.len().unwrap(), 2);
+    }
+    let client = open();
+    let read = client.shuffle_queue("q").consumer("g", "c").read_many(9).unwrap();
+    let mut read: Vec<_> = read.iter().map(|message| Some(Receipt::from(message))).collect();
+    read.sort();
+    let mut receipts = receipts;
+    receipts.sort();
+    assert_eq!(read, receipts);
+}
+
+#[test]
 fn a_queue_that_gets_smaller_goes_on_with_that_after_it_is_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let open = || Options::file(directory.path()).sync(crate::SyncMode::Never).connect().unwrap();
@@ -368,4 +574,126 @@ fn a_queue_that_gets_smaller_goes_on_with_that_after_it_is_read_back() {
         assert!(numbers.max() < Some(Stream::Number(2)));
         assert_eq!(queue.stats("g").unwrap().streams.len(), 8);
     }
+}
+
+/// A queue with this many messages, numbered from 0, and a worker of it.
+fn worker_of(count: usize) -> (ShuffleQueue, Worker) {
+    let queue = crate::connect("memory:").unwrap().shuffle_queue("jobs");
+    for number in 0..count {
+        queue.write("tenant", [("n", number.to_string())]).unwrap();
+    }
+    let worker = queue.consumer("group", "ann").max_deliveries(2).worker().delete(true);
+    (queue, worker)
+}
+
+#[test]
+fn a_worker_ends_messages_as_its_handler_says() {
+    let (queue, worker) = worker_of(4);
+    let worker = worker.backoff(Duration::ZERO, Duration::ZERO);
+    let mut seen = Vec::new();
+    let drained = worker.drain(|job| {
+        let number = String::from_utf8(job.message().fields[0].1.clone()).unwrap();
+        seen.push((number.clone(), job.message().deliveries));
+        match number.as_str() {
+            "0" => Ok(()),
+            "1" => Err(Failure::Reject("bad".into())),
+            "2" => Err(Failure::Error("broken".into())),
+            _ => Err(Failure::Move("other".into(), "why".into())),
+        }
+    });
+    assert_eq!(drained.unwrap(), Drained { done: 1, retried: 2, dead: 3, others: 0 });
+    seen.sort();
+    let expected = [("0", 1), ("1", 1), ("2", 1), ("2", 2), ("3", 1), ("3", 2)];
+    assert_eq!(seen, expected.map(|(number, deliveries)| (number.to_owned(), deliveries)));
+    let mut reasons: Vec<_> =
+        queue.dead_letters(9).unwrap().into_iter().map(|letter| letter.reason).collect();
+    reasons.sort();
+    assert!(reasons[0].starts_with("exhausted: a message of a shuffle queue cannot be moved"));
+    assert_eq!(reasons[1], "exhausted: broken");
+    assert_eq!(reasons[2], "rejected: bad");
+    assert_eq!(queue.backlog().unwrap(), 0);
+}
+
+#[test]
+fn a_worker_takes_over_what_another_left_and_keeps_what_it_works_on() {
+    let (queue, worker) = worker_of(1);
+    let left = queue.consumer("group", "gone").read().unwrap().unwrap();
+    let lease = Duration::from_millis(500);
+    let worker = worker.lease(lease);
+    let other = queue.consumer("group", "bob").worker().lease(lease);
+    let stop = worker.clone();
+    worker
+        .run(|job| {
+            assert_eq!(job.message().id, left.id);
+            let end = std::time::Instant::now() + lease * 3 / 2;
+            while std::time::Instant::now() < end {
+                let drained = other.drain(|_| -> () { panic!("it is worked on") }).unwrap();
+                assert_eq!(drained, Drained::default());
+            }
+            assert!(!job.is_lost());
+            stop.stop(Duration::MAX);
+        })
+        .unwrap();
+    assert_eq!(queue.backlog().unwrap(), 0);
+}
+
+/// The leases of others are over when the engine's clock says so, and so is the time of a retry.
+#[test]
+fn a_worker_that_waits_takes_over_when_its_clock_is_moved() {
+    const LEASE: Duration = Duration::from_secs(3_600);
+    let (client, clock) = client();
+    let queue = client.shuffle_queue("q");
+    queue.write("t", fields(0)).unwrap();
+    let left = queue.consumer("g", "gone").read().unwrap().unwrap();
+    let worker = queue.consumer("g", "c").worker().lease(LEASE).backoff(LEASE, LEASE);
+    let (taken, takes) = std::sync::mpsc::channel();
+    let stop = worker.clone();
+    let run = std::thread::spawn(move || {
+        worker.run(|job| match job.message().deliveries {
+            2 => {
+                taken.send(job.message().id).unwrap();
+                Err(Failure::Error("not yet".into()))
+            }
+            _ => {
+                stop.stop(Duration::from_secs(10));
+                Ok(())
+            }
+        })
+    });
+    std::thread::sleep(Duration::from_millis(50));
+    clock.advance(LEASE / 2);
+    let none = takes.recv_timeout(Duration::from_millis(50));
+    assert!(none.is_err(), "the lease of the other one is not over");
+    clock.advance(LEASE / 2);
+    assert_eq!(takes.recv_timeout(Duration::from_secs(10)).unwrap(), left.id);
+    while !run.is_finished() {
+        clock.advance(LEASE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    run.join().unwrap().unwrap();
+    assert_eq!(queue.backlog().unwrap(), 0);
+}
+
+#[test]
+fn what_a_stopped_worker_gives_back_is_there_at_once_and_was_no_delivery() {
+    let (queue, worker) = worker_of(5);
+    let stop = worker.clone();
+    worker
+        .prefetch(4)
+        .run(|job| {
+            stop.stop(Duration::ZERO);
+            assert!(job.is_lost());
+        })
+        .unwrap();
+    let next = queue.consumer("group", "bob").max_deliveries(2).worker();
+    let mut deliveries = Vec::new();
+    next.drain(|job| deliveries.push(job.message().deliveries)).unwrap();
+    assert_eq!(deliveries, [1; 5]);
+}
+
+#[test]
+fn a_lease_that_nobody_can_keep_is_refused() {
+    let (_, worker) = worker_of(1);
+    let error = worker.lease(Duration::from_micros(999)).drain(|_| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }

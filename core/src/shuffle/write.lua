@@ -110,9 +110,6 @@ for message = 1, #starts do
   ids[2 * message - 1] = add_strings(key, ARGV, firsts[message], lasts[message])
   ids[2 * message] = number
 end
-for _, key in pairs(keys) do
-  expire(key, ttl)
-end
 if is_tracked then
   if deadline == '' then
     deadline = string.format('%.0f', redis.call('TIME')[1] + (ttl > 0 and math.floor(ttl / 1000) or DAY))
@@ -134,9 +131,5 @@ if is_tracked then
     end
   end
 end
-local before = redis.call('PTTL', META)
-if is_resized then set_streams(wanted) end
-prolong(META, ttl, before)
-redis.call('XADD', NOTIFICATIONS, 'MAXLEN', 1, '*', 's', chosen[#chosen])
-expire(NOTIFICATIONS, ttl)
+announce(keys, chosen[#chosen], ttl, is_resized and wanted)
 return ids

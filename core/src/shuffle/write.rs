@@ -63,7 +63,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// How many streams the queue is taken to have, and has if nobody wrote to it yet.
-    fn guess(&self) -> u32 {
+    pub(super) fn guess(&self) -> u32 {
         let known = self.known.load(Ordering::Relaxed);
         let least = self.streams_per_shard.unwrap_or(1);
         let guess = if known >= least.max(1) { known } else { STREAMS_DEFAULT.max(least) };

@@ -29,6 +29,11 @@ impl ByteList {
         self.ends.push(self.bytes.len());
     }
 
+    /// Appends a number in digits.
+    pub(crate) fn push_number(&mut self, number: u64) {
+        self.push(itoa::Buffer::new().format(number).as_bytes());
+    }
+
     /// Appends all strings of another list.
     pub(crate) fn append(&mut self, other: &ByteList) {
         let start = self.bytes.len();

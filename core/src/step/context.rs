@@ -70,6 +70,11 @@ impl<'a> StepContext<'a> {
         Ok(state.downcast().expect("a kind's number belongs to one type of state"))
     }
 
+    /// The names of all queues of a kind.
+    pub(crate) fn names<S: State>(&self) -> Vec<Box<[u8]>> {
+        self.states.names_of_kind(S::kind())
+    }
+
     /// Adds what the step did to another queue's state to what it will [record](Self::record).
     pub(crate) fn record_other<S: State>(&mut self, name: &Arc<[u8]>, effects: Vec<u8>) {
         if self.journal.is_some() && !effects.is_empty() {

@@ -5,10 +5,12 @@
 mod byte_list;
 #[cfg(test)]
 pub(crate) mod cases;
+mod chance;
 pub(crate) mod codec;
 mod context;
 mod effects;
 pub(crate) mod fnv;
+pub(crate) mod headers;
 pub(crate) mod limits;
 mod name;
 mod operation;
@@ -19,13 +21,15 @@ mod script;
 pub(crate) mod script_header;
 mod state;
 mod stream_id;
+mod when;
 
 pub use byte_list::ByteList;
+pub(crate) use chance::Chance;
 pub(crate) use context::{Finished, Wake};
 pub use context::{StepContext, Timestamp};
 pub(crate) use effects::Effects;
 pub use name::NAME_BYTES_MAX;
-pub(crate) use name::{check_name, check_name_length};
+pub(crate) use name::{check_name, check_name_length, has_tag, tagged_name};
 pub use operation::Operation;
 pub(crate) use operation::{head, sealed, steps};
 pub use reply::Reply;
@@ -34,3 +38,4 @@ pub use script::{Invocation, Script};
 pub(crate) use state::{Journal, StateEffects, States};
 pub use state::{Snapshot, State};
 pub use stream_id::StreamId;
+pub use when::When;

@@ -1,6 +1,6 @@
 //! Names of queues.
 
-use crate::error::{Result, invalid};
+use crate::error::{Result, ensure, invalid};
 
 /// The longest name of a queue, in bytes.
 pub const NAME_BYTES_MAX: usize = 64 * 1024;
@@ -21,4 +21,21 @@ pub(crate) fn check_name(what: &str, name: &[u8]) -> Result<()> {
         true => Err(invalid(format!("{what} is empty"))),
         false => check_name_length(what, name),
     }
+}
+
+/// What all keys of a queue begin with: `inside` behind the name, in braces unless the name holds a {tag} of its own,
+/// so that they lie in one slot of a cluster; and `end`.
+pub(crate) fn tagged_name(what: &str, name: &[u8], inside: &[u8], end: &[u8]) -> Result<Vec<u8>> {
+    check_name(what, name)?;
+    ensure!(name[0] != b'}', "{what} begins with a brace that closes");
+    Ok(match has_tag(name) {
+        true => [name, inside, end].concat(),
+        false => [b"{", name, inside, b"}", end].concat(),
+    })
+}
+
+/// Whether a cluster takes a part of the name for the whole.
+pub(crate) fn has_tag(name: &[u8]) -> bool {
+    let Some(open) = name.iter().position(|byte| *byte == b'{') else { return false };
+    name[open + 1..].iter().position(|byte| *byte == b'}').is_some_and(|length| length > 0)
 }

@@ -200,12 +200,13 @@ pub(crate) fn server_error(text: &str) -> Error {
         "INCOMPATIBLE_VERSION" => own(ErrorKind::IncompatibleVersion),
         "LEASE_LOST" => own(ErrorKind::LeaseLost),
         "CORRUPT" => own(ErrorKind::Corrupt),
+        "QUEUE_FULL" => own(ErrorKind::QueueFull),
         "WRONGPASS" | "NOAUTH" => with_word(ErrorKind::AuthenticationFailed),
         "NOPERM" => with_word(ErrorKind::PermissionDenied),
         "OOM" => with_word(ErrorKind::OutOfMemory),
         "CROSSSLOT" => with_word(ErrorKind::CrossSlot),
-        "AGAIN" | "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY"
-        | "MISCONF" | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
+        "AGAIN" | "STALE" | "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN"
+        | "READONLY" | "MISCONF" | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
         "ERR" if rest.starts_with("max number of clients") => with_word(ErrorKind::Unavailable),
         "ERR" if ACL_FAILURES.iter().any(|failure| rest.contains(failure)) => {
             with_word(ErrorKind::PermissionDenied)

@@ -6,7 +6,7 @@ use crate::step::{Invocation, reply};
 
 /// What a script's header says of its KEYS and ARGV: how many there are at least, and whether
 /// more may follow.
-struct Header {
+pub(crate) struct Header {
     keys: usize,
     optional_keys: usize,
     args: usize,
@@ -37,8 +37,8 @@ fn header(source: &str) -> Header {
     }
 }
 
-/// Checks a call against the header of its script.
-pub(crate) fn check(name: &str, call: &Invocation) {
+/// Checks the keys and the arguments of a call against the header of its script, which it returns.
+pub(crate) fn check_call(name: &str, call: &Invocation) -> Header {
     let header = header(call.script.source());
     let keys = header.keys..=header.keys + header.optional_keys;
     assert!(keys.contains(&call.keys.len()), "{name}: {} keys", call.keys.len());
@@ -46,6 +46,12 @@ pub(crate) fn check(name: &str, call: &Invocation) {
         true => assert!(call.args.len() >= header.args, "{name}"),
         false => assert_eq!(call.args.len(), header.args, "{name}"),
     }
+    header
+}
+
+/// Checks a call, and the errors of its script, against the header of that.
+pub(crate) fn check(name: &str, call: &Invocation) {
+    let header = check_call(name, call);
     // Every error that the script can return is in its header and has a kind.
     let source = call.script.source();
     let words = source.split("error_reply('").skip(1).map(|part| part.split(' ').next());

@@ -51,6 +51,9 @@ pub(crate) trait States {
     /// # Errors
     /// `INCOMPATIBLE_VERSION` for a kind that there is not.
     fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>>;
+
+    /// The names of all queues of a kind that are not as if they had never been used, at about this moment.
+    fn names_of_kind(&self, kind: u8) -> Vec<Box<[u8]>>;
 }
 
 /// What a step changed in one state, where it changes several.

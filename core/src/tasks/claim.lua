@@ -6,9 +6,10 @@
 -- ARGV[3] max         tasks, from 1
 -- ARGV[4] seed        of all that is left to chance, below 2^32
 -- ARGV[5] is_waiting  1 to return when the next tasks are available as well, else 0
--- ARGV[6…] queues
--- returns {{thirteen elements for each task},
---   {for each queue: milliseconds until its next task is available, -1 if it is empty}, nothing if not waiting,
+-- ARGV[6] is_each     1 for a claimant of its own for each task: this one, '.' and its number from 1; else 0
+-- ARGV[7…] queues
+-- returns {{fourteen elements for each task},
+--   {for each queue: milliseconds until its next task is available, -1 if it is empty or paused}, nothing if not waiting,
 --   {for each task how often it was claimed since it was inserted, changed or released}}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local CALLER, lease = ARGV[1], whole(ARGV[2], DELAY_MS_MAX)
@@ -18,10 +19,11 @@ if not lease then return invalid('lease_ms is not a whole number up to 100 years
 if not max or max < 1 then return invalid('max is not a whole number from 1 to 1000') end
 if not seed then return invalid('seed is not a whole number below 2^32') end
 if ARGV[5] ~= '0' and ARGV[5] ~= '1' then return invalid('is_waiting is neither 0 nor 1') end
+if ARGV[6] ~= '0' and ARGV[6] ~= '1' then return invalid('is_each is neither 0 nor 1') end
 local names, is_named = {}, {}
-for i = 6, #ARGV do
+for i = 7, #ARGV do
   if not is_name(ARGV[i]) or is_named[ARGV[i]] then return invalid('a queue has no name, or is named twice') end
-  names[i - 5], is_named[ARGV[i]] = ARGV[i], true
+  names[i - 6], is_named[ARGV[i]] = ARGV[i], true
 end
 if #names == 0 or #names > 1000 then return invalid('there are not 1 to 1000 queues') end
 
@@ -29,6 +31,12 @@ local failure = begin()
 if failure then return failure end
 local failure, levels = read_fields(LEVELS, names)
 if failure then return failure end
+local failure, paused = read('ZMSCORE', PAUSED, unpack(names))
+if failure then return failure end
+-- The levels to look at: none of a queue that is paused, as if it were empty.
+for i = 1, #names do
+  levels[i] = paused[i] and '' or (levels[i] or '') .. '0'
+end
 
 -- The minimal standard generator. What it draws is what the embedded engine draws.
 local MODULUS, WINDOW = 2147483647, 8
@@ -68,7 +76,7 @@ local function pick(key)
 end
 
 for _, i in ipairs(order) do
-  for level in string.gmatch((levels[i] or '') .. '0', '.') do
+  for level in string.gmatch(levels[i], '.') do
     if #ids < max then
       failure = pick(at_key(names[i], level))
       if failure then return failure end
@@ -79,7 +87,7 @@ end
 -- All keys that are read after the writes are found sound before them.
 if ARGV[5] == '1' then
   for i, name in ipairs(names) do
-    for level in string.gmatch((levels[i] or '') .. '0', '.') do
+    for level in string.gmatch(levels[i], '.') do
       if not is_sound[at_key(name, level)] then
         failure = read('ZCARD', at_key(name, level))
         if failure then return failure end
@@ -103,7 +111,9 @@ if #ids > 0 then
     count_claims(task[QUEUE], claims, -1)
     count_claims(task[QUEUE], claims + 1, 1)
     task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, NOW + lease, NOW
-    task[CLAIMANT], task[CLAIMS], task[UNENDED] = CALLER, claims + 1, (task[UNENDED] or 0) + 1
+    task[CLAIMANT] = ARGV[6] == '1' and CALLER .. '.' .. i or CALLER
+    task[CLAIMS], task[UNENDED] = claims + 1, (task[UNENDED] or 0) + 1
+    task[CANCELLED] = nil
     unended[i] = task[UNENDED]
     put(id, task)
     push_task(tasks, id, task, values[i])
@@ -117,7 +127,7 @@ local next_in = {}
 if ARGV[5] == '1' then
   for i, name in ipairs(names) do
     next_in[i] = -1
-    for level in string.gmatch((levels[i] or '') .. '0', '.') do
+    for level in string.gmatch(levels[i], '.') do
       local at = redis.call('ZRANGE', at_key(name, level), 0, 0, 'WITHSCORES')[2]
       if at then
         local ms = math.max(0, at - NOW)

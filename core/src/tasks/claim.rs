@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::modify::push_number;
 use super::name::Name;
 use super::{Task, embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
-use crate::step::{ByteList, Invocation, Operation, StepContext, head};
+use crate::step::{ByteList, Chance, Invocation, Operation, StepContext, head};
 
 /// The most tasks of one claim.
 pub const CLAIM_TASKS_MAX: usize = 1_000;
@@ -27,6 +26,7 @@ pub struct Claim {
     max: usize,
     seed: u32,
     is_waiting: bool,
+    is_each: bool,
 }
 
 /// What a [`Claim`] took.
@@ -73,13 +73,19 @@ impl Claim {
         limits::delay("lease", lease)?;
         let is_allowed = (1..=CLAIM_TASKS_MAX).contains(&max);
         ensure!(is_allowed, "a claim takes 1 to {CLAIM_TASKS_MAX} tasks, not {max}");
-        Ok(Self { name, claimant, queues, lease, max, seed, is_waiting: false })
+        Ok(Self { name, claimant, queues, lease, max, seed, is_waiting: false, is_each: false })
     }
 
     /// Whether to return when the next task of each queue is available.
     #[must_use]
     pub fn waiting(self, is_waiting: bool) -> Self {
         Self { is_waiting, ..self }
+    }
+
+    /// Whether each task gets a claimant of its own: this one, `.` and the number of the task from 1.
+    #[must_use]
+    pub fn for_each(self, is_each: bool) -> Self {
+        Self { is_each, ..self }
     }
 }
 
@@ -100,17 +106,18 @@ pub(super) fn queues_of<Q: AsRef<str>>(
 }
 
 impl Operation for Claim {
-    head!("tasks.claim", embedded::State, name, ["store.lua", "claim.lua"]);
+    head!("tasks.claim", embedded::State, name, ["../step/commands.lua", "store.lua", "claim.lua"]);
     type Output = Claimed;
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(self.claimant.as_bytes());
-        push_number(self.lease.as_millis() as u64, &mut args);
-        push_number(self.max as u64, &mut args);
-        push_number(self.seed.into(), &mut args);
+        args.push_number(self.lease.as_millis() as u64);
+        args.push_number(self.max as u64);
+        args.push_number(self.seed.into());
         args.push(if self.is_waiting { b"1" } else { b"0" });
+        args.push(if self.is_each { b"1" } else { b"0" });
         self.queues.iter().for_each(|queue| args.push(queue.as_bytes()));
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
@@ -144,7 +151,8 @@ impl Operation for Claim {
             if left == 0 {
                 break;
             }
-            let taking = embedded::Taking { claimant: &self.claimant, lease_ms, max: left };
+            let (claimant, is_each) = (&self.claimant, self.is_each);
+            let taking = embedded::Taking { claimant, is_each, lease_ms, max: left };
             let queue = &self.queues[index];
             state.claim(&self.name, queue, &taking, &mut chance, &mut claimed, context);
         }
@@ -159,39 +167,15 @@ impl Operation for Claim {
 /// How many of the first available tasks of a queue a claim picks from.
 pub(super) const PICK_WINDOW: usize = 8;
 
-/// The chance that a claim leaves things to: the minimal standard generator, which a script can do in
-/// doubles. `claim.lua` draws the same numbers.
-pub(super) struct Chance(u64);
-
-impl Chance {
-    const MODULUS: u64 = 2_147_483_647;
-
-    pub(super) fn new(seed: u32) -> Self {
-        Self(u64::from(seed) % (Self::MODULUS - 1) + 1)
+/// Which of the first `available` tasks of a queue to take, by age: the oldest with a chance of one half, each younger
+/// one with half the chance of the one before, up to [`PICK_WINDOW`].
+pub(super) fn pick(chance: &mut Chance, available: usize) -> usize {
+    let last = available.min(PICK_WINDOW) - 1;
+    let mut picked = 0;
+    while picked < last && chance.draw() < Chance::MODULUS / 2 {
+        picked += 1;
     }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0 * 48_271 % Self::MODULUS;
-        self.0
-    }
-
-    /// Puts these in any order.
-    fn shuffle(&mut self, order: &mut [usize]) {
-        for last in (1..order.len()).rev() {
-            order.swap(last, (self.next() % (last as u64 + 1)) as usize);
-        }
-    }
-
-    /// Which of the first `available` tasks of a queue to take, by age: the oldest with a chance of one
-    /// half, each younger one with half the chance of the one before, up to [`PICK_WINDOW`].
-    pub(super) fn pick(&mut self, available: usize) -> usize {
-        let last = available.min(PICK_WINDOW) - 1;
-        let mut picked = 0;
-        while picked < last && self.next() < Self::MODULUS / 2 {
-            picked += 1;
-        }
-        picked
-    }
+    picked
 }
 
 #[cfg(test)]
@@ -202,13 +186,13 @@ mod tests {
     fn the_older_half_the_time() {
         let mut counts = [0_u32; PICK_WINDOW];
         for seed in 0..100_000 {
-            counts[Chance::new(seed * 7_919).pick(1_000)] += 1;
+            counts[pick(&mut Chance::new(seed * 7_919), 1_000)] += 1;
         }
         for (index, count) in counts.iter().enumerate() {
             let expected = 100_000.0 / 2_f64.powi((index + 1).min(PICK_WINDOW - 1) as i32);
             let off = (f64::from(*count) - expected).abs();
             assert!(off < 5.0 * expected.sqrt(), "{index}: {count}, not {expected}");
         }
-        assert_eq!(Chance::new(1).pick(1), 0);
+        assert_eq!(pick(&mut Chance::new(1), 1), 0);
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::dependency::Dependency;
-use super::modify::push_number;
 use super::name::Name;
 use super::{Doc, DocId, embedded, limits};
 use crate::error::{Result, ensure};
@@ -54,7 +53,12 @@ impl ClaimDocs {
 }
 
 impl Operation for ClaimDocs {
-    head!("tasks.claim_docs", embedded::State, name, ["store.lua", "docs.lua", "claim_docs.lua"]);
+    head!(
+        "tasks.claim_docs",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "docs.lua", "claim_docs.lua"]
+    );
     type Output = Vec<Doc>;
     const IDEMPOTENT: bool = false;
 
@@ -63,7 +67,7 @@ impl Operation for ClaimDocs {
         args.push(self.claimant.as_bytes());
         args.push(self.namespace.as_bytes());
         args.push(self.key.as_bytes());
-        push_number(self.lease.as_millis() as u64, &mut args);
+        args.push_number(self.lease.as_millis() as u64);
         Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 

@@ -89,7 +89,7 @@ pub(super) struct ClaimSource<M: Mode> {
     pub(super) store: TaskStore<M>,
     queues: Result<Vec<Arc<str>>, Arc<str>>,
     lease: Duration,
-    max: usize,
+    pub(super) max: usize,
 }
 
 impl<M: Mode> ClaimSource<M> {

@@ -75,6 +75,12 @@ impl Dependency {
             && (self.has_claims() || self.has_claimed_docs())
     }
 
+    /// Whether it names the task of this id.
+    pub(super) fn names_task(&self, id: &str) -> bool {
+        let missing = self.changes.iter().chain(&self.deletes).chain(&self.depends);
+        missing.chain(&self.claims).any(|task| *task.id == *id)
+    }
+
     /// Whether it names this document.
     pub(super) fn names_doc(&self, doc: &DocId) -> bool {
         let missing = self.doc_changes.iter().chain(&self.doc_deletes).chain(&self.doc_depends);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::modify::push_number;
 use super::{When, json, limits};
 use crate::error::{Result, ensure, invalid};
 use crate::step::ByteList;
@@ -79,7 +78,7 @@ impl DocId {
     pub(super) fn push(&self, args: &mut ByteList) {
         args.push(self.namespace.as_bytes());
         args.push(self.id.as_bytes());
-        push_number(self.version, args);
+        args.push_number(self.version);
     }
 }
 
@@ -271,6 +270,6 @@ impl DocChange {
     pub(super) fn check(&self) -> Result<()> {
         self.doc.check()?;
         self.content.iter().try_for_each(|content| json::check("content", content))?;
-        self.at.map_or(Ok(()), When::check)
+        self.at.map_or(Ok(()), limits::when)
     }
 }

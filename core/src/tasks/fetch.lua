@@ -4,7 +4,7 @@
 -- ARGV[1] queue         only tasks that are in it; empty for any
 -- ARGV[2] omits_values  1 to leave the values out, else 0
 -- ARGV[3…] ids
--- returns {thirteen elements for each task}, in the order of the ids, without those that are not there
+-- returns {fourteen elements for each task}, in the order of the ids, without those that are not there
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 if not ARGV[1] then return invalid('there is no queue') end
 if ARGV[2] ~= '0' and ARGV[2] ~= '1' then return invalid('omits_values is neither 0 nor 1') end

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::limits;
-use super::modify::push_number;
 use crate::error::{Result, ensure};
 use crate::step::ByteList;
 
@@ -85,11 +84,9 @@ impl Filter {
     }
 
     /// As the scripts take it: the limit, how many exact names, those, and the prefixes.
-    pub(super) fn args(&self) -> ByteList {
-        let mut args = ByteList::default();
-        push_number(self.limit_or_most() as u64, &mut args);
-        push_number(self.exact.len() as u64, &mut args);
+    pub(super) fn push(&self, args: &mut ByteList) {
+        args.push_number(self.limit_or_most() as u64);
+        args.push_number(self.exact.len() as u64);
         self.exact.iter().chain(&self.prefixes).for_each(|name| args.push(name.as_bytes()));
-        args
     }
 }

@@ -19,12 +19,15 @@ pub(super) struct HeldTask {
     pub(super) docs: Vec<DocId>,
     /// The error of the last claim of documents that found one taken.
     pub(super) taken: Option<Arc<str>>,
+    /// Whether a renewal said that somebody has cancelled the task.
+    pub(super) is_cancelled: bool,
 }
 
 impl HeldTask {
     pub(super) fn new(name: Name, task: &Task) -> Self {
         let (claimant, claims, handle) = (task.claimant.clone(), task.claims, task.handle());
-        Self { name, claimant, claims, task: handle, docs: Vec::new(), taken: None }
+        let (docs, taken, is_cancelled) = (Vec::new(), None, false);
+        Self { name, claimant, claims, task: handle, docs, taken, is_cancelled }
     }
 
     pub(super) fn add_docs(&mut self, docs: &[Doc]) {
@@ -70,6 +73,7 @@ impl Held for HeldTask {
     fn renewed(&mut self, renewed: Renewed) -> bool {
         let version = renewed.tasks.first().map(|task| task.version);
         self.task.version = version.unwrap_or(self.task.version);
+        self.is_cancelled |= !renewed.cancelled.is_empty();
         for doc in renewed.docs {
             // It may have been claimed again since, and then it is newer.
             if let Some(known) = self.docs.iter_mut().find(|known| known.is_same(&doc)) {
@@ -77,6 +81,10 @@ impl Held for HeldTask {
             }
         }
         true
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled
     }
 
     fn check<M: Mode>(lease: Arc<Lease<M, Self>>, client: &Client<M>) {

@@ -1,20 +1,23 @@
 //! A job: a task that is being worked on, renewed until it ends.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::held::HeldTask;
+use super::run::Tasks;
 use super::worker::{Policy, RELEASE_DELAY_DEFAULT};
-use super::{
-    ClaimDocs, Doc, Failure, Modification, Modified, Modify, Task, TaskChange, TaskId, TaskStore,
-};
+use super::{ClaimDocs, Doc, Modification, Modified, Modify, Task, TaskChange, TaskId, TaskStore};
 use crate::client::{Async, Blocking, Mode, Then};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::backoff::{Backoff, with_jitter};
 use crate::worker::backoff::{Contention, Retries};
+use crate::worker::failure::Failure;
 use crate::worker::lease::Lease;
+use crate::worker::run::Place;
+use crate::worker::settings::TimeLimit;
 
 /// After how long a wait for documents asks again.
 const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::from_millis(64) };
@@ -31,17 +34,25 @@ const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::
 /// the same, and nobody but the job can change or delete what it holds: end it by its own methods, not by
 /// [`TaskStore::modify`], which is refused.
 pub struct Job<M: Mode = Blocking> {
-    store: TaskStore<M>,
-    task: Task,
-    policy: Arc<Policy>,
-    contention: Arc<Contention>,
-    lease: Arc<Lease<M, HeldTask>>,
-    /// The task is not the job's any more, as the job said what becomes of it.
-    is_done: Arc<AtomicBool>,
+    pub(super) core: Arc<JobCore<M>>,
+    /// Its place in a run.
+    pub(super) place: Option<Place<Tasks<M>>>,
+    limit: TimeLimit,
 }
 
-impl<M: Mode> Job<M> {
-    /// The job of a task that was claimed by a step sent at this time.
+/// A task that is held, for a job or for a run that has it ready.
+pub(super) struct JobCore<M: Mode> {
+    pub(super) store: TaskStore<M>,
+    pub(super) task: Task,
+    pub(super) policy: Arc<Policy>,
+    pub(super) contention: Arc<Contention>,
+    pub(super) lease: Arc<Lease<M, HeldTask>>,
+    /// The task is not the job's any more, as the job said what becomes of it.
+    pub(super) is_done: Arc<AtomicBool>,
+}
+
+impl<M: Mode> JobCore<M> {
+    /// What holds a task that was claimed by a step sent at this time.
     pub(super) fn new(
         store: TaskStore<M>,
         task: Task,
@@ -54,16 +65,64 @@ impl<M: Mode> Job<M> {
         Ok(Self { store, task, policy, contention, lease, is_done: Arc::default() })
     }
 
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+
+    /// The step that ends the job with a modification, of what is held at the newest versions.
+    pub(super) fn end_step(
+        &self,
+        HeldTask { task, docs, .. }: HeldTask,
+        mut modification: Modification,
+    ) -> Result<Modify> {
+        modification.at_versions(&[task], &docs);
+        modification.release_docs(&docs);
+        self.store.modify_step_by(&self.task.claimant, modification)
+    }
+
+    /// Handles the result of such a step.
+    pub(super) fn ended<T>(&self, result: &Result<T>) {
+        if result.is_ok() {
+            self.is_done.store(true, Ordering::Release);
+            self.lease.stop();
+        }
+        // What ends the job after that is not to be refused for these documents as well.
+        if let Some(refused) = result.as_ref().err().and_then(Error::dependency) {
+            self.lease.lock().held.docs.retain(|doc| !refused.names_doc(doc));
+        }
+    }
+
+    /// The task as it is, tried again after the worker's backoff.
+    pub(super) fn put_off(&self) -> TaskChange {
+        self.task.change().after(self.policy.delay(self.task.attempt))
+    }
+
+    /// What becomes of a task whose handler failed.
+    pub(super) fn failed(&self, err: &str) -> TaskChange {
+        let is_taken = |taken: &Arc<str>| err.contains(&**taken);
+        match self.lease.is_own() && self.lease.lock().held.taken.as_ref().is_some_and(is_taken) {
+            true => self.task.change().after(self.contention.delay()),
+            false => self.policy.failed(&self.task, err, None),
+        }
+    }
+}
+
+impl<M: Mode> Job<M> {
+    pub(super) fn new(core: Arc<JobCore<M>>, place: Option<Place<Tasks<M>>>) -> Self {
+        let limit = TimeLimit::begin(core.policy.timeout);
+        Self { core, place, limit }
+    }
+
     /// The task, as it was claimed.
     pub fn task(&self) -> &Task {
-        &self.task
+        &self.core.task
     }
 
     /// The task at its newest version; in the child of a fork, as it was claimed.
     pub fn handle(&self) -> TaskId {
-        match self.lease.is_own() {
-            true => self.lease.lock().held.task.clone(),
-            false => self.task.handle(),
+        match self.core.lease.is_own() {
+            true => self.core.lease.lock().held.task.clone(),
+            false => self.core.task.handle(),
         }
     }
 
@@ -76,10 +135,21 @@ impl<M: Mode> Job<M> {
     /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
     /// whole lease: stop working. What ends the job is refused then.
     pub fn is_lost(&self) -> bool {
-        self.lease.is_lost()
+        self.core.lease.is_lost()
     }
 
-    /// Calls `then` when the lease is lost, at once if it is lost already: to tell the work to stop. When the job
+    /// How long the handler may still work, as the worker's `timeout` says; `None` for ever.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.limit.left()
+    }
+
+    /// Whether somebody has [cancelled](TaskStore::cancel) the task, as far as the last renewal knows: stop working. A
+    /// handler that fails now ends the job, and the task is deleted. In the child of a fork it is false.
+    pub fn is_cancelled(&self) -> bool {
+        self.core.lease.is_own() && self.core.lease.lock().held.is_cancelled
+    }
+
+    /// Calls `then` when the lease is lost, or the task was [cancelled](Self::is_cancelled), at once if it is lost already: to tell the work to stop. When the job
     /// has ended, or is dropped, what was not called is dropped. It is called on a thread that renewals wait
     /// for, so it hands over and returns. In the child of a fork it is never called.
     ///
@@ -98,12 +168,12 @@ impl<M: Mode> Job<M> {
     /// # Ok::<(), millpond::Error>(())
     /// ```
     pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
-        self.lease.on_lost(then);
+        self.core.lease.on_lost(then);
     }
 
     /// Whether one of the methods that end the job has succeeded. Sends nothing.
     pub fn is_ended(&self) -> bool {
-        self.is_done.load(Ordering::Acquire)
+        self.core.is_ended()
     }
 
     /// Leases all documents of this primary key, by secondary key, for as long as the job goes on. They are
@@ -139,8 +209,8 @@ impl<M: Mode> Job<M> {
         wait: Duration,
     ) -> M::Reply<Vec<Doc>> {
         let step = self.claim_docs_step(namespace.as_ref(), key.as_ref());
-        let claim = step.as_ref().ok().map(|step| (self.lease.change(), step.clone()));
-        let (lease, contention) = (self.lease.clone(), self.contention.clone());
+        let claim = step.as_ref().ok().map(|step| (self.core.lease.change(), step.clone()));
+        let (lease, contention) = (self.core.lease.clone(), self.core.contention.clone());
         let mut retries = Retries::within(wait, ASK);
         let then = move |result: Result<Vec<Doc>>| {
             let Some((_change, again)) = &claim else { return Then::Done(result) };
@@ -173,16 +243,16 @@ impl<M: Mode> Job<M> {
             drop(state);
             Then::Done(result)
         };
-        self.store.client.run_when(move |run| run(step), then)
+        self.core.store.client.run_when(move |run| run(step), then)
     }
 
     fn claim_docs_step(&self, namespace: &str, key: &str) -> Result<ClaimDocs> {
         self.check_process()?;
-        if self.lease.lock().is_ended() {
+        if self.core.lease.lock().is_ended() {
             return Err(ended());
         }
-        let (name, claimant) = (self.store.name()?, self.task.claimant.clone());
-        ClaimDocs::of(name, claimant, namespace, key, self.lease.length())
+        let (name, claimant) = (self.core.store.name()?, self.core.task.claimant.clone());
+        ClaimDocs::of(name, claimant, namespace, key, self.core.lease.length())
     }
 
     /// Ends the job with a modification, in which the task and the documents that the job holds are
@@ -214,11 +284,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn fail(&self, err: &str) -> M::Reply<Modified> {
-        let is_taken = |taken: &Arc<str>| err.contains(&**taken);
-        match self.lease.is_own() && self.lease.lock().held.taken.as_ref().is_some_and(is_taken) {
-            true => self.end_by(self.task.change().after(self.contention.delay())),
-            false => self.retry(err),
-        }
+        self.end_by(self.core.failed(err))
     }
 
     /// Ends the job and puts the task off for another attempt, as the [`Worker`](super::Worker) says, or
@@ -227,7 +293,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn retry(&self, err: &str) -> M::Reply<Modified> {
-        self.end_by(self.policy.failed(&self.task, err, None))
+        self.end_by(self.core.policy.failed(&self.core.task, err, None))
     }
 
     /// [`retry`](Self::retry), but after this time.
@@ -235,7 +301,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn retry_after(&self, err: &str, delay: Duration) -> M::Reply<Modified> {
-        self.end_by(self.policy.failed(&self.task, err, Some(delay)))
+        self.end_by(self.core.policy.failed(&self.core.task, err, Some(delay)))
     }
 
     /// Ends the job and moves the task to this queue, with one more attempt and this reason.
@@ -243,7 +309,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn move_to(&self, queue: &str, err: &str) -> M::Reply<Modified> {
-        self.end_by(self.task.change().retry(err).queue(queue))
+        self.end_by(self.core.task.change().retry(err).queue(queue))
     }
 
     /// Ends the job and gives the task back untried, available after a random time of
@@ -261,7 +327,7 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn release_after(&self, delay: Duration) -> M::Reply<Modified> {
-        self.end_by(self.task.change().after(delay))
+        self.end_by(self.core.task.change().after(delay))
     }
 
     fn end_by(&self, change: TaskChange) -> M::Reply<Modified> {
@@ -272,113 +338,39 @@ impl<M: Mode> Job<M> {
         &self,
         modification: impl FnOnce(&TaskId) -> Modification + Send + 'static,
     ) -> M::Reply<Modified> {
-        let (store, claimant) = (self.store.clone(), self.task.claimant.clone());
-        let (check, lease) = (self.check_process(), self.lease.clone());
+        let (core, check, lease) =
+            (self.core.clone(), self.check_process(), self.core.lease.clone());
+        let then = core.clone();
         let when = move |run: Box<dyn FnOnce(Result<Modify>) + Send>| match check {
             Err(error) => run(Err(error)),
-            Ok(()) => lease.end(move |HeldTask { task, docs, .. }| {
-                let mut modification = modification(&task);
-                modification.at_versions(&[task], &docs);
-                modification.release_docs(&docs);
-                run(store.modify_step_by(&claimant, modification));
+            Ok(()) => lease.end(move |held| {
+                let modification = modification(&held.task);
+                run(core.end_step(held, modification));
             }),
         };
-        let (lease, is_done) = (self.lease.clone(), self.is_done.clone());
-        self.store.client.run_when(when, move |result| {
-            if result.is_ok() {
-                is_done.store(true, Ordering::Release);
-                lease.stop();
-            }
-            // What ends the job after that is not to be refused for these documents as well.
-            if let Some(refused) = result.as_ref().err().and_then(Error::dependency) {
-                lease.lock().held.docs.retain(|doc| !refused.names_doc(doc));
-            }
+        self.core.store.client.run_when(when, move |result| {
+            then.ended(&result);
             Then::Done(result)
         })
     }
 
     /// Refuses the child of a fork: the parent has the job and renews it.
-    fn check_process(&self) -> Result<()> {
-        match self.lease.is_own() {
-            true => Ok(()),
-            false => Err(Error::new(
-                ErrorKind::Forked,
-                "a job belongs to the process that claimed it; claim in the child",
-            )),
-        }
-    }
-}
-
-impl Job {
-    /// Ends the job as a handler of [`Worker::run`](super::Worker::run) says, unless the handler has ended it.
-    /// Returns why that was refused, if it was: the task has been given back then, as [`fail`](Self::fail)
-    /// does, unless its lease was lost.
-    ///
-    /// # Errors
-    /// Those of the connection.
-    pub fn settle(&self, outcome: Result<Modification, Failure>) -> Result<Option<Error>> {
-        match self.conclude(outcome) {
-            None => Ok(None),
-            Some(ended) => match refusal(ended)? {
-                None => Ok(None),
-                Some(refused) => given_back(self.fail(&refused.to_string()), refused),
-            },
-        }
+    pub(super) fn check_process(&self) -> Result<()> {
+        self.core
+            .lease
+            .check_process("a job belongs to the process that claimed it; claim in the child")
     }
 }
 
 impl Job<Async> {
-    /// [`settle`](Job::<Blocking>::settle) of an async worker.
-    ///
-    /// # Errors
-    /// Those of the connection.
-    pub async fn settle(&self, outcome: Result<Modification, Failure>) -> Result<Option<Error>> {
-        match self.conclude(outcome) {
-            None => Ok(None),
-            Some(ended) => match refusal(ended.await)? {
-                None => Ok(None),
-                Some(refused) => given_back(self.fail(&refused.to_string()).await, refused),
-            },
-        }
+    /// The output of the handler's future, or how the job ends if it took too long or was lost before, which drops the
+    /// future.
+    pub(super) async fn within<T>(&self, handler: impl Future<Output = T>) -> Result<T, Failure> {
+        self.limit.within(handler, |lost| self.on_lost(lost)).await
     }
 }
 
-impl<M: Mode> Job<M> {
-    /// Ends the job as its handler says; nothing where the handler has ended it.
-    fn conclude(&self, outcome: Result<Modification, Failure>) -> Option<M::Reply<Modified>> {
-        (!self.is_ended()).then(|| match outcome {
-            Ok(modification) => self.finish(modification),
-            Err(Failure::Error(err)) => self.fail(&err),
-            Err(Failure::Retry(err)) => self.retry(&err),
-            Err(Failure::RetryAfter(err, delay)) => self.retry_after(&err, delay),
-            Err(Failure::Move(queue, err)) => self.move_to(&queue, &err),
-            Err(Failure::Release) => self.release(),
-            Err(Failure::ReleaseAfter(delay)) => self.release_after(delay),
-        })
-    }
-}
-
-/// Why the end of a job was refused, if it was by what the handler said.
-fn refusal(ended: Result<Modified>) -> Result<Option<Error>> {
-    match ended {
-        Ok(_) => Ok(None),
-        Err(error) => match error.kind() {
-            ErrorKind::Dependency | ErrorKind::InvalidArgument => Ok(Some(error)),
-            _ => Err(error),
-        },
-    }
-}
-
-/// The refusal, once the job was given back for it.
-fn given_back(ended: Result<Modified>, refused: Error) -> Result<Option<Error>> {
-    match ended {
-        // Another claimant has the task now.
-        Err(lost) if lost.kind() == ErrorKind::Dependency => Ok(Some(refused)),
-        ended => ended.map(|_| Some(refused)),
-    }
-}
-
-impl<M: Mode> Drop for Job<M> {
+impl<M: Mode> Drop for JobCore<M> {
     fn drop(&mut self) {
         self.lease.stop();
     }
@@ -386,7 +378,7 @@ impl<M: Mode> Drop for Job<M> {
 
 impl<M: Mode> fmt::Debug for Job<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job").field("task", &self.task.id).finish_non_exhaustive()
+        f.debug_struct("Job").field("task", &self.core.task.id).finish_non_exhaustive()
     }
 }
 

@@ -1,18 +1,23 @@
-//! The loop of a worker: jobs, each by a claimant of its own.
+//! The loop of a worker's jobs, each with a claimant of its own.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::claim::Claimed;
 use super::claims::ClaimSource;
+use super::job::JobCore;
+use super::modify_many::MODIFICATIONS_MAX;
+use super::run::report;
 use super::worker::Policy;
-use super::{ID_CHARS_MAX, Job, Modification, Modify, limits};
+use super::{CLAIM_TASKS_MAX, ID_CHARS_MAX, Job, Modification, Modify, ModifyMany, limits};
 use crate::client::{Blocking, Mode};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::runtime::backoff::Backoff;
 use crate::worker::backoff::Contention;
 use crate::worker::ids;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
+use crate::worker::report::ReportKind;
+use crate::worker::run::{Batch, Room};
 
 /// How long a task whose documents are taken is put off.
 const TAKEN: Backoff =
@@ -26,7 +31,7 @@ const TAKEN_SLACK: Duration = Duration::from_millis(50);
 ///
 /// # Rust
 /// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
-pub struct Jobs<M: Mode = Blocking>(PollLoop<JobSource<M>>);
+pub struct Jobs<M: Mode = Blocking>(PollLoop<Single<M>>);
 
 iterate! {
     /// The next job, or `None` when the loop is over; what the [`Stream`](futures_core::Stream) yields.
@@ -37,11 +42,9 @@ iterate! {
 }
 
 impl<M: Mode> Jobs<M> {
-    pub(super) fn new(claims: ClaimSource<M>, policy: Arc<Policy>, wait: Option<Duration>) -> Self {
-        let contention = Arc::new(Contention::new(TAKEN, TAKEN_SLACK));
-        let quarantine = None;
-        let source = JobSource { claims, policy, wait, contention, claimed_at: None, quarantine };
-        let mut jobs = PollLoop::new(source);
+    pub(super) fn new(takes: Takes<M>) -> Self {
+        let wait = takes.wait;
+        let mut jobs = PollLoop::new(Single(takes));
         jobs.wait(wait);
         Self(jobs)
     }
@@ -53,45 +56,92 @@ impl<M: Mode> Jobs<M> {
     }
 }
 
-/// Claims of one task, each by a claimant of its own.
-struct JobSource<M: Mode> {
+/// Claims of tasks for jobs, each job with a claimant of its own.
+pub(super) struct Takes<M: Mode> {
     claims: ClaimSource<M>,
     policy: Arc<Policy>,
     wait: Option<Duration>,
     contention: Arc<Contention>,
     /// When the claim was sent that is under way: what it returns is leased since then, or later.
     claimed_at: Option<Instant>,
-    /// What puts a task aside that was claimed too often, before the next claim.
-    quarantine: Option<Result<Modify>>,
+    /// What puts tasks aside that were claimed too often, before the next claim.
+    put_aside: Vec<Modify>,
 }
 
-impl<M: Mode> Source for JobSource<M> {
+impl<M: Mode> Takes<M> {
+    pub(super) fn new(claims: ClaimSource<M>, policy: Arc<Policy>, wait: Option<Duration>) -> Self {
+        let contention = Arc::new(Contention::new(TAKEN, TAKEN_SLACK));
+        Self { claims, policy, wait, contention, claimed_at: None, put_aside: Vec::new() }
+    }
+
+    /// The loop of these claims, which waits for up to this time each time there is nothing.
+    pub(super) fn waiting(mut self, wait: Option<Duration>) -> PollLoop<Self> {
+        self.wait = wait;
+        let mut takes = PollLoop::new(self);
+        takes.wait(wait);
+        takes
+    }
+
+    /// The jobs of what was claimed; what was claimed too often is put aside.
+    fn batch(&mut self, claimed: Claimed, claimed_at: Instant) -> Result<Batch<Arc<JobCore<M>>>> {
+        let mut batch =
+            Batch { jobs: Vec::with_capacity(claimed.tasks.len()), reports: Vec::new() };
+        for (task, unended) in claimed.tasks.into_iter().zip(claimed.unended) {
+            let (store, policy) = (self.claims.store.clone(), self.policy.clone());
+            let queue = policy.error_queue_of(&task);
+            let contention = self.contention.clone();
+            let job = JobCore::new(store, task, policy, contention, claimed_at)?;
+            // A worker of the error queue itself is there to see it.
+            if self.policy.may_claim(unended) || queue == job.task.queue {
+                batch.jobs.push(Arc::new(job));
+                continue;
+            }
+            job.lease.stop();
+            let err = format!("crashed: claimed {} times without an end", unended - 1);
+            let change = job.task.change().quarantine(&err, &queue);
+            let modification = Modification::new().change(change);
+            self.put_aside.push(job.store.modify_step_by(&job.task.claimant, modification)?);
+            batch.reports.push(report(ReportKind::Dead, Arc::new(job), &err, None));
+        }
+        Ok(batch)
+    }
+}
+
+impl<M: Mode> Room for Takes<M> {
+    fn set_room(&mut self, room: usize) {
+        self.claims.max = room.min(CLAIM_TASKS_MAX);
+    }
+}
+
+impl<M: Mode> Source for Takes<M> {
     type Mode = M;
     type Output = Claimed;
-    type Item = Job<M>;
+    type Item = Batch<Arc<JobCore<M>>>;
 
     fn ask(&mut self, now: Instant, waits: bool) -> M::Reply<Claimed> {
         let store = &self.claims.store;
-        if let Some(step) = self.quarantine.take() {
+        if !self.put_aside.is_empty() {
+            let count = self.put_aside.len().min(MODIFICATIONS_MAX);
+            let step = ModifyMany::new(self.put_aside.drain(..count).collect());
+            // A task that somebody changed meanwhile need not be put aside any more.
             return store.client.run_then(step, |_| Claimed::default());
         }
         self.claimed_at = Some(now);
-        let claimant = claimant_of_job(&store.claimant);
-        store.client.run(claimant.and_then(|claimant| self.claims.step(claimant, waits)))
+        let claimant = claimant_of_jobs(&store.claimant);
+        let is_each = self.claims.max > 1;
+        let step = claimant.and_then(|claimant| self.claims.step(claimant, waits));
+        store.client.run(step.map(|step| step.for_each(is_each)))
     }
 
-    fn handle(&mut self, result: Result<Claimed>, waiting: &mut Waiting) -> Result<Found<Job<M>>> {
-        let Some(claimed_at) = self.claimed_at.take() else {
-            return match result {
-                Err(error) if error.kind() != ErrorKind::Dependency => Err(error),
-                // A task that somebody changed meanwhile need not be put aside any more.
-                _ => Ok(Found::Nothing),
-            };
-        };
+    fn handle(
+        &mut self,
+        result: Result<Claimed>,
+        waiting: &mut Waiting,
+    ) -> Result<Found<Self::Item>> {
         let claimed = result?;
+        let Some(claimed_at) = self.claimed_at.take() else { return Ok(Found::Nothing) };
         self.claims.announce(&claimed, waiting)?;
-        let unended = claimed.unended.first().copied().unwrap_or(0);
-        let Some(task) = claimed.tasks.into_iter().next() else {
+        if claimed.tasks.is_empty() {
             if waiting.is_over() {
                 // Some tasks may have been given back only for a moment.
                 let left = self.contention.left();
@@ -101,30 +151,43 @@ impl<M: Mode> Source for JobSource<M> {
                 }
             }
             return Ok(Found::Idle(None));
-        };
-        waiting.reset(self.wait);
-        let (store, policy) = (&self.claims.store, &self.policy);
-        let queue = policy.error_queue_of(&task);
-        // A worker of the error queue itself is there to see it.
-        if policy.max_claims == 0 || unended <= policy.max_claims || queue == task.queue {
-            let (policy, contention) = (policy.clone(), self.contention.clone());
-            let job = Job::new(store.clone(), task, policy, contention, claimed_at)?;
-            return Ok(Found::Item(job));
         }
-        let err = format!("claimed {} times without an end", unended - 1);
-        let change = task.change().quarantine(&err, &queue);
-        let modification = Modification::new().change(change);
-        self.quarantine = Some(store.modify_step_by(&task.claimant, modification));
-        Ok(Found::Nothing)
+        waiting.reset(self.wait);
+        self.batch(claimed, claimed_at).map(Found::Item)
     }
 }
 
-/// A claimant for one job, unique over processes that share this one: as much of this one as there is room
-/// for, and a random number.
-fn claimant_of_job(claimant: &str) -> Result<Arc<str>> {
+/// Claims of one task.
+struct Single<M: Mode>(Takes<M>);
+
+impl<M: Mode> Source for Single<M> {
+    type Mode = M;
+    type Output = Claimed;
+    type Item = Job<M>;
+
+    fn ask(&mut self, now: Instant, waits: bool) -> M::Reply<Claimed> {
+        self.0.ask(now, waits)
+    }
+
+    fn handle(&mut self, result: Result<Claimed>, waiting: &mut Waiting) -> Result<Found<Job<M>>> {
+        Ok(match self.0.handle(result, waiting)? {
+            Found::Item(mut batch) => {
+                batch.jobs.pop().map_or(Found::Nothing, |job| Found::Item(Job::new(job, None)))
+            }
+            Found::Nothing => Found::Nothing,
+            Found::Idle(check) => Found::Idle(check),
+            Found::Over => Found::Over,
+        })
+    }
+}
+
+/// A claimant for the jobs of one claim, unique over processes that share this one: as much of this one as there
+/// is room for, and a random number. A claim adds the number of each task, if there are several.
+fn claimant_of_jobs(claimant: &str) -> Result<Arc<str>> {
     limits::claimant(claimant)?;
     let number = format!("/{}", ids::unique_id());
     let mut ends = claimant.char_indices().map(|(end, _)| end);
-    let kept = ends.nth(ID_CHARS_MAX - number.len()).map_or(claimant, |end| &claimant[..end]);
+    let most = ID_CHARS_MAX - number.len() - ".1000".len();
+    let kept = ends.nth(most).map_or(claimant, |end| &claimant[..end]);
     Ok(format!("{kept}{number}").into())
 }

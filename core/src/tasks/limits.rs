@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Result, ensure};
-use crate::step::check_name;
+use crate::step::{When, check_name};
 
 /// The most characters of a task's id, of a claimant and of a namespace.
 pub const ID_CHARS_MAX: usize = 64;
@@ -30,7 +30,7 @@ pub const PRIORITY_MAX: u8 = 9;
 pub const DELAY_MAX: Duration = Duration::from_secs(3_155_760_000);
 
 /// The end of the year 9999.
-pub(super) const TIME_MS_MAX: u64 = 253_402_300_799_999;
+const TIME_MS_MAX: u64 = 253_402_300_799_999;
 
 pub(super) fn id(id: &str) -> Result<()> {
     name("id", id, ID_CHARS_MAX)
@@ -47,6 +47,17 @@ pub(super) fn namespace(namespace: &str) -> Result<()> {
 /// A claimant without a name could hold nothing.
 pub(super) fn claimant(claimant: &str) -> Result<()> {
     name("claimant", claimant, ID_CHARS_MAX)
+}
+
+pub(super) fn position(position: &super::Position) -> Result<()> {
+    time(position.at_ms)?;
+    id(&position.id)
+}
+
+/// A time of the clock, in milliseconds.
+pub(super) fn time(ms: u64) -> Result<()> {
+    ensure!(ms <= TIME_MS_MAX, "the time {ms} ms is behind the year 9999");
+    Ok(())
 }
 
 pub(super) fn queue(queue: &str) -> Result<()> {
@@ -73,6 +84,14 @@ pub(super) fn ttl(ttl: Duration) -> Result<()> {
     let is_allowed = ttl >= Duration::from_millis(1);
     ensure!(is_allowed, "the time to live has to be a millisecond or more");
     delay("time to live", ttl)
+}
+
+pub(super) fn when(when: When) -> Result<()> {
+    match when {
+        When::At(ms) => time(ms),
+        When::After(length) => delay("delay", length),
+        When::Now => Ok(()),
+    }
 }
 
 pub(super) fn delay(what: &str, delay: Duration) -> Result<()> {

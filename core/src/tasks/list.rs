@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::modify::push_number;
 use super::name::Name;
 use super::{Task, decode_text, embedded, limits};
 use crate::error::{Result, ensure};
+use crate::step::reply::Replies;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
 /// The most tasks or documents of one page, and the most ids of one call.
@@ -26,6 +26,28 @@ pub struct Position {
 impl From<&Task> for Position {
     fn from(task: &Task) -> Self {
         Self { at_ms: task.at_ms, id: task.id.clone() }
+    }
+}
+
+impl Position {
+    /// As the scripts take it: the time and the id, both empty for none.
+    pub(super) fn push(after: Option<&Self>, args: &mut ByteList) {
+        match after {
+            Some(position) => {
+                args.push_number(position.at_ms);
+                args.push(position.id.as_bytes());
+            }
+            None => (0..2).for_each(|_| args.push(b"")),
+        }
+    }
+
+    /// As the scripts return it behind all else, if there are more.
+    pub(super) fn decode(replies: Replies) -> Result<Option<Self>> {
+        let next = replies.all(1, |replies| {
+            let at_ms = replies.next()?.number()?;
+            Ok(Position { at_ms, id: decode_text(replies.next()?)? })
+        })?;
+        Ok(next.into_iter().next())
     }
 }
 
@@ -114,7 +136,7 @@ impl ListTasks {
 
     pub(super) fn of(name: Name, queue: &str, query: TaskQuery) -> Result<Self> {
         limits::queue(queue)?;
-        query.after.iter().try_for_each(|position| limits::id(&position.id))?;
+        query.after.iter().try_for_each(limits::position)?;
         query.claimant.iter().try_for_each(|claimant| limits::claimant(claimant))?;
         let limit = page(query.limit)?;
         Ok(Self { name, queue: queue.into(), query, limit })
@@ -129,21 +151,20 @@ pub(super) fn page(limit: Option<usize>) -> Result<usize> {
 }
 
 impl Operation for ListTasks {
-    head!("tasks.list", embedded::State, name, ["store.lua", "list.lua"]);
+    head!(
+        "tasks.list",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "page.lua", "list.lua"]
+    );
     type Output = TaskPage;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(self.queue.as_bytes());
-        push_number(self.limit as u64, &mut args);
-        match &self.query.after {
-            Some(position) => {
-                push_number(position.at_ms, &mut args);
-                args.push(position.id.as_bytes());
-            }
-            None => (0..2).for_each(|_| args.push(b"")),
-        }
+        args.push_number(self.limit as u64);
+        Position::push(self.query.after.as_ref(), &mut args);
         args.push(self.query.claimant.as_deref().unwrap_or_default().as_bytes());
         args.push(if self.query.omit_values { b"1" } else { b"0" });
         Invocation { script: Self::script(), keys: self.name.keys(), args }
@@ -153,11 +174,7 @@ impl Operation for ListTasks {
     fn decode(&self, reply: Reply) -> Result<TaskPage> {
         let mut replies = reply.list()?;
         let tasks = Task::decode_all(replies.next()?.list()?, self.limit)?;
-        let next = replies.all(1, |replies| {
-            let at_ms = replies.next()?.number()?;
-            Ok(Position { at_ms, id: decode_text(replies.next()?)? })
-        })?;
-        Ok(TaskPage { tasks, next: next.into_iter().next() })
+        Ok(TaskPage { tasks, next: Position::decode(replies)? })
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<TaskPage> {
@@ -222,7 +239,7 @@ pub(super) fn checked_ids<I: AsRef<str>>(
 }
 
 impl Operation for FetchTasks {
-    head!("tasks.fetch", embedded::State, name, ["store.lua", "fetch.lua"]);
+    head!("tasks.fetch", embedded::State, name, ["../step/commands.lua", "store.lua", "fetch.lua"]);
     type Output = Vec<Task>;
     const IDEMPOTENT: bool = true;
 

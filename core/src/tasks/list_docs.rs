@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::list::{checked_ids, page};
-use super::modify::push_number;
 use super::name::Name;
 use super::{Doc, decode_text, embedded, limits};
 use crate::error::Result;
@@ -118,14 +117,19 @@ impl ListDocs {
 }
 
 impl Operation for ListDocs {
-    head!("tasks.list_docs", embedded::State, name, ["store.lua", "docs.lua", "list_docs.lua"]);
+    head!(
+        "tasks.list_docs",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "docs.lua", "list_docs.lua"]
+    );
     type Output = DocPage;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(self.namespace.as_bytes());
-        push_number(self.limit as u64, &mut args);
+        args.push_number(self.limit as u64);
         args.push(self.query.start.as_deref().unwrap_or_default().as_bytes());
         args.push(self.query.end.as_deref().unwrap_or_default().as_bytes());
         let after = match &self.query.after {
@@ -197,7 +201,12 @@ impl FetchDocs {
 }
 
 impl Operation for FetchDocs {
-    head!("tasks.fetch_docs", embedded::State, name, ["store.lua", "docs.lua", "fetch_docs.lua"]);
+    head!(
+        "tasks.fetch_docs",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "docs.lua", "fetch_docs.lua"]
+    );
     type Output = Vec<Doc>;
     const IDEMPOTENT: bool = true;
 

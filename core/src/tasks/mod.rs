@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod cancel;
 #[cfg(test)]
 mod cases;
 mod claim;
@@ -16,20 +17,26 @@ mod json;
 mod limits;
 mod list;
 mod list_docs;
+mod list_stores;
 mod modification;
 mod modify;
+mod modify_many;
 mod name;
+mod pause;
 mod renew;
+mod run;
 #[cfg(feature = "serde")]
 mod serde;
 mod stats;
+mod sweep;
 mod task;
+mod task_filter;
 #[cfg(test)]
 mod tests;
 mod time;
-mod when;
 mod worker;
 
+pub use cancel::Cancel;
 pub use claim::{CLAIM_QUEUES_MAX, CLAIM_TASKS_MAX, Claim, Claimed};
 pub use claim_docs::ClaimDocs;
 pub use claims::Claims;
@@ -45,26 +52,37 @@ pub use limits::{
 };
 pub use list::{FetchTasks, ListTasks, PAGE_DEFAULT, PAGE_MAX, Position, TaskPage, TaskQuery};
 pub use list_docs::{DocPage, DocPosition, DocQuery, FetchDocs, ListDocs};
+pub use list_stores::{ListStores, StorePage};
 pub use modification::{MODIFICATION_BYTES_MAX, MODIFICATION_ENTRIES_MAX, Modification};
 pub use modify::{Modified, Modify};
+pub use modify_many::ModifyMany;
+pub use pause::Pause;
 pub use renew::{Renew, Renewed};
+pub use run::Run;
 pub(crate) use stats::KIND;
 pub use stats::{NamespaceStats, QueueStats, ReadNamespaceStats, ReadQueueStats};
+pub use sweep::{Sweep, Swept};
 pub use task::{NewTask, Task, TaskChange, TaskId};
+pub use task_filter::{SWEEP_TASKS_DEFAULT, SWEEP_TASKS_MAX, TaskFilter};
 pub use time::ReadTime;
-pub use when::When;
-pub use worker::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Failure, RELEASE_DELAY_DEFAULT, Worker};
+pub use worker::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Outcome, RELEASE_DELAY_DEFAULT, Worker};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use name::Name;
+use sweep::End;
 
-use crate::client::{Blocking, Client, Mode};
+use crate::client::{Blocking, Client, FIRST_KEY, Mode, Then};
 use crate::error::{Error, ErrorKind, Result, invalid};
+pub use crate::step::When;
+pub use crate::step::headers::{HEADERS_BYTES_MAX, HEADERS_MAX, Headers, Iter as HeadersIter};
 use crate::step::limits::first_of;
 use crate::step::reply::{Replies, Reply};
+pub use crate::worker::failure::Failure;
 use crate::worker::ids;
+pub use crate::worker::report::Drained;
 
 /// How long a claim leases a task by default.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
@@ -111,6 +129,47 @@ impl<M: Mode> Client<M> {
     /// The task store of this name. Makes no call.
     pub fn tasks(&self, name: impl AsRef<[u8]>) -> TaskStore<M> {
         TaskStore::new(self.clone(), name.as_ref())
+    }
+
+    /// The names of all task stores that hold tasks or documents, or of which a queue is paused, by name.
+    ///
+    /// On Redis there is no list of them, as that would cost every insert something: this goes through all keys of
+    /// the server, and of a cluster through those of one master after the other. A step looks at about 1,000 keys
+    /// and takes less than a millisecond, and there are as many steps as the server has thousands of keys. A store
+    /// that is there all the time is found, unless its slot moves to another server meanwhile; a user sees those to
+    /// which it has a right.
+    ///
+    /// ```
+    /// let client = millpond::connect("memory:")?;
+    /// client.tasks("shop").insert("inbox", "1")?;
+    /// client.tasks("bank").pause("inbox")?;
+    /// assert_eq!(client.task_stores()?, [b"bank", b"shop"]);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `UNAVAILABLE` if a cluster changes meanwhile; then try again. Else only those of the connection.
+    pub fn task_stores(&self) -> M::Reply<Vec<Vec<u8>>> {
+        let (client, mut names) = (self.clone(), BTreeSet::new());
+        let mut step = ListStores::new(FIRST_KEY);
+        let first = step.clone();
+        let mut go_on = move |page: Result<StorePage>| {
+            let page = page?;
+            let next = match step.next(&page) {
+                None => client.key_of_next_server(&step.key)?.map(ListStores::new),
+                next => next,
+            };
+            names.extend(page.names);
+            match next {
+                None => Ok(Then::Done(Ok(std::mem::take(&mut names).into_iter().collect()))),
+                Some(next) => {
+                    step = next.clone();
+                    Ok(Then::Run(next, Duration::ZERO))
+                }
+            }
+        };
+        let then = move |page| go_on(page).unwrap_or_else(|error| Then::Done(Err(error)));
+        self.run_when(move |run| run(Ok(first)), then)
     }
 }
 
@@ -260,7 +319,7 @@ impl<M: Mode> TaskStore<M> {
     }
 
     /// Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their
-    /// new versions.
+    /// new versions, and which of the tasks somebody has [cancelled](Self::cancel).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for nothing to renew, more than [`MODIFICATION_ENTRIES_MAX`] and what is named
@@ -285,6 +344,32 @@ impl<M: Mode> TaskStore<M> {
         Renew::of(self.name()?, self.claimant.clone(), tasks, docs, lease)
     }
 
+    /// Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
+    /// ([`Renewed::cancelled`]), where a worker finds it. Returns of each id whether somebody has the task and will be
+    /// told; a task that nobody has claimed is not cancelled but deleted. The task itself stays as it is: its claimant
+    /// ends it as it likes, and is not refused. The next claim of the task and each change take the note away.
+    ///
+    /// ```
+    /// use millpond::tasks::LEASE_DEFAULT;
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// let id = store.insert("inbox", "1")?.id;
+    /// assert_eq!(store.cancel([&id])?, [false]); // nobody has claimed it
+    /// let task = store.claim(["inbox"], LEASE_DEFAULT)?.expect("it is available");
+    /// assert_eq!(store.cancel([&id])?, [true]);
+    /// assert_eq!(store.renew([task.handle()], [], LEASE_DEFAULT)?.cancelled, [id]);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; cancelling again is safe.
+    pub fn cancel<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> M::Reply<Vec<bool>> {
+        self.client.run(self.name().and_then(|name| Cancel::of(name, ids)))
+    }
+
     /// The tasks of these ids, from any queue, in the same order; missing ones are left out.
     ///
     /// # Errors
@@ -304,7 +389,7 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| ListTasks::of(name, queue.as_ref(), query)))
     }
 
-    /// The queues that hold tasks, by name, with how many: those that are asked for, or all.
+    /// The queues that hold tasks or are paused, by name, with how many tasks: those that are asked for, or all.
     ///
     /// # Errors
     /// As [`queue_stats`](Self::queue_stats).
@@ -321,20 +406,154 @@ impl<M: Mode> TaskStore<M> {
     /// As [`queue_stats`](Self::queue_stats); also `INVALID_ARGUMENT` for a filter that names nothing.
     pub fn are_empty(&self, filter: Filter) -> M::Reply<bool> {
         let step = self.name().and_then(|name| match filter.names_any() {
-            true => ReadQueueStats::of(name, filter.limit(1)),
+            true => ReadQueueStats::of(name, filter.limit(1)).map(ReadQueueStats::only_with_tasks),
             false => Err(invalid("the filter names no queue")),
         });
         self.client.run_then(step, |stats| stats.is_empty())
     }
 
-    /// What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in
-    /// time for each queue, and counted without reading the tasks.
+    /// What is in the queues that hold tasks or are paused, those that are asked for or all, by name: exact at
+    /// one point in time for each queue, and counted without reading the tasks.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`STATS_MAX`];
     /// `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
     pub fn queue_stats(&self, filter: Filter) -> M::Reply<Vec<QueueStats>> {
         self.client.run(self.name().and_then(|name| ReadQueueStats::of(name, filter)))
+    }
+
+    /// Pauses a queue: claims find nothing in it, as if it held no available task, until it is
+    /// [resumed](Self::resume). Everything else goes on: tasks are inserted, changed and renewed, leases end and
+    /// run out, and workers finish the tasks that they have. The pause is kept in the store, whether the queue
+    /// holds tasks or not, and [`queue_stats`](Self::queue_stats) shows it.
+    ///
+    /// ```
+    /// use millpond::tasks::LEASE_DEFAULT;
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// store.pause("inbox")?;
+    /// store.insert("inbox", "1")?;
+    /// assert_eq!(store.claim(["inbox"], LEASE_DEFAULT)?, None);
+    /// assert!(store.queue_stats(Default::default())?[0].paused);
+    /// store.resume("inbox")?;
+    /// assert!(store.claim(["inbox"], LEASE_DEFAULT)?.is_some());
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys
+    /// hold something else.
+    pub fn pause(&self, queue: impl AsRef<str>) -> M::Reply<()> {
+        self.client.run(self.name().and_then(|name| Pause::of(name, queue.as_ref(), true)))
+    }
+
+    /// Ends the [pause](Self::pause) of a queue, if it is paused, and wakes those who wait for its tasks.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause).
+    pub fn resume(&self, queue: impl AsRef<str>) -> M::Reply<()> {
+        self.client.run(self.name().and_then(|name| Pause::of(name, queue.as_ref(), false)))
+    }
+
+    /// Deletes tasks of a queue that a filter lets through: one step, which looks at up to
+    /// [`limit`](TaskFilter::limit) tasks by time and id, and returns how many it deleted and what the next step comes
+    /// after. So a caller sees the progress, stops by making no further step, and keeps to a rate by waiting between
+    /// two of them. Tasks that another claimant holds stay, unless
+    /// [`include_held`](TaskFilter::include_held) is set.
+    ///
+    /// ```
+    /// use millpond::tasks::TaskFilter;
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// for number in ["1", "2", "3"] {
+    ///     store.insert("inbox", number)?;
+    /// }
+    /// let (mut filter, mut deleted) = (TaskFilter::new().limit(2), 0);
+    /// loop {
+    ///     let swept = store.purge("inbox", filter.clone())?;
+    ///     deleted += swept.tasks;
+    ///     match swept.next {
+    ///         Some(next) => filter = filter.after(next),
+    ///         None => break,
+    ///     }
+    /// }
+    /// assert_eq!(deleted, 3);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`SWEEP_TASKS_MAX`]; `WRONG_TYPE`
+    /// and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` the step may be done. It can be made again: it finds what is left.
+    pub fn purge(&self, queue: impl AsRef<str>, filter: TaskFilter) -> M::Reply<Swept> {
+        self.client.run(self.sweep_step(queue.as_ref(), End::Purge, filter))
+    }
+
+    /// Moves tasks of a queue that a filter lets through to another queue, some in one step as
+    /// [`purge`](Self::purge) deletes them. They keep everything but their version: their time, their claimant,
+    /// attempts and err as well. A job of a task that is moved is lost.
+    ///
+    /// # Errors
+    /// As [`purge`](Self::purge); also `INVALID_ARGUMENT` for a move to the same queue.
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` the step may be done. It can be made again: it finds what is left.
+    pub fn move_tasks(
+        &self,
+        queue: impl AsRef<str>,
+        to: impl AsRef<str>,
+        filter: TaskFilter,
+    ) -> M::Reply<Swept> {
+        let end = End::Move(to.as_ref().into());
+        self.client.run(self.sweep_step(queue.as_ref(), end, filter))
+    }
+
+    /// Moves tasks as [`move_tasks`](Self::move_tasks) does, and takes away their attempts and err: for those of an
+    /// error queue, such as `inbox/err`, that are to be tried again. As they keep their time, those that are available
+    /// count as old as they are.
+    ///
+    /// One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks a second, set that
+    /// as the limit and wait a second between two calls, until a step returns no next position. Stop whenever you like:
+    /// each step is done as a whole, and what is left stays where it is.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use millpond::tasks::{Modification, NewTask, TaskFilter};
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// for err in ["timeout", "not found"] {
+    ///     store.modify(Modification::new().insert(NewTask::new("inbox/err").attempt(3).err(err)))?;
+    /// }
+    /// let mut filter = TaskFilter::new().err("timeout").limit(100);
+    /// while let Some(next) = store.redrive("inbox/err", "inbox", filter.clone())?.next {
+    ///     filter = filter.after(next);
+    ///     std::thread::sleep(Duration::from_secs(1)); // at most 100 tasks a second
+    /// }
+    /// let task = store.claim(["inbox"], millpond::tasks::LEASE_DEFAULT)?.expect("it was moved");
+    /// assert_eq!((task.attempt, &*task.err), (0, ""));
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`move_tasks`](Self::move_tasks).
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` the step may be done. It can be made again: it finds what is left.
+    pub fn redrive(
+        &self,
+        queue: impl AsRef<str>,
+        to: impl AsRef<str>,
+        filter: TaskFilter,
+    ) -> M::Reply<Swept> {
+        let end = End::Redrive(to.as_ref().into());
+        self.client.run(self.sweep_step(queue.as_ref(), end, filter))
+    }
+
+    fn sweep_step(&self, queue: &str, end: End, filter: TaskFilter) -> Result<Sweep> {
+        Sweep::of(self.name()?, self.claimant.clone(), queue, end, filter)
     }
 
     /// Leases all documents of this primary key, by secondary key, or none if another claimant holds one
@@ -458,12 +677,12 @@ impl<M: Mode> TaskStore<M> {
 
 crate::step::steps! {
     [embedded::State]
-    Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListTasks, Modify,
-    ReadNamespaceStats, ReadQueueStats, ReadTime, Renew,
+    Cancel, Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListStores, ListTasks, Modify, ModifyMany, Pause,
+    ReadNamespaceStats, ReadQueueStats, ReadTime, Renew, Sweep,
 }
 
 impl Task {
-    /// Tasks as the scripts return them, each in thirteen elements.
+    /// Tasks as the scripts return them, each in fourteen elements.
     fn decode_all(replies: Replies, max: usize) -> Result<Vec<Task>> {
         replies.all(max, |replies| {
             Ok(Task {
@@ -480,6 +699,7 @@ impl Task {
                 value: decode_optional_text(replies.next()?)?,
                 priority: replies.next()?.number()?,
                 expires_ms: Some(replies.next()?.number()?).filter(|expires| *expires > 0),
+                headers: Headers::of_stored(&replies.next()?.bytes()?)?,
             })
         })
     }

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::doc::Collision;
-use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, When};
+use super::{DocChange, DocId, NewDoc, NewTask, Task, TaskChange, TaskId, When};
 use crate::error::{Result, ensure};
+use crate::step::headers::Given;
 
 /// The most entries of one modification.
 pub const MODIFICATION_ENTRIES_MAX: usize = 100_000;
 
-/// The most bytes of the values, contents and accounts of failures of one modification.
+/// The most bytes of the values, contents, headers and accounts of failures of one modification.
 pub const MODIFICATION_BYTES_MAX: usize = 256 << 20;
 
 /// Inserts, changes, deletes and dependencies on tasks and documents, for
@@ -130,6 +131,12 @@ impl Modification {
         ]
     }
 
+    /// Whether it deletes or changes this task.
+    pub(super) fn ends(&self, task: &Task) -> bool {
+        let changed = self.changes.iter().map(|change| &change.task);
+        self.deletes.iter().chain(changed).any(|named| named.id == task.id)
+    }
+
     /// Whether nothing would be asked of the store.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -189,10 +196,15 @@ impl Modification {
         named.any(|known| known.is_same(doc))
     }
 
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let length = |text: &Option<Arc<str>>| text.as_ref().map_or(0, |text| text.len());
-        let inserts = self.inserts.iter().map(|task| length(&task.value) + task.err.len());
-        let changes = self.changes.iter().map(|task| length(&task.value) + task.err.len());
+        let headers = |given: &Given| given.headers().packed().len();
+        let inserts = self.inserts.iter();
+        let inserts =
+            inserts.map(|task| length(&task.value) + task.err.len() + headers(&task.headers));
+        let changes = self.changes.iter().map(|task| {
+            length(&task.value) + task.err.len() + task.headers.as_ref().map_or(0, headers)
+        });
         let doc_inserts = self.doc_inserts.iter().map(|doc| length(&doc.content));
         let doc_changes = self.doc_changes.iter().map(|doc| length(&doc.content));
         inserts.chain(changes).chain(doc_inserts).chain(doc_changes).sum()

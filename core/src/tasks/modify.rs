@@ -6,7 +6,7 @@ use super::dependency::{Dependency, Fault, Problem};
 use super::doc::Collision;
 use super::modification::Modification;
 use super::name::Name;
-use super::{Doc, Task, embedded, limits};
+use super::{Doc, Headers, Task, embedded, limits};
 use crate::error::{Result, ensure};
 use crate::step::reply::{Replies, Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
@@ -66,61 +66,88 @@ impl Modify {
 }
 
 impl Operation for Modify {
-    head!("tasks.modify", embedded::State, name, ["store.lua", "docs.lua", "modify.lua"]);
+    head!(
+        "tasks.modify",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "docs.lua", "modification.lua", "modify.lua"]
+    );
     type Output = Modified;
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {
-        let of = &self.modification;
         let mut args = ByteList::default();
+        self.push(&mut args);
+        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Modified> {
+        self.decode_one(reply)
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Modified> {
+        state.modify(&self, context)
+    }
+}
+
+impl Modify {
+    pub(super) fn modification(&self) -> &Modification {
+        &self.modification
+    }
+
+    /// The arguments of the script, as `modification.lua` reads them.
+    pub(super) fn push(&self, args: &mut ByteList) {
+        let of = &self.modification;
         args.push(self.claimant.as_bytes());
         args.push(self.holder.as_bytes());
-        of.lengths().into_iter().for_each(|length| push_number(length as u64, &mut args));
+        of.lengths().into_iter().for_each(|length| args.push_number(length as u64));
         for task in &of.inserts {
             args.push(task.id.as_deref().unwrap_or_default().as_bytes());
             args.push(task.queue.as_bytes());
-            task.at.push(&mut args);
-            push_number(task.attempt.into(), &mut args);
+            task.at.push(args);
+            args.push_number(task.attempt.into());
             args.push(task.err.as_bytes());
-            push_number(task.priority.into(), &mut args);
+            args.push_number(task.priority.into());
             match task.ttl {
-                Some(ttl) => push_number(ttl.as_millis() as u64, &mut args),
+                Some(ttl) => args.push_number(ttl.as_millis() as u64),
                 None => args.push(b""),
             }
-            push_text(task.value.as_deref(), &mut args);
+            args.push(task.headers.headers().packed());
+            push_text(task.value.as_deref(), args);
             args.push(if task.skip_colliding { b"1" } else { b"0" });
         }
         for change in &of.changes {
-            change.task.push(&mut args);
+            change.task.push(args);
             args.push(change.queue.as_bytes());
-            change.at.push(&mut args);
-            push_number(change.attempt.into(), &mut args);
+            change.at.push(args);
+            args.push_number(change.attempt.into());
             args.push(change.err.as_bytes());
-            push_text(change.value.as_deref(), &mut args);
+            args.push(if change.headers.is_some() { b"1" } else { b"0" });
+            args.push(change.headers.as_ref().map_or(b"", |given| given.headers().packed()));
+            push_text(change.value.as_deref(), args);
         }
-        of.deletes.iter().chain(&of.depends).for_each(|task| task.push(&mut args));
+        of.deletes.iter().chain(&of.depends).for_each(|task| task.push(args));
         for doc in &of.doc_inserts {
             args.push(doc.namespace.as_bytes());
             args.push(doc.id.as_deref().unwrap_or_default().as_bytes());
             args.push(doc.key.as_bytes());
             args.push(doc.secondary_key.as_bytes());
-            push_text(doc.content.as_deref(), &mut args);
-            push_number(doc.collision as u64, &mut args);
+            push_text(doc.content.as_deref(), args);
+            args.push_number(doc.collision as u64);
         }
         for change in &of.doc_changes {
-            change.doc.push(&mut args);
+            change.doc.push(args);
             match change.at {
-                Some(at) => at.push(&mut args),
+                Some(at) => at.push(args),
                 None => args.push(b""),
             }
-            push_text(change.content.as_deref(), &mut args);
+            push_text(change.content.as_deref(), args);
         }
-        of.doc_deletes.iter().chain(&of.doc_depends).for_each(|doc| doc.push(&mut args));
-        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
+        of.doc_deletes.iter().chain(&of.doc_depends).for_each(|doc| doc.push(args));
     }
 
-    /// `{1, now, inserted 0 or 1…, changed…}` as `modify.lua` says, or `{0, fault, index, version, …}`.
-    fn decode(&self, reply: Reply) -> Result<Modified> {
+    /// `{1, now, inserted 0 or 1…, changed…}` as `modification.lua` says, or `{0, fault, index, version, …}`.
+    pub(super) fn decode_one(&self, reply: Reply) -> Result<Modified> {
         let mut replies = reply.list()?;
         if !replies.next()?.flag()? {
             let mut dependency = Dependency::default();
@@ -140,12 +167,6 @@ impl Operation for Modify {
         Ok(done)
     }
 
-    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Modified> {
-        state.modify(&self, context)
-    }
-}
-
-impl Modify {
     /// What the script did, put together from what was asked for and what it returned of the rest.
     fn modified(
         &self,
@@ -181,6 +202,7 @@ impl Modify {
                 value: change.value.clone(),
                 priority: changed.next()?.number()?,
                 expires_ms: Some(changed.next()?.number()?).filter(|expires| *expires > 0),
+                headers: Headers::of_stored(&changed.next()?.bytes()?)?,
             });
         }
         changed.end()?;
@@ -225,6 +247,7 @@ impl super::NewTask {
             value: self.value.clone(),
             priority: self.priority,
             expires_ms: self.ttl.map(|ttl| now_ms + ttl.as_millis() as u64),
+            headers: self.headers.headers().clone(),
         }
     }
 }
@@ -245,10 +268,6 @@ impl super::NewDoc {
             modified_ms: now_ms,
         }
     }
-}
-
-pub(super) fn push_number(number: u64, args: &mut ByteList) {
-    args.push_with(|bytes| bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()));
 }
 
 /// A text that may be absent, as two arguments: whether it is there, and the text.

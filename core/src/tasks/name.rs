@@ -4,25 +4,27 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::error::{Result, ensure};
-use crate::step::check_name;
+use crate::error::Result;
+use crate::step::tagged_name;
 
 /// The name of a store, with the Redis key that all its keys begin with. They carry the name as their
 /// tag, or the tag that is in the name, so that a store lies in one cluster slot.
 // Its bytes and no reference to them: threads that use one store would count references all the time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name(SmallVec<[u8; 48]>);
 
 impl Name {
     /// The name `name`, of at least a byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
-        check_name("the store's name", name)?;
-        ensure!(name[0] != b'}', "the store's name begins with a brace that closes");
-        let tagged = match has_tag(name) {
-            true => name.to_vec(),
-            false => [b"{", name, b"}"].concat(),
-        };
-        Ok(Self([tagged.as_slice(), b":tasks"].concat().into()))
+        Ok(Self(tagged_name("the store's name", name, b"", b":tasks")?.into()))
+    }
+
+    /// The name of the store whose keys begin with this one; nothing for a key that is no store's.
+    pub(super) fn of_key(key: &[u8]) -> Option<Vec<u8>> {
+        let tagged = key.strip_suffix(b":tasks")?;
+        let bare = tagged.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+        let is_it = |name: &&[u8]| Self::new(name).is_ok_and(|name| name.as_bytes() == key);
+        bare.filter(is_it).or(Some(tagged).filter(is_it)).map(<[u8]>::to_vec)
     }
 
     /// The key that all others begin with.
@@ -57,12 +59,6 @@ impl Name {
     }
 }
 
-/// Whether a cluster takes a part of the name for the whole.
-fn has_tag(name: &[u8]) -> bool {
-    let Some(open) = name.iter().position(|byte| *byte == b'{') else { return false };
-    name[open + 1..].iter().position(|byte| *byte == b'}').is_some_and(|length| length > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +73,7 @@ mod tests {
         ] {
             assert!(Name::new(b"}shop").is_err());
             assert_eq!(Name::new(name.as_bytes()).unwrap().as_bytes(), key.as_bytes(), "{name}");
+            assert_eq!(Name::of_key(key.as_bytes()).unwrap(), name.as_bytes());
         }
         assert_eq!(&*Name::new(b"shop").unwrap().topic("in"), b"{shop}:tasks:queue:in");
     }

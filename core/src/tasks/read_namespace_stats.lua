@@ -9,7 +9,7 @@
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 local failure = check()
 if failure then return failure end
-local failure, names = names_in(NAMESPACES)
+local failure, names = names_in(NAMESPACES, 1)
 if failure then return failure end
 
 local reply = {}

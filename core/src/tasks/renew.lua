@@ -6,7 +6,7 @@
 -- ARGV[2] lease_ms
 -- ARGV[3] tasks     how many
 -- ARGV[4…] for each task: id, version; for each document: namespace, id, version
--- returns {until when all are held}
+-- returns {until when all are held, number from 1 of each task that was cancelled, …}
 --   or {0, number from 1, 1 if another holds it and 0 if it is not there at that version, …}, the tasks before the
 --   documents
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
@@ -62,10 +62,12 @@ check_versions(tasks, 0, VERSION, AT, CLAIMANT)
 check_versions(docs, count, DOC_VERSION, DOC_AT, DOC_CLAIMANT)
 if #problems > 1 then return problems end
 
+local held = {at}
 for i, task in ipairs(tasks) do
   task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, at, NOW
   task[CLAIMANT] = at > NOW and CALLER or ''
-  if at <= NOW then task[UNENDED] = nil end
+  if task[CANCELLED] == 1 then held[#held + 1] = i end
+  if at <= NOW then end_claims(task) end
   put(ids[i], task)
 end
 for i, doc in ipairs(docs) do
@@ -76,4 +78,4 @@ failure = commit()
 if failure then return failure end
 announce_ready()
 announce_soonest()
-return {at}
+return held

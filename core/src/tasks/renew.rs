@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::dependency::Dependency;
-use super::modify::push_number;
 use super::name::Name;
 use super::{DocId, TaskId, embedded, limits};
 use crate::error::{Result, ensure};
@@ -31,6 +30,9 @@ pub struct Renewed {
     pub docs: Vec<DocId>,
     /// Until when all are held, in milliseconds since the Unix epoch.
     pub at_ms: u64,
+    /// The ids of those tasks that somebody has [cancelled](super::TaskStore::cancel): who holds them is to stop and
+    /// to end them.
+    pub cancelled: Vec<Arc<str>>,
 }
 
 impl Renew {
@@ -70,40 +72,50 @@ impl Renew {
     }
 
     /// What comes of it at this time.
-    pub(super) fn renewed(&self, at_ms: u64) -> Renewed {
+    pub(super) fn renewed(&self, at_ms: u64, cancelled: Vec<Arc<str>>) -> Renewed {
         let task = |task: &TaskId| TaskId { version: task.version + 1, ..task.clone() };
         let doc = |doc: &DocId| DocId { version: doc.version + 1, ..doc.clone() };
         Renewed {
             tasks: self.tasks.iter().map(task).collect(),
             docs: self.docs.iter().map(doc).collect(),
             at_ms,
+            cancelled,
         }
     }
 }
 
 impl Operation for Renew {
-    head!("tasks.renew", embedded::State, name, ["store.lua", "docs.lua", "renew.lua"]);
+    head!(
+        "tasks.renew",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "docs.lua", "renew.lua"]
+    );
     type Output = Renewed;
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(self.claimant.as_bytes());
-        push_number(self.lease.as_millis() as u64, &mut args);
-        push_number(self.tasks.len() as u64, &mut args);
+        args.push_number(self.lease.as_millis() as u64);
+        args.push_number(self.tasks.len() as u64);
         self.tasks.iter().for_each(|task| task.push(&mut args));
         self.docs.iter().for_each(|doc| doc.push(&mut args));
         Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
-    /// `{at}`, or of each that is not as it has to be `{0, number from 1, 1 if it is held, …}`, the tasks
+    /// `{at, number from 1 of each cancelled task, …}`, or of each that is not as it has to be `{0, number from 1, 1 if it is held, …}`, the tasks
     /// before the documents.
     fn decode(&self, reply: Reply) -> Result<Renewed> {
         let mut replies = reply.list()?;
         let at_ms = replies.next()?.number()?;
         if at_ms > 0 {
-            replies.end()?;
-            return Ok(self.renewed(at_ms));
+            let cancelled = replies.all(self.tasks.len(), |replies| {
+                let number = replies.next()?.count(self.tasks.len())? as usize;
+                let index = number.checked_sub(1).ok_or_else(malformed)?;
+                Ok(self.tasks[index].id.clone())
+            })?;
+            return Ok(self.renewed(at_ms, cancelled));
         }
         let count = self.tasks.len() + self.docs.len();
         let mut dependency = Dependency::default();
@@ -121,12 +133,12 @@ impl Operation for Renew {
         let mut dependency = Dependency::default();
         let lease_ms = self.lease.as_millis() as u64;
         let held = embedded::Held { tasks: &self.tasks, docs: &self.docs };
-        let renewed =
+        let (at_ms, cancelled) =
             state.renew(&self.name, &self.claimant, &held, lease_ms, context, |index, held| {
                 self.note(&mut dependency, index, held);
             });
         dependency.into_result()?;
-        Ok(self.renewed(renewed))
+        Ok(self.renewed(at_ms, cancelled))
     }
 }
 

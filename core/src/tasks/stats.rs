@@ -7,9 +7,9 @@ use super::name::Name;
 use super::{decode_text, embedded};
 use crate::error::Result;
 use crate::kind::{Kind, Statistic};
-use crate::step::{Invocation, Operation, Reply, StepContext, head};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
+/// What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not paused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// The queue's name.
@@ -24,6 +24,14 @@ pub struct QueueStats {
     pub future: u64,
     /// How often the most claimed task was claimed.
     pub max_claims: u32,
+    /// Whether it is paused, so that claims find nothing in it.
+    pub paused: bool,
+    /// Since when the task is available that has been available the longest, in milliseconds since the Unix epoch;
+    /// `None` if none is available.
+    pub oldest_available_ms: Option<u64>,
+    /// Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases of one length the
+    /// oldest. `None` if no task is claimed.
+    pub oldest_lease_ms: Option<u64>,
 }
 
 /// The row of the table of queues.
@@ -60,10 +68,11 @@ pub struct NamespaceStats {
 pub struct ReadQueueStats {
     name: Name,
     filter: Filter,
+    with_paused: bool,
 }
 
 impl ReadQueueStats {
-    /// Counts what is in these queues.
+    /// Counts what is in these queues, of which those that hold tasks or are paused are there.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
@@ -74,21 +83,38 @@ impl ReadQueueStats {
 
     pub(super) fn of(name: Name, filter: Filter) -> Result<Self> {
         filter.check()?;
-        Ok(Self { name, filter })
+        Ok(Self { name, filter, with_paused: true })
+    }
+
+    /// Leaves out the queues that hold no task, paused or not.
+    pub(super) fn only_with_tasks(self) -> Self {
+        Self { with_paused: false, ..self }
     }
 }
 
 impl Operation for ReadQueueStats {
-    head!("tasks.queue_stats", embedded::State, name, ["store.lua", "read_queue_stats.lua"]);
+    head!(
+        "tasks.queue_stats",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "read_queue_stats.lua"]
+    );
     type Output = Vec<QueueStats>;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
-        Invocation { script: Self::script(), keys: self.name.keys(), args: self.filter.args() }
+        let mut args = ByteList::default();
+        args.push(if self.with_paused { b"1" } else { b"0" });
+        self.filter.push(&mut args);
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
-    /// `{queue, size, available, claimed, future, max_claims, …}`.
+    /// `{queue, size, available, claimed, future, max_claims, paused, oldest_available_ms, oldest_lease_ms, …}`.
     fn decode(&self, reply: Reply) -> Result<Vec<QueueStats>> {
+        let time = |reply| match reply {
+            Reply::Int(-1) => Ok(None),
+            time => time.number().map(Some),
+        };
         reply.list()?.all(STATS_MAX, |replies| {
             Ok(QueueStats {
                 queue: decode_text(replies.next()?)?,
@@ -97,12 +123,15 @@ impl Operation for ReadQueueStats {
                 claimed: replies.next()?.number()?,
                 future: replies.next()?.number()?,
                 max_claims: replies.next()?.number()?,
+                paused: replies.next()?.flag()?,
+                oldest_available_ms: time(replies.next()?)?,
+                oldest_lease_ms: time(replies.next()?)?,
             })
         })
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Self::Output> {
-        Ok(state.queue_stats(&self.filter, context))
+        Ok(state.queue_stats(&self.filter, self.with_paused, context))
     }
 }
 
@@ -133,14 +162,15 @@ impl Operation for ReadNamespaceStats {
         "tasks.namespace_stats",
         embedded::State,
         name,
-        ["store.lua", "docs.lua", "read_namespace_stats.lua"]
+        ["../step/commands.lua", "store.lua", "docs.lua", "read_namespace_stats.lua"]
     );
     type Output = Vec<NamespaceStats>;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
-        let keys = self.name.keys_with_docs();
-        Invocation { script: Self::script(), keys, args: self.filter.args() }
+        let mut args = ByteList::default();
+        self.filter.push(&mut args);
+        Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
     /// `{namespace, size, claimed, …}`.

@@ -8,19 +8,21 @@
 -- KEYS[6] expiry  zset: task id -> when it ceases to exist, if it ever does
 -- KEYS[7] none    never there: no step runs while a cluster moves the slot and has only a part of it
 -- Those of a queue or a namespace begin with the first and its {tag}, so that they lie in its slot; they
--- are made here because only the records say in which queues the tasks are.
+-- are made here because only the records say in which queues the tasks are. The one below is made here too, as
+-- another key would make every call longer.
 local STORE, VALUES, META, QUEUES, LEVELS, EXPIRY = unpack(KEYS, 1, 6)
+-- zset of scores 0: the queues that are paused, whether they hold tasks or not.
+local PAUSED = STORE .. ':paused'
 local LAYOUT = 'tasks.v1'
-
--- Strings in one command, under Lua's limit on unpack (about 8,000); an even number, for pairs.
-local CHUNK = 7000
 
 -- The elements of a task's record, which is packed by cmsgpack. Times are milliseconds since the Unix
 -- epoch; EXPIRES is 0 for never.
 local QUEUE, VERSION, AT, CREATED, MODIFIED, CLAIMANT = 1, 2, 3, 4, 5, 6
 local CLAIMS, ATTEMPT, ERR, PRIORITY, EXPIRES = 7, 8, 9, 10, 11
--- How often the task was claimed since it was inserted or changed; not there for 0.
-local UNENDED = 12
+-- How often the task was claimed since it was inserted or changed; 1 if that claim was cancelled, else 0; the
+-- headers by name, of each the name and then the value, either behind its length in two bytes, the higher one first.
+-- Those at the end that are 0 or empty are not there.
+local UNENDED, CANCELLED, HEADERS = 12, 13, 14
 
 -- zset: task id -> at, of the tasks of one priority.
 local function at_key(queue, priority)
@@ -86,87 +88,8 @@ local function is_held(at, claimant, caller)
   return at > NOW and claimant ~= '' and claimant ~= caller
 end
 
--- The types that commands are for, by their first letter.
-local TYPES = {H = 'hash', Z = 'zset'}
-
--- The keys that were found to hold what they should, or nothing.
-local is_sound = {}
-
-local function wrong_type(key, expected)
-  local found = redis.call('TYPE', key).ok
-  return redis.error_reply('WRONGTYPE key ' .. key .. ' holds a ' .. found .. ', expected a ' .. expected)
-end
-
--- What a command reads; or first an error.
-local function read(command, key, ...)
-  local reply = redis.pcall(command, key, ...)
-  if type(reply) == 'table' and reply.err then
-    if not string.find(reply.err, 'WRONGTYPE', 1, true) then return reply end
-    return wrong_type(key, TYPES[string.sub(command, 1, 1)])
-  end
-  is_sound[key] = true
-  return nil, reply
-end
-
--- The values of any number of fields, false for those that are not there; or first an error.
-local function read_fields(key, fields)
-  local values = {}
-  for i = 1, #fields, CHUNK do
-    local failure, some = read('HMGET', key, unpack(fields, i, math.min(i + CHUNK - 1, #fields)))
-    if failure then return failure end
-    if #fields <= CHUNK then return nil, some end
-    for j = 1, #some do
-      values[i + j - 1] = some[j]
-    end
-  end
-  return nil, values
-end
-
--- What a step is going to write is gathered first: so each key is checked before the first write, and
--- a step that fails changes nothing, and each key is written with few commands.
-local writes, write_of = {}, {}
-
--- Gathers one string or two for a command to a key.
-local function gather(command, key, a, b)
-  local name = command .. key
-  local write = write_of[name]
-  if not write then
-    write = {command, key, {}}
-    writes[#writes + 1], write_of[name] = write, write
-  end
-  local strings = write[3]
-  strings[#strings + 1] = a
-  if b then strings[#strings + 1] = b end
-end
-
 -- Whether a step brings new tasks or documents.
 local grows = false
-
--- Does the writes; or returns an error.
-local function write_all()
-  for _, write in ipairs(writes) do
-    local expected, key = TYPES[string.sub(write[1], 1, 1)], write[2]
-    if not is_sound[key] then
-      local found = redis.call('TYPE', key).ok
-      if found ~= expected and found ~= 'none' then return wrong_type(key, expected) end
-      is_sound[key] = true
-    end
-  end
-  -- A server whose memory is full lets a script add once it has removed. So its tasks can still be
-  -- claimed, renewed and ended; only what is new is refused.
-  if not grows then redis.call('HDEL', META, '') end
-  for _, removes in ipairs({true, false}) do
-    for _, write in ipairs(writes) do
-      local command, key, strings = write[1], write[2], write[3]
-      if (command == 'HDEL' or command == 'ZREM') == removes then
-        for i = 1, #strings, CHUNK do
-          redis.call(command, key, unpack(strings, i, math.min(i + CHUNK - 1, #strings)))
-        end
-      end
-    end
-  end
-  writes, write_of = {}, {}
-end
 
 -- What becomes of the queues whose tasks a step moves: by name {sizes by priority, or nil as long as
 -- no task comes or goes; by how many tasks more than before were claimed so often}.
@@ -229,18 +152,38 @@ local ready, soonest = {}, {}
 -- A wait looks again after five seconds anyway, so what is due later needs no announcement.
 local ANNOUNCED_MS_MAX = 6000
 
--- Gathers what a task's record and time become, in the queue where it is.
-local function put(id, task)
-  local name, at, key = task[QUEUE], task[AT], at_key(task[QUEUE], task[PRIORITY])
-  gather('HSET', STORE, id, cmsgpack.pack(task))
-  gather('ZADD', key, at, id)
-  if task[CLAIMS] > 0 then gather('ZADD', claimed_key(name), at, id) end
+-- Notes tasks that were put into a level of a queue, or the first of them if they are not available.
+local function note(name, key, at, tasks)
   if at <= NOW then
-    ready[name] = (ready[name] or 0) + 1
+    ready[name] = (ready[name] or 0) + tasks
   elseif at <= NOW + ANNOUNCED_MS_MAX then
     local levels = soonest[name] or {}
     levels[key], soonest[name] = math.min(at, levels[key] or at), levels
   end
+end
+
+-- The claims of a task have come to their end, by a change or a release.
+local function end_claims(task)
+  task[UNENDED], task[CANCELLED] = nil, nil
+end
+
+local function set_headers(task, headers)
+  task[HEADERS] = headers ~= '' and headers or nil
+end
+
+-- A task as it is stored: what is not there at the end costs nothing, and before that there are no gaps.
+local function pack(task)
+  if task[HEADERS] then task[UNENDED], task[CANCELLED] = task[UNENDED] or 0, task[CANCELLED] or 0 end
+  return cmsgpack.pack(task)
+end
+
+-- Gathers what a task's record and time become, in the queue where it is.
+local function put(id, task)
+  local name, at, key = task[QUEUE], task[AT], at_key(task[QUEUE], task[PRIORITY])
+  gather('HSET', STORE, id, pack(task))
+  gather('ZADD', key, at, id)
+  if task[CLAIMS] > 0 then gather('ZADD', claimed_key(name), at, id) end
+  note(name, key, at, 1)
 end
 
 -- Gathers what puts a task into a queue where it was not; returns an error.
@@ -291,13 +234,15 @@ local function commit()
     local failure = settle_claims(name, queue)
     if failure then return failure end
   end
-  local failure = write_all()
+  local failure = write_all(not grows and META)
   queues = {}
   return failure
 end
 
--- A user may lack the right to a channel; waits find the tasks by themselves then, only later.
+-- A user may lack the right to a channel; waits find the tasks by themselves then, only later. A queue that is
+-- paused has nothing for them.
 local function publish(queue, message)
+  if type(redis.pcall('ZSCORE', PAUSED, queue)) == 'string' then return end
   redis.pcall('PUBLISH', STORE .. ':queue:' .. queue, message)
 end
 
@@ -325,8 +270,7 @@ local function check()
   if failure then return failure end
   if version then
     if version == LAYOUT then return nil, true end
-    return redis.error_reply('INCOMPATIBLE_VERSION unrecognized layout ' .. string.sub(version, 1, 32) ..
-      ' in key ' .. META .. ', expected ' .. LAYOUT)
+    return wrong_layout(META, version, LAYOUT)
   end
   for _, key in ipairs({STORE, STORE .. ':docs'}) do
     local failure, size = read('HLEN', key)
@@ -370,13 +314,14 @@ local function begin()
   return expire(), is_made
 end
 
--- Appends a task as it is returned, in thirteen elements.
+-- Appends a task as it is returned, in fourteen elements.
 local function push_task(reply, id, task, value)
   local n = #reply
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, task[VERSION], task[QUEUE], task[AT]
   reply[n + 5], reply[n + 6], reply[n + 7] = task[CREATED], task[MODIFIED], task[CLAIMANT]
   reply[n + 8], reply[n + 9], reply[n + 10] = task[CLAIMS], task[ATTEMPT], task[ERR]
   reply[n + 11], reply[n + 12], reply[n + 13] = value, task[PRIORITY], task[EXPIRES]
+  reply[n + 14] = task[HEADERS] or ''
 end
 
 -- The end of the range of all that begins with a prefix, for commands by lex.
@@ -387,15 +332,15 @@ local function end_of(prefix)
 end
 
 -- The names in a zset of scores 0 that a filter lets through, in the order of bytes; or first an
--- error. ARGV[1] is how many at most, ARGV[2] how many exact names there are; they and then the
+-- error. ARGV[at] is how many at most, ARGV[at + 1] how many exact names there are; they and then the
 -- prefixes follow. All names if none are said.
-local function names_in(key)
-  local limit, exact = whole(ARGV[1], 100000), whole(ARGV[2], #ARGV)
+local function names_in(key, at)
+  local limit, exact = whole(ARGV[at], 100000), whole(ARGV[at + 1], #ARGV)
   if not limit or limit < 1 then return invalid('the limit is not a whole number from 1 to 100000') end
-  if not exact or exact > #ARGV - 2 then return invalid('there are fewer names than it says') end
+  if not exact or exact > #ARGV - at - 1 then return invalid('there are fewer names than it says') end
   local parts = {}
-  for i = 3, #ARGV do
-    parts[#parts + 1] = {text = ARGV[i], is_prefix = i > exact + 2}
+  for i = at + 2, #ARGV do
+    parts[#parts + 1] = {text = ARGV[i], is_prefix = i > exact + at + 1}
   end
   if #parts == 0 then parts[1] = {text = '', is_prefix = true} end
   table.sort(parts, function(a, b)

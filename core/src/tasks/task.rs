@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::modify::push_number;
-use super::{When, json, limits};
+use super::{Headers, When, json, limits};
 use crate::error::Result;
 use crate::step::ByteList;
+use crate::step::headers::Given;
 
 /// A task as the store holds it.
 ///
@@ -42,6 +42,8 @@ pub struct Task {
     pub priority: u8,
     /// When it is deleted, leased or not, in milliseconds since the Unix epoch; `None` for never.
     pub expires_ms: Option<u64>,
+    /// Its headers, by name: what travels with it and is not its value.
+    pub headers: Headers,
 }
 
 impl Task {
@@ -59,6 +61,7 @@ impl Task {
             value: self.value.clone(),
             attempt: self.attempt,
             err: self.err.clone(),
+            headers: None,
         }
     }
 }
@@ -85,7 +88,7 @@ impl TaskId {
     /// As the scripts take it.
     pub(super) fn push(&self, args: &mut ByteList) {
         args.push(self.id.as_bytes());
-        push_number(self.version, args);
+        args.push_number(self.version);
     }
 }
 
@@ -114,6 +117,7 @@ pub struct NewTask {
     pub(super) err: Arc<str>,
     pub(super) priority: u8,
     pub(super) ttl: Option<Duration>,
+    pub(super) headers: Given,
     pub(super) skip_colliding: bool,
 }
 
@@ -129,6 +133,7 @@ impl NewTask {
             err: "".into(),
             priority: 0,
             ttl: None,
+            headers: Given::NONE,
             skip_colliding: false,
         }
     }
@@ -180,13 +185,29 @@ impl NewTask {
         Self { skip_colliding: true, ..self }
     }
 
+    /// Adds a header, in place of the one of its name: a name of at least a character, with any bytes. Up to
+    /// [`HEADERS_MAX`](super::HEADERS_MAX) headers, whose names and values have up to
+    /// [`HEADERS_BYTES_MAX`](super::HEADERS_BYTES_MAX) bytes together.
+    pub fn header(self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
+        Self { headers: self.headers.with(name.as_ref(), value.as_ref()), ..self }
+    }
+
+    /// Its headers, all of them: names with any bytes, as [`header`](Self::header) adds them.
+    pub fn headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
+        self,
+        headers: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        Self { headers: Given::new(headers), ..self }
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         limits::queue(&self.queue)?;
         self.id.iter().try_for_each(|id| limits::id(id))?;
         self.value.iter().try_for_each(|value| json::check("value", value))?;
         limits::err(&self.err)?;
         limits::priority(self.priority)?;
-        self.at.check()?;
+        self.headers.check()?;
+        limits::when(self.at)?;
         self.ttl.map_or(Ok(()), limits::ttl)
     }
 }
@@ -201,11 +222,13 @@ pub struct TaskChange {
     pub(super) value: Option<Arc<str>>,
     pub(super) attempt: u32,
     pub(super) err: Arc<str>,
+    /// What takes the headers' place, if anything.
+    pub(super) headers: Option<Given>,
 }
 
 impl TaskChange {
-    /// A change that leaves nothing in the task but its id and what only the engine sets: no value, no `err`,
-    /// no attempt, available at once in this queue.
+    /// A change that leaves nothing in the task but its id, its headers and what only the engine sets: no value, no
+    /// `err`, no attempt, available at once in this queue.
     pub fn new(task: TaskId, queue: impl AsRef<str>) -> Self {
         Self {
             task,
@@ -214,6 +237,7 @@ impl TaskChange {
             value: None,
             attempt: 0,
             err: "".into(),
+            headers: None,
         }
     }
 
@@ -254,6 +278,14 @@ impl TaskChange {
         Self { err: err.as_ref().into(), ..self }
     }
 
+    /// Replaces all headers by these, as [`NewTask::header`] has them; they stay as they are by default.
+    pub fn headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
+        self,
+        headers: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        Self { headers: Some(Given::new(headers)), ..self }
+    }
+
     /// One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
     pub fn retry(mut self, err: &str) -> Self {
         self.attempt = self.attempt.saturating_add(1);
@@ -281,6 +313,7 @@ impl TaskChange {
         limits::queue(&self.queue)?;
         self.value.iter().try_for_each(|value| json::check("value", value))?;
         limits::err(&self.err)?;
-        self.at.check()
+        self.headers.iter().try_for_each(Given::check)?;
+        limits::when(self.at)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::{Client, ManualClock, Options};
+use crate::{Client, Event, ManualClock, Options};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -81,8 +81,43 @@ fn counts_follow_the_clock() {
         let tasks = store.list("inbox", TaskQuery::new()).unwrap().tasks;
         let due = tasks.iter().filter(|task| task.at_ms <= now_ms).count();
         assert_eq!(stats.available, due as u64);
+        let first_at = |is: &dyn Fn(&&Task) -> bool| tasks.iter().find(is).map(|task| task.at_ms);
+        assert_eq!(stats.oldest_available_ms, first_at(&|task| task.at_ms <= now_ms));
+        assert_eq!(stats.oldest_lease_ms, first_at(&|task| task.claims > 0));
         clock.advance(MINUTE * 280);
     }
+}
+
+/// Of all priorities, and as the clock and the leases go on.
+#[test]
+fn the_oldest_are_those_of_now() {
+    let (clock, client) = with_clock();
+    let store = client.tasks("shop").claimant("ann");
+    let start_ms = store.time().unwrap();
+    let oldest = || {
+        let stats = store.queue_stats(Filter::new().exact("q")).unwrap().pop()?;
+        let since = |at_ms: Option<u64>| at_ms.map(|at_ms| at_ms as i64 - start_ms as i64);
+        Some((since(stats.oldest_available_ms), since(stats.oldest_lease_ms)))
+    };
+    let task = |id: &str, at_ms: u64| NewTask::new("q").id(id).at_ms(start_ms + at_ms);
+    store.modify(Modification::new().insert(task("later", 5_000))).unwrap();
+    assert_eq!(oldest(), Some((None, None)));
+    clock.advance(Duration::from_secs(6));
+    assert_eq!(oldest(), Some((Some(5_000), None)));
+    let high = NewTask::new("q").id("high").at_ms(start_ms - 1).priority(9);
+    store.modify(Modification::new().insert(high)).unwrap();
+    assert_eq!(oldest(), Some((Some(-1), None)));
+    let held = store.claim(["q"], MINUTE).unwrap().unwrap();
+    assert_eq!(oldest(), Some((Some(5_000), Some(66_000))));
+    store.claim(["q"], MINUTE * 2).unwrap().unwrap();
+    assert_eq!(oldest(), Some((None, Some(66_000))));
+    store.renew([held.handle()], [], MINUTE * 3).unwrap();
+    assert_eq!(oldest(), Some((None, Some(126_000))));
+    clock.advance(MINUTE * 2);
+    assert_eq!(oldest(), Some((Some(126_000), Some(186_000))));
+    let tasks = store.fetch(["high", "later"]).unwrap();
+    store.modify(tasks.iter().fold(Modification::new(), |m, task| m.delete(task))).unwrap();
+    assert_eq!(oldest(), None);
 }
 
 #[test]
@@ -163,6 +198,9 @@ fn what_no_store_could_do_is_refused() {
     let new = || NewTask::new("inbox").id("t");
     let handle = || TaskId::new("t", 0);
     let doc = || NewDoc::new("n", "k");
+    let headers = |count: usize, bytes: usize| {
+        (0..count).map(move |number| (format!("h{number}"), vec![0; bytes]))
+    };
     for (modification, says) in [
         (Modification::new().insert(NewTask::new("")), "the queue's name is empty"),
         (Modification::new().insert(new().id("")), "the id is empty"),
@@ -172,6 +210,13 @@ fn what_no_store_could_do_is_refused() {
         (Modification::new().insert(new().value("1 2")), "the value is not a JSON text"),
         (Modification::new().insert(new().priority(10)), "the priority is 10"),
         (Modification::new().insert(new().ttl(Duration::ZERO)), "a millisecond or more"),
+        (Modification::new().insert(new().header("", "v")), "a header's name is empty"),
+        (Modification::new().insert(new().headers(headers(65, 1))), "up to 64 headers"),
+        (Modification::new().insert(new().header("n", [0; HEADERS_BYTES_MAX])), "have 16385 bytes"),
+        (
+            Modification::new().change(TaskChange::new(handle(), "q").headers([("", "v")])),
+            "a header's name is empty",
+        ),
         (Modification::new().insert(new().after(Duration::MAX)), "100 years are allowed"),
         (Modification::new().insert(new().at_ms(u64::MAX)), "behind the year 9999"),
         (Modification::new().insert(new()).insert(new()), "task t is named twice"),
@@ -203,10 +248,32 @@ fn what_no_store_could_do_is_refused() {
     assert!(store.claim([""; 0], MINUTE).is_err());
     assert!(store.claim_many(["inbox"], MINUTE, 0).is_err());
     assert!(store.renew([], [], MINUTE).is_err());
+    assert!(store.cancel([""; 0]).is_err());
+    assert!(store.cancel([""]).is_err());
     assert!(store.claim_docs("n", "", MINUTE).is_err());
     assert!(store.get_doc("n", "").is_err());
     assert!(store.are_empty(Filter::new()).is_err());
     assert!(store.list("inbox", TaskQuery::new().limit(0)).is_err());
+    let filter = TaskFilter::new;
+    for (result, says) in [
+        (store.purge("", filter()), "the queue's name is empty"),
+        (store.purge("q", filter().limit(0)), "the limit has to be 1 to 2000"),
+        (store.purge("q", filter().limit(SWEEP_TASKS_MAX + 1)), "the limit has to be 1 to 2000"),
+        (store.purge("q", filter().claimant("")), "the claimant is empty"),
+        (store.purge("q", filter().err("x".repeat(ERR_BYTES_MAX + 1))), "err has 65537 bytes"),
+        (
+            store.purge("q", filter().after(Position { at_ms: u64::MAX, id: "t".into() })),
+            "behind the year 9999",
+        ),
+        (store.move_tasks("q", "", filter()), "the queue's name is empty"),
+        (store.move_tasks("q", "q", filter()), "in the queue where they are to go"),
+        (store.redrive("q", "q", filter()), "in the queue where they are to go"),
+        (store.clone().claimant("").purge("q", filter()), "the claimant is empty"),
+    ] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.message().contains(says), "{error}");
+    }
     assert!(store.queues(Filter::new()).unwrap().is_empty());
 }
 
@@ -337,6 +404,44 @@ fn a_due_task_wakes_a_waiting_consumer() {
     assert!(late_ms < 10_000, "{late_ms} ms");
 }
 
+/// A clock that is moved wakes those who wait: to claim, blocking or not, and to run.
+#[test]
+fn an_advance_wakes_those_that_wait_for_what_is_due_then() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let (clock, client) = with_clock();
+    let store = client.tasks("shop");
+    let start = Instant::now();
+    let waiting = store.clone();
+    let blocking = std::thread::spawn(move || {
+        let mut claims = waiting.claims(["inbox"]).wait(Duration::from_secs(10));
+        claims.next().expect("the time is not over").unwrap().len()
+    });
+    let waiting = client.to_async().tasks("shop");
+    let future = std::thread::spawn(move || {
+        let mut claims = waiting.claims(["inbox"]).wait(Duration::from_secs(10));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let batch = runtime.block_on(claims.next());
+        batch.expect("the time is not over").unwrap().len()
+    });
+    let worker = store.worker(["mail"]);
+    let stop = worker.clone();
+    let run =
+        std::thread::spawn(move || worker.run(|_| -> () { stop.stop(Duration::from_secs(10)) }));
+    // Whether they wait already or not, they are woken or see the new time.
+    std::thread::sleep(Duration::from_millis(50));
+    let due = |queue| NewTask::new(queue).after(HOUR);
+    let tasks = ["inbox", "inbox", "mail"].map(due).into_iter();
+    store.modify(tasks.fold(Modification::new(), Modification::insert)).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    clock.advance(HOUR - Duration::from_millis(1));
+    assert_eq!(store.worker(["inbox", "mail"]).drain(|_| ()).unwrap().done, 0);
+    assert!(!blocking.is_finished() && !future.is_finished() && !run.is_finished());
+    clock.advance(Duration::from_millis(1));
+    assert_eq!((blocking.join().unwrap(), future.join().unwrap()), (1, 1));
+    run.join().unwrap().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(8), "nobody slept out the wait");
+}
+
 #[test]
 fn an_earlier_task_wakes_a_consumer_that_waits_for_a_later_one() {
     let store = store();
@@ -372,6 +477,291 @@ fn each_of_many_that_wait_gets_one() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 8);
+}
+
+/// What waits for a paused queue is woken when that is resumed, for what is there and for what is due then.
+#[test]
+fn a_pause_ends_for_those_that_wait() {
+    let store = store();
+    store.pause("inbox").unwrap();
+    let waiters: Vec<_> = (0..2)
+        .map(|_| {
+            let mut claims = store.claims(["inbox"]).wait(MINUTE);
+            std::thread::spawn(move || claims.next().unwrap().unwrap().remove(0))
+        })
+        .collect();
+    let later = NewTask::new("inbox").id("later").after(Duration::from_millis(300));
+    let now = NewTask::new("inbox").id("now");
+    store.modify(Modification::new().insert(now).insert(later)).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(store.fetch(["now"]).unwrap()[0].claims, 0);
+    store.resume("inbox").unwrap();
+    let start = Instant::now();
+    let mut ids: Vec<_> = waiters.into_iter().map(|waiter| waiter.join().unwrap().id).collect();
+    ids.sort();
+    assert_eq!(ids.iter().map(|id| &**id).collect::<Vec<_>>(), ["later", "now"]);
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn only_claims_stop_at_a_paused_queue() {
+    let (clock, client) = with_clock();
+    let store = client.tasks("shop").claimant("ann");
+    let paused = || -> Vec<(Arc<str>, u64)> {
+        let stats = store.queue_stats(Filter::new()).unwrap().into_iter();
+        stats.filter(|stats| stats.paused).map(|stats| (stats.queue, stats.size)).collect()
+    };
+    store.insert("inbox", "1").unwrap();
+    store.insert("other", "2").unwrap();
+    let held = store.claim(["inbox"], MINUTE).unwrap().unwrap();
+    for queue in ["inbox", "none", "inbox"] {
+        store.pause(queue).unwrap();
+    }
+    assert_eq!(paused(), [("inbox".into(), 1), ("none".into(), 0)]);
+    assert!(store.are_empty(Filter::new().exact("none")).unwrap());
+    assert!(!store.are_empty(Filter::new().prefix("")).unwrap());
+    let renewed = store.renew([held.handle()], [], MINUTE).unwrap();
+    clock.advance(MINUTE);
+    store.insert("inbox", "3").unwrap();
+    let stats = store.queue_stats(Filter::new().exact("inbox")).unwrap().remove(0);
+    assert_eq!((stats.available, stats.paused), (2, true));
+    let claimed = store.claim_many(["inbox", "none", "other"], MINUTE, 10).unwrap();
+    assert_eq!(claimed.iter().map(|task| &*task.queue).collect::<Vec<_>>(), ["other"]);
+    store.modify(Modification::new().delete(renewed.tasks[0].clone())).unwrap();
+    for queue in ["inbox", "none", "never"] {
+        store.resume(queue).unwrap();
+    }
+    assert_eq!(paused(), []);
+    assert_eq!(store.claim_many(["inbox"], MINUTE, 10).unwrap().len(), 1);
+    assert!(store.pause("").is_err());
+}
+
+/// All steps of a sweep; returns how many tasks each took.
+fn sweep_all(
+    mut filter: TaskFilter,
+    mut step: impl FnMut(TaskFilter) -> Result<Swept>,
+) -> Vec<u64> {
+    let mut counts = Vec::new();
+    loop {
+        let swept = step(filter.clone()).unwrap();
+        counts.push(swept.tasks);
+        match swept.next {
+            Some(next) => filter = filter.after(next),
+            None => return counts,
+        }
+    }
+}
+
+#[test]
+fn a_queue_is_purged_step_by_step_of_what_nobody_holds() {
+    let (clock, client) = with_clock();
+    let (ann, bob) = (client.tasks("shop").claimant("ann"), client.tasks("shop").claimant("bob"));
+    let numbered = |store: &TaskStore, from: u64, to: u64| {
+        let task =
+            |n: u64| NewTask::new("q").id(format!("{n:05}")).priority((n % 3) as u8).at_ms(n);
+        store.modify((from..to).fold(Modification::new(), |m, n| m.insert(task(n)))).unwrap();
+    };
+    numbered(&ann, 0, 1_000);
+    bob.claim_many(["q"], MINUTE, 100).unwrap();
+    let later = NewTask::new("q").id("later").after(MINUTE);
+    bob.modify(Modification::new().insert(later)).unwrap();
+    let counts = sweep_all(TaskFilter::new().limit(301), |filter| ann.purge("q", filter));
+    assert_eq!((counts.len(), counts.iter().sum()), (4, 900_u64));
+    let stats = ann.queue_stats(Filter::new()).unwrap().remove(0);
+    assert_eq!((stats.size, stats.claimed, stats.future), (101, 100, 1));
+    let none = ann.purge("q", TaskFilter::new()).unwrap();
+    assert_eq!(none, Swept::default());
+    let all = ann.purge("q", TaskFilter::new().claimed().include_held()).unwrap();
+    assert_eq!((all.tasks, all.next), (100, None));
+    assert_eq!(bob.purge("q", TaskFilter::new()).unwrap().tasks, 1, "it is its own");
+    assert_eq!(ann.purge("q", TaskFilter::new()).unwrap(), Swept::default());
+    // What somebody changes meanwhile is not looked at twice.
+    numbered(&ann, 0, 10);
+    let first = ann.purge("q", TaskFilter::new().limit(5)).unwrap();
+    assert_eq!(first.next.as_ref().unwrap().at_ms, 4);
+    numbered(&ann, 3, 4);
+    let rest = ann.purge("q", TaskFilter::new().after(first.next.unwrap())).unwrap();
+    assert_eq!((rest.tasks, rest.next), (5, None));
+    clock.advance(MINUTE);
+    assert_eq!(ann.list("q", TaskQuery::new()).unwrap().tasks.len(), 1);
+}
+
+#[test]
+fn a_filter_lets_through_what_it_says() {
+    let (_, client) = with_clock();
+    let (ann, bob) = (client.tasks("shop").claimant("ann"), client.tasks("shop").claimant("bob"));
+    let fill = || {
+        ann.purge("q", TaskFilter::new().include_held()).unwrap();
+        let task = |id: &str| NewTask::new("q").id(id);
+        for (store, id) in [(&ann, "ann's"), (&bob, "bob's")] {
+            store.modify(Modification::new().insert(task(id).err(id))).unwrap();
+            store.claim(["q"], MINUTE).unwrap().unwrap();
+        }
+        let later = |id: &str| task(id).after(MINUTE);
+        ann.modify(Modification::new().insert(later("ann's later"))).unwrap();
+        bob.modify(Modification::new().insert(later("bob's later"))).unwrap();
+        ann.modify(Modification::new().insert(task("free").err("a"))).unwrap();
+    };
+    let filter = TaskFilter::new;
+    for (filter, expected) in [
+        (filter(), &["ann's", "ann's later", "free"][..]),
+        (filter().available(), &["free"]),
+        (filter().claimed(), &["ann's"]),
+        (filter().future(), &["ann's later"]),
+        (filter().available().future(), &["ann's later", "free"]),
+        (filter().claimant("bob"), &["free"]),
+        (filter().claimant("bob").include_held(), &["bob's", "bob's later", "free"]),
+        (filter().claimant("bob").claimed().include_held(), &["bob's"]),
+        (filter().err("a"), &["ann's", "free"]),
+        (filter().err("ann's"), &["ann's"]),
+        (filter().err("b"), &[]),
+        (filter().err("b").include_held(), &["bob's"]),
+    ] {
+        fill();
+        let swept = ann.move_tasks("q", "out", filter.clone()).unwrap();
+        assert_eq!((swept.tasks as usize, swept.next), (expected.len(), None), "{filter:?}");
+        let moved = ann.list("out", TaskQuery::new()).unwrap().tasks;
+        let mut moved: Vec<&str> = moved.iter().map(|task| &*task.id).collect();
+        moved.sort_unstable();
+        assert_eq!(moved, expected, "{filter:?}");
+        ann.purge("out", TaskFilter::new().include_held()).unwrap();
+    }
+}
+
+#[test]
+fn what_is_moved_stays_as_it_is_and_what_is_redriven_begins_anew() {
+    let (_, client) = with_clock();
+    let store = client.tasks("shop").claimant("ann");
+    let task = |id: &str| NewTask::new("q").id(id).value("[1]").attempt(3).err("e").priority(4);
+    let later = task("later").after(MINUTE);
+    let old = task("old").at_ms(7).ttl(MINUTE);
+    store.modify(Modification::new().insert(later).insert(old)).unwrap();
+    let before = store.list("q", TaskQuery::new()).unwrap().tasks;
+    let [ann, eve] = ["ann", "eve"].map(|claimant| store.clone().claimant(claimant));
+    assert_eq!(eve.move_tasks("q", "p", TaskFilter::new().include_held()).unwrap().tasks, 2);
+    let moved = store.list("p", TaskQuery::new()).unwrap().tasks;
+    let changed =
+        |task: &Task| Task { queue: "p".into(), version: task.version + 1, ..task.clone() };
+    assert_eq!(moved, before.iter().map(changed).collect::<Vec<_>>());
+    // The one that waits is still its claimant's.
+    assert_eq!(ann.redrive("p", "q", TaskFilter::new()).unwrap().tasks, 2);
+    let redriven = store.list("q", TaskQuery::new()).unwrap().tasks;
+    let anew = |task: &Task| Task {
+        version: task.version + 2,
+        attempt: 0,
+        err: "".into(),
+        ..task.clone()
+    };
+    assert_eq!(redriven, before.iter().map(anew).collect::<Vec<_>>());
+}
+
+/// Its worker finds that it has lost it.
+#[test]
+fn a_leased_task_is_moved_from_under_its_job_if_it_is_said() {
+    let store = store();
+    store.insert("q", "1").unwrap();
+    let job = store.worker(["q"]).jobs().next().unwrap().unwrap();
+    assert_eq!(store.move_tasks("q", "p", TaskFilter::new()).unwrap().tasks, 0);
+    assert_eq!(store.move_tasks("q", "p", TaskFilter::new().include_held()).unwrap().tasks, 1);
+    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::Dependency);
+    let task = store.list("p", TaskQuery::new()).unwrap().tasks.remove(0);
+    assert_eq!((task.claims, task.at_ms), (1, job.task().at_ms));
+}
+
+#[test]
+fn headers_stay_until_a_change_sets_others() {
+    let store = store();
+    let task = NewTask::new("q").header("b", [0, 0xff]).header("a", "old").header("a", "new");
+    let most = (0..HEADERS_MAX).map(|number| (format!("{number:03}"), [7; 253]));
+    let most = NewTask::new("most").headers(most);
+    let done = store.modify(Modification::new().insert(task).insert(most)).unwrap();
+    let (headers, most) = (&done.inserted[0].headers, &done.inserted[1].headers);
+    assert_eq!(headers.iter().collect::<Vec<_>>(), [("a", &b"new"[..]), ("b", &[0, 0xff])]);
+    assert_eq!((most.len(), most.get("063")), (64, Some(&[7; 253][..])));
+    assert_eq!(
+        (headers.get("c"), store.insert("q", "1").unwrap().headers.is_empty()),
+        (None, true)
+    );
+
+    let job =
+        store.worker(["q"]).jobs().find(|job| job.as_ref().unwrap().task().headers.len() == 2);
+    job.unwrap().unwrap().retry("e").unwrap();
+    store.move_tasks("q", "r", TaskFilter::new().include_held()).unwrap();
+    store.redrive("r", "q", TaskFilter::new().include_held()).unwrap();
+    let find = || store.fetch([&done.inserted[0].id]).unwrap().remove(0);
+    assert_eq!(find().headers, *headers);
+    let change = find().change().queue("s").headers([("c", "v")]);
+    let changed = store.modify(Modification::new().change(change)).unwrap().changed.remove(0);
+    assert_eq!(changed.headers.iter().collect::<Vec<_>>(), [("c", &b"v"[..])]);
+    let none = changed.change().headers([("", ""); 0]);
+    let changed = store.modify(Modification::new().change(none)).unwrap().changed.remove(0);
+    assert_eq!((changed.headers, find().headers), (Headers::NONE, Headers::NONE));
+}
+
+#[test]
+fn a_cancel_reaches_who_has_the_task_and_nobody_else() {
+    let (clock, client) = with_clock();
+    let (ann, bob) = (client.tasks("shop").claimant("ann"), client.tasks("shop").claimant("bob"));
+    let task = |id: &str| NewTask::new("q").id(id);
+    let modification = Modification::new().insert(task("a")).insert(task("b").after(MINUTE));
+    ann.modify(modification).unwrap();
+    assert_eq!(bob.cancel(["a", "b", "c"]).unwrap(), [false; 3], "nobody has claimed them");
+    let claimed = ann.claim(["q"], MINUTE).unwrap().unwrap();
+    assert_eq!(bob.cancel(["b", "a", "a"]).unwrap(), [false, true, true]);
+    assert_eq!(ann.fetch(["a"]).unwrap(), std::slice::from_ref(&claimed), "it stays as it is");
+    let renewed = ann.renew([claimed.handle()], [], MINUTE).unwrap();
+    assert_eq!(renewed.cancelled, std::slice::from_ref(&claimed.id));
+    let renewed = ann.renew(renewed.tasks, [], MINUTE).unwrap();
+    assert_eq!(renewed.cancelled.len(), 1, "also with the next renewal");
+
+    // The end of the claim is the end of the note: the next claim has another holder, and so has a change.
+    clock.advance(MINUTE);
+    assert_eq!(bob.cancel(["a"]).unwrap(), [false], "the lease is over");
+    let claimed = bob.claim_many(["q"], MINUTE, 2).unwrap();
+    let ids = || claimed.iter().map(Task::handle);
+    assert!(bob.renew(ids(), [], MINUTE).unwrap().cancelled.is_empty());
+    assert_eq!(ann.cancel(["a", "b"]).unwrap(), [true; 2]);
+    let both = bob.fetch(["a", "b"]).unwrap();
+    let changes = both.iter().map(|task| task.change().after(MINUTE));
+    let changed = bob.modify(changes.fold(Modification::new(), Modification::change)).unwrap();
+    assert_eq!(ann.cancel(["a"]).unwrap(), [false], "it is put off, and nobody works on it");
+    let renewed = bob.renew(changed.changed.iter().map(Task::handle), [], MINUTE).unwrap();
+    assert!(renewed.cancelled.is_empty());
+}
+
+#[test]
+fn a_job_learns_that_it_is_cancelled() {
+    let store = store();
+    let id = store.insert("q", "1").unwrap().id;
+    let worker = store.worker(["q"]).lease(Duration::from_secs(1));
+    let job = worker.jobs().next().unwrap().unwrap();
+    assert_eq!((job.is_cancelled(), store.cancel([&id]).unwrap()), (false, vec![true]));
+    let start = Instant::now();
+    while !job.is_cancelled() {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!job.is_lost());
+    job.done().unwrap();
+}
+
+#[test]
+fn whoever_waits_gets_what_is_moved() {
+    let store = store();
+    let claims = || store.claims(["inbox"]).wait(MINUTE);
+    let waiters: Vec<_> = (0..4)
+        .map(|_| {
+            let mut claims = claims();
+            std::thread::spawn(move || claims.next().unwrap().unwrap().remove(0).id)
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(50));
+    let task = || NewTask::new("inbox/err").attempt(1);
+    store.modify((0..4).fold(Modification::new(), |m, _| m.insert(task()))).unwrap();
+    assert_eq!(store.redrive("inbox/err", "inbox", TaskFilter::new()).unwrap().tasks, 4);
+    let start = Instant::now();
+    waiters.into_iter().for_each(|waiter| drop(waiter.join().unwrap()));
+    assert!(start.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
@@ -458,14 +848,32 @@ fn what_fails_is_tried_again_and_then_put_aside() {
     let worker = store.worker(["inbox"]).backoff(none, none).max_attempts(3);
     let mut seen = 0;
     worker
-        .run(|_| {
+        .drain(|_| {
             seen += 1;
-            Err(Failure::Retry(format!("no {seen}")))
+            Err::<(), _>(Failure::Retry(format!("no {seen}")))
         })
         .unwrap();
     assert_eq!(seen, 3);
     let tasks = store.list("inbox/err", TaskQuery::new()).unwrap().tasks;
-    assert_eq!((tasks[0].attempt, &*tasks[0].err, tasks[0].claims), (3, "no 1\nno 2\nno 3", 3));
+    assert_eq!(
+        (tasks[0].attempt, &*tasks[0].err, tasks[0].claims),
+        (3, "no 1\nno 2\nexhausted: no 3", 3)
+    );
+}
+
+#[test]
+fn a_run_waits_again_when_there_is_nothing_left() {
+    let store = store();
+    store.insert("inbox", "1").unwrap();
+    let worker = store.worker(["inbox"]).tell_all(true);
+    let run = worker.start();
+    for _ in 0..2 {
+        let Some(Event::Job(job)) = run.next().unwrap() else { panic!("it is over") };
+        run.end(&job, Err(Failure::ReleaseAfter(Duration::from_millis(20)))).unwrap();
+        assert!(matches!(run.next(), Ok(Some(Event::Report(_)))));
+    }
+    worker.stop(Duration::ZERO);
+    assert!(run.next().unwrap().is_none());
 }
 
 #[test]
@@ -476,9 +884,10 @@ fn what_ends_its_workers_is_put_aside_unseen() {
         store.claim(["inbox"], Duration::ZERO).unwrap().unwrap();
     }
     let worker = store.worker(["inbox"]).max_claims(2).error_queue("dead");
-    worker.run(|_| panic!("nobody sees it")).unwrap();
+    let drained = worker.drain(|_| -> () { panic!("nobody sees it") }).unwrap();
+    assert_eq!(drained, Drained { dead: 1, ..Default::default() });
     let tasks = store.list("dead", TaskQuery::new()).unwrap().tasks;
-    assert_eq!(&*tasks[0].err, "claimed 2 times without an end");
+    assert_eq!(&*tasks[0].err, "crashed: claimed 2 times without an end");
 }
 
 /// Only leases that ran out are held against a task: the ends of its jobs begin anew, on disk as well.
@@ -517,16 +926,16 @@ fn releases_and_retries_are_no_claims_without_an_end() {
         store.claim(["inbox"], none).unwrap().unwrap();
     }
     let store = again(&mut client);
-    worker(&store).run(|_| panic!("nobody sees it")).unwrap();
+    worker(&store).drain(|_| -> () { panic!("nobody sees it") }).unwrap();
     let task = store.claim(["inbox/err"], MINUTE).unwrap().unwrap();
-    assert_eq!(&*task.err, "e\ne\nclaimed 2 times without an end");
+    assert_eq!(&*task.err, "e\ne\ncrashed: claimed 2 times without an end");
     // What was moved back begins anew.
     store.modify(Modification::new().change(task.change().queue("inbox"))).unwrap();
     let mut seen = 0;
     worker(&store)
-        .run(|job| {
+        .drain(|job| {
             seen += 1;
-            Ok(job.delete())
+            job.delete()
         })
         .unwrap();
     assert_eq!(seen, 1);
@@ -535,7 +944,7 @@ fn releases_and_retries_are_no_claims_without_an_end() {
 #[test]
 fn each_job_has_a_claimant_of_its_own() {
     let long = "é".repeat(ID_CHARS_MAX);
-    for (claimant, kept) in [("ann", "ann"), (&*long, &long[..2 * 47])] {
+    for (claimant, kept) in [("ann", "ann"), (&*long, &long[..2 * 42])] {
         let store = store().claimant(claimant);
         let inserts = (0..50).fold(Modification::new(), |m, _| m.insert(NewTask::new("q")));
         store.modify(inserts).unwrap();
@@ -552,6 +961,25 @@ fn each_job_has_a_claimant_of_its_own() {
         let error = store().claimant(claimant).worker(["q"]).jobs().next().unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
+}
+
+/// However it begins, and before it claims anything.
+#[test]
+fn a_worker_of_no_jobs_at_a_time_is_refused() {
+    let (_, client) = with_clock();
+    let store = client.tasks("shop");
+    store.insert("in", "1").unwrap();
+    let worker = store.worker(["in"]).concurrency(0).prefetch(1);
+    let refused = [
+        worker.run(|_: &Job| ()).unwrap_err(),
+        worker.drain(|_: &Job| ()).unwrap_err(),
+        worker.jobs().next().unwrap().unwrap_err(),
+    ];
+    for error in refused {
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with("concurrency is 0; "), "{error}");
+    }
+    assert_eq!(store.queue_stats(Filter::new()).unwrap()[0].claimed, 0);
 }
 
 /// What a job holds is nobody else's, the claimant's of its store neither; what its end puts off is.
@@ -617,6 +1045,7 @@ fn everything_comes_back_from_disk() {
         (
             store.list("inbox", TaskQuery::new()).unwrap(),
             store.list("outbox", TaskQuery::new()).unwrap(),
+            store.list("again", TaskQuery::new()).unwrap(),
             store.list_docs("n", DocQuery::new()).unwrap(),
             store.queue_stats(Filter::new()).unwrap(),
             store.namespace_stats(Filter::new()).unwrap(),
@@ -630,7 +1059,8 @@ fn everything_comes_back_from_disk() {
             .priority(number % 3)
             .attempt(7)
             .err("e")
-            .ttl(MINUTE * 60);
+            .ttl(MINUTE * 60)
+            .headers((0..number % 3).map(|name| (name.to_string(), [name, 0xff])));
         store.modify(Modification::new().insert(task)).unwrap();
     }
     let tasks = store.claim_many(["inbox"], MINUTE, 5).unwrap();
@@ -646,12 +1076,30 @@ fn everything_comes_back_from_disk() {
         )
         .unwrap();
     store.claim_docs("n", "k", MINUTE).unwrap();
+    let ids = |tasks: &[Task]| tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
+    assert_eq!(store.cancel(ids(&tasks)).unwrap(), [true, false, false, true, true]);
+    let ended = tasks[4].change().headers([("set", "again")]);
+    store.modify(Modification::new().change(ended)).unwrap();
+    let swept = store.redrive("inbox", "again", TaskFilter::new().limit(8)).unwrap();
+    assert!(
+        swept.tasks > 0 && store.purge("again", TaskFilter::new().limit(2)).unwrap().tasks == 2
+    );
+    for queue in ["inbox", "resumed", "empty"] {
+        store.pause(queue).unwrap();
+    }
+    store.resume("resumed").unwrap();
     let before = look(&client);
+    let paused: Vec<_> = before.4.iter().map(|stats| (&*stats.queue, stats.paused)).collect();
+    assert_eq!(paused, [("again", false), ("empty", true), ("inbox", true), ("outbox", false)]);
     client.close().unwrap();
     drop((store, client));
     let client = crate::connect(&url).unwrap();
     assert_eq!(look(&client), before);
-    assert_eq!(client.tasks("shop").fetch([&tasks[2].id]).unwrap()[0].value, None);
+    let store = client.tasks("shop").claimant("ann");
+    assert_eq!(store.fetch([&tasks[2].id]).unwrap()[0].value, None);
+    let held = [renewed.tasks[0].clone(), tasks[3].handle()];
+    let renewed = store.renew(held, [], MINUTE).unwrap();
+    assert_eq!(renewed.cancelled, [tasks[0].id.clone(), tasks[3].id.clone()]);
 }
 
 /// They are read without a lock, and yet each thread reads its own writes.
@@ -721,6 +1169,53 @@ fn pages_of_many_priorities_and_one_time_are_whole() {
     }
 }
 
+/// The future of its handler is dropped, and the task is gone.
+#[tokio::test]
+async fn a_cancelled_job_ends_while_it_runs() {
+    let store = crate::aio::connect("memory:").unwrap().tasks("shop");
+    let id = store.insert("in", "1").await.unwrap().id;
+    let worker = store.worker(["in"]).lease(Duration::from_millis(300));
+    let stop = worker.clone();
+    let worker = worker.tell_all(true).on_report(move |report| {
+        assert_eq!(report.kind, crate::ReportKind::Cancelled);
+        stop.stop(Duration::ZERO);
+    });
+    worker
+        .run(async |_| {
+            assert_eq!(store.cancel([&id]).await.unwrap(), [true]);
+            std::future::pending::<()>().await;
+        })
+        .await
+        .unwrap();
+    assert!(store.queues(Filter::new()).await.unwrap().is_empty());
+}
+
+/// On tokio nothing that it makes is ready in a poll that has used up its budget; the worker ends that poll. Of these
+/// runtimes only one with threads wakes what has no budget before that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_async_worker_goes_on_after_handlers_that_use_up_the_budget_of_a_poll() {
+    const JOBS: usize = 50;
+    let store = crate::aio::connect("memory:").unwrap().tasks("shop");
+    for _ in 0..JOBS {
+        store.insert("in", "1").await.unwrap();
+    }
+    let worker = store.worker(["in"]).concurrency(10);
+    let begun = std::cell::Cell::new(0);
+    worker
+        .run(async |_| {
+            begun.set(begun.get() + 1);
+            if begun.get() == JOBS {
+                worker.stop(Duration::MAX);
+            }
+            while tokio::task::coop::has_budget_remaining() {
+                tokio::task::coop::consume_budget().await;
+            }
+        })
+        .await
+        .unwrap();
+    assert!(store.queues(Filter::new()).await.unwrap().is_empty());
+}
+
 /// The outcomes of an async handler are those of a blocking one; a job of its own end stays as it is.
 #[tokio::test]
 async fn an_async_worker_ends_jobs_as_its_handler_says() {
@@ -731,19 +1226,22 @@ async fn an_async_worker_ends_jobs_as_its_handler_says() {
     let refused = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let told = refused.clone();
     let worker = store.worker(["in"]).backoff(Duration::from_secs(60), Duration::from_secs(60));
-    let worker = worker.on_error(move |job, error| {
-        told.lock().unwrap().push((job.task().value.clone(), error.kind()));
+    let worker = worker.on_report(move |report| {
+        let value = report.job.as_ref().and_then(|job| job.task().value.clone());
+        told.lock().unwrap().extend(report.error.as_ref().map(|error| (value, error.kind())));
     });
-    let work = async |job: &crate::tasks::Job<crate::Async>| match job.task().value.as_deref() {
-        Some("1") => Ok(job.delete().insert(NewTask::new("out"))),
-        Some("2") => Err(Failure::Error("broken".into())),
-        Some("3") => {
-            job.move_to("aside", "by hand").await?;
-            Err(Failure::Error("nobody reads this".into()))
+    let work = async |job: &crate::tasks::Job<crate::Async>| -> Result<_, Failure> {
+        match job.task().value.as_deref() {
+            Some("1") => Ok(job.delete().insert(NewTask::new("out"))),
+            Some("2") => Err(Failure::Error("broken".into())),
+            Some("3") => {
+                job.move_to("aside", "by hand").await?;
+                Err(Failure::Error("nobody reads this".into()))
+            }
+            _ => Ok(job.delete().delete(TaskId::new("missing", 0))),
         }
-        _ => Ok(job.delete().delete(TaskId::new("missing", 0))),
     };
-    worker.run(work).await.unwrap();
+    worker.drain(work).await.unwrap();
     assert_eq!(*refused.lock().unwrap(), [(Some("4".into()), ErrorKind::Dependency)]);
     assert_eq!(store.list("out", TaskQuery::new()).await.unwrap().tasks.len(), 1);
     let aside = store.list("aside", TaskQuery::new()).await.unwrap().tasks;

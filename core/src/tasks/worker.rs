@@ -5,10 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::claims::ClaimSource;
-use super::{DELAY_MAX, Job, Jobs, LEASE_DEFAULT, Modification, Task, TaskChange, TaskStore};
+use super::jobs::Takes;
+use super::{DELAY_MAX, Job, Jobs, LEASE_DEFAULT, Modification, Run, Task, TaskChange, TaskStore};
 use crate::client::{Async, Blocking, Mode};
-use crate::error::{Error, Result, invalid};
+use crate::error::{Result, invalid};
 use crate::runtime::backoff::Backoff;
+use crate::worker::failure::Failure;
+use crate::worker::lease::check_length;
+use crate::worker::report::{Drained, Report};
+use crate::worker::settings::{Settings, check_concurrency};
 
 /// How long a task that failed for the first time is put off by default.
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
@@ -19,48 +24,35 @@ pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(3_600);
 /// How long a task that is given back is put off at most by default.
 pub const RELEASE_DELAY_DEFAULT: Duration = Duration::from_millis(100);
 
-/// What is leased for less cannot be renewed.
-const LEASE_MIN: Duration = Duration::from_millis(1);
-
-/// Says how tasks are worked on; made by [`TaskStore::worker`]. [`jobs`](Self::jobs) or
-/// [`run`](Self::run) begin the work; run several for several tasks at a time.
+/// Says how tasks are worked on; made by [`TaskStore::worker`]. [`run`](Self::run) works until it is stopped, with
+/// `concurrency` jobs at a time, and [`drain`](Self::drain) until nothing is left.
 ///
 /// ```
 /// use millpond::tasks::{Failure, Job, Modification, NewTask};
 ///
 /// let store = millpond::connect("memory:")?.tasks("shop");
 /// store.insert("inbox", "7")?;
-/// store.worker(["inbox"]).max_attempts(3).run(|job: &Job| -> Result<Modification, Failure> {
+/// store.worker(["inbox"]).max_attempts(3).drain(|job: &Job| -> Result<Modification, Failure> {
 ///     let value: u32 = job.task().value.as_deref().unwrap_or("0").parse()?; // else tried again
 ///     Ok(job.delete().insert(NewTask::new("outbox").value((value * 6).to_string())))
 /// })?;
 /// assert_eq!(store.list("outbox", Default::default())?.tasks[0].value.as_deref(), Some("42"));
 /// # Ok::<(), millpond::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct Worker<M: Mode = Blocking> {
     store: TaskStore<M>,
     queues: Result<Vec<Arc<str>>, Arc<str>>,
     policy: Policy,
     wait: Option<Duration>,
-    on_error: Option<OnError<M>>,
+    settings: Settings<Job<M>>,
 }
 
-/// Is told of a job that could not end as its handler said.
-struct OnError<M: Mode>(Arc<Hook<M>>);
-
-type Hook<M> = dyn Fn(&Job<M>, &Error) + Send + Sync;
-
-impl<M: Mode> Clone for OnError<M> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<M: Mode> fmt::Debug for OnError<M> {
+impl<M: Mode> fmt::Debug for Worker<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnError")
+        let mut all = f.debug_struct("Worker");
+        all.field("queues", &self.queues).finish_non_exhaustive()
     }
 }
 
@@ -72,28 +64,37 @@ pub(super) struct Policy {
     max_attempts: u32,
     pub(super) max_claims: u32,
     error_queue: Option<Arc<str>>,
+    pub(super) timeout: Option<Duration>,
 }
 
-/// Why a task was not done, for [`Worker::run`]. Any error becomes an [`Error`](Self::Error).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// This went wrong: what [`Job::fail`] does.
-    Error(String),
-    /// Try again later, for this reason.
-    Retry(String),
-    /// Try again after this time, for this reason.
-    RetryAfter(String, Duration),
-    /// Move it to this queue, for this reason.
-    Move(String, String),
-    /// Give it back untried, for another worker, after a short random time.
-    Release,
-    /// Give it back untried, for another worker, after this time.
-    ReleaseAfter(Duration),
+/// What a handler may return: nothing or a [`Modification`], also in an [`Option`], and in a [`Result`] whose error
+/// is a [`Failure`] or becomes one.
+pub trait Outcome {
+    /// How the job ends.
+    fn outcome(self) -> Result<Option<Modification>, Failure>;
 }
 
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure::Error(error.to_string())
+impl Outcome for () {
+    fn outcome(self) -> Result<Option<Modification>, Failure> {
+        Ok(None)
+    }
+}
+
+impl Outcome for Modification {
+    fn outcome(self) -> Result<Option<Modification>, Failure> {
+        Ok(Some(self))
+    }
+}
+
+impl<T: Outcome> Outcome for Option<T> {
+    fn outcome(self) -> Result<Option<Modification>, Failure> {
+        self.map_or(Ok(None), Outcome::outcome)
+    }
+}
+
+impl<T: Outcome, E: Into<Failure>> Outcome for Result<T, E> {
+    fn outcome(self) -> Result<Option<Modification>, Failure> {
+        self.map_err(Into::into)?.outcome()
     }
 }
 
@@ -105,9 +106,10 @@ impl<M: Mode> Worker<M> {
             max_attempts: 0,
             max_claims: 0,
             error_queue: None,
+            timeout: None,
         };
         let queues = queues.map_err(|error| error.message().into());
-        Self { store, queues, policy, wait: None, on_error: None }
+        Self { store, queues, policy, wait: None, settings: Settings::default() }
     }
 
     /// How long a task is leased; [`LEASE_DEFAULT`] by default. A native thread renews it three times a
@@ -146,9 +148,44 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// Waits up to `idle` for a task when none is available, in place of ending at once.
+    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses as many
+    /// threads.
+    pub fn concurrency(mut self, jobs: usize) -> Self {
+        self.settings.concurrency = jobs;
+        self
+    }
+
+    /// How many more jobs [`run`](Self::run) holds ready, so that one step leases several; 0, the default, for
+    /// none. What nobody has begun is given back by a stop.
+    pub fn prefetch(mut self, jobs: usize) -> Self {
+        self.settings.prefetch = jobs;
+        self
+    }
+
+    /// How long a handler may work; for ever by default. The future of an async handler is dropped then, and the
+    /// job has failed; others find it in [`Job::time_left`].
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.policy.timeout = Some(timeout);
+        self
+    }
+
+    /// How long [`jobs`](Self::jobs) waits for a task when none is available, in place of ending at once.
     pub fn wait(self, idle: Duration) -> Self {
         Self { wait: Some(idle), ..self }
+    }
+
+    /// Reports also what went well: jobs that are done, given back or moved. For metrics.
+    pub fn tell_all(mut self, tell_all: bool) -> Self {
+        self.settings.tell_all = tell_all;
+        self
+    }
+
+    /// Is told of what becomes of jobs in [`run`](Self::run): of those that failed, were put aside or lost, or could not
+    /// end as the handler said, and of a server that is away and back; with [`tell_all`](Self::tell_all) of all. By
+    /// default these reports go to standard error, a line each.
+    pub fn on_report(mut self, hook: impl Fn(&Report<Job<M>>) + Send + Sync + 'static) -> Self {
+        self.settings.on_report = Some(Arc::new(hook));
+        self
     }
 
     #[cfg(test)]
@@ -156,104 +193,144 @@ impl<M: Mode> Worker<M> {
         &self.policy
     }
 
-    /// The jobs, one after the other. See [`Jobs`].
+    /// The jobs, one after the other, for a loop that ends each by a method of the job. See [`Jobs`].
     pub fn jobs(&self) -> Jobs<M> {
+        Jobs::new(self.takes(self.wait))
+    }
+
+    /// Begins to work, for a loop that says how jobs end: what [`run`](Self::run) is made of. See [`Run`].
+    pub fn start(&self) -> Run<M> {
+        self.begin(false)
+    }
+
+    /// [`start`](Self::start), but the run is over when nothing is available: what [`drain`](Self::drain) is made of. All
+    /// is reported.
+    pub fn start_drain(&self) -> Run<M> {
+        self.begin(true)
+    }
+
+    fn begin(&self, drains: bool) -> Run<M> {
+        let plan = self.settings.plan(drains);
+        Run::begin(self.store.client.clone(), self.takes(None), plan, &self.settings.stop)
+    }
+
+    /// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs after
+    /// this time is given back, available at once, and its handler is told that the job is lost. Zero is at once, and
+    /// a second stop changes the time. A worker that was stopped stays so.
+    ///
+    /// From any thread.
+    ///
+    /// # Rust
+    /// Not from a signal handler, which must not wait for a lock.
+    pub fn stop(&self, within: Duration) {
+        self.settings.stop.stop(within);
+    }
+
+    fn takes(&self, wait: Option<Duration>) -> Takes<M> {
         let queues = self.queues.clone().map_err(|message| invalid(&*message));
-        let queues = match self.policy.lease < LEASE_MIN {
-            true => Err(invalid("a worker's lease has to be a millisecond or more")),
-            false => queues,
-        };
+        let queues = check_length(self.policy.lease).and(queues);
+        // A run checks it as well; `jobs` has none.
+        let queues = check_concurrency(self.settings.concurrency).and(queues);
         let claims = ClaimSource::new(self.store.clone(), queues, self.policy.lease);
-        Jobs::new(claims, Arc::new(self.policy.clone()), self.wait)
-    }
-
-    /// Is told of each job that [`run`](Self::run) could not end as the handler said: with the `DEPENDENCY`
-    /// of a refused modification, or the `INVALID_ARGUMENT` of an invalid one. The job has been given back by
-    /// then, unless its lease was lost. By default nobody is told, but the reason is in the
-    /// task's `err`.
-    pub fn on_error(self, hook: impl Fn(&Job<M>, &Error) + Send + Sync + 'static) -> Self {
-        Self { on_error: Some(OnError(Arc::new(hook))), ..self }
-    }
-
-    fn report(&self, job: &Job<M>, refused: Option<Error>) {
-        if let (Some(OnError(hook)), Some(error)) = (&self.on_error, refused) {
-            hook(job, &error);
-        }
+        Takes::new(claims, Arc::new(self.policy.clone()), wait)
     }
 }
 
 impl Worker<Blocking> {
-    /// Works until there is nothing left to do and the [`wait`](Self::wait) is over. What the handler
-    /// returns happens to the job in one step, with the job's own versions; a job that it does not
-    /// name, such as with a modification of nothing, stays leased until its lease is over. Nothing is done
-    /// to a job that the handler ended itself.
+    /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
+    /// a [`Job`] and says how it ends: see [`Run::end`]. Nothing is done to a job that the handler ended itself.
     ///
-    /// A modification that is invalid, or refused because something that it depends on has changed, is a
-    /// failure of the handler: the task is given back at once as [`Job::fail`] does, and
-    /// [`on_error`](Self::on_error) is called. A task whose lease was lost stays with its new holder.
+    /// A server that is away is asked again until it is back.
     ///
     /// # Errors
-    /// Those of the connection.
-    pub fn run(
-        &self,
-        mut handler: impl FnMut(&Job) -> Result<Modification, Failure>,
-    ) -> Result<()> {
-        for job in self.jobs() {
-            let job = job?;
-            self.report(&job, job.settle(handler(&job))?);
-        }
-        Ok(())
+    /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
+    ///
+    /// # Delivery
+    /// At least once. The job of a handler that panics stays leased until the lease is over.
+    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<()> {
+        let run = self.start();
+        self.settings.run(|| run.next(), |job| run.work(job, &handler))
+    }
+
+    /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
+    /// cron starts.
+    ///
+    /// # Errors
+    /// Those of the connection too.
+    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<Drained> {
+        let run = self.start_drain();
+        self.settings.drain(|| run.next(), |job| run.work(job, &mut handler))?;
+        Ok(run.drained())
     }
 }
 
 impl Worker<Async> {
-    /// Works until there is nothing left to do and the [`wait`](Self::wait) is over, one job after the
-    /// other; otherwise as [`run`](Worker::<Blocking>::run) of a blocking worker. Run several for several
-    /// jobs at a time.
+    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise as
+    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost the future of its handler
+    /// is dropped.
     ///
     /// ```
-    /// use millpond::tasks::{Failure, Job, Modification};
+    /// use std::time::Duration;
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let store = millpond::aio::connect("memory:")?.tasks("shop");
     /// store.insert("inbox", "7").await?;
-    /// let work = async |job: &Job<millpond::Async>| -> Result<Modification, Failure> {
-    ///     Ok(job.delete())
-    /// };
-    /// store.worker(["inbox"]).run(work).await?;
-    /// assert!(store.fetch(["no-task"]).await?.is_empty());
+    /// let worker = store.worker(["inbox"]).concurrency(10);
+    /// worker.run(async |job| {
+    ///     assert_eq!(job.task().value.as_deref(), Some("7"));
+    ///     worker.stop(Duration::MAX);
+    /// }).await?;
+    /// assert!(store.queues(Default::default()).await?.is_empty());
     /// # Ok::<(), millpond::Error>(()) })?;
     /// # Ok::<(), millpond::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Those of the connection.
+    /// As [`run`](Worker::<Blocking>::run) of a blocking worker.
     ///
     /// # Delivery
-    /// A job whose future is dropped stays leased until its lease is over.
-    pub async fn run(
+    /// The jobs of a run whose future is dropped stay leased until the lease is over.
+    pub async fn run<R: Outcome>(&self, handler: impl AsyncFn(&Job<Async>) -> R) -> Result<()> {
+        let run = self.start();
+        let work = async |job| run.work(job, &handler).await;
+        self.settings.run_async(|context| run.poll_next(context), work).await
+    }
+
+    /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
+    ///
+    /// # Errors
+    /// Those of the connection too.
+    pub async fn drain<R: Outcome>(
         &self,
-        mut handler: impl AsyncFnMut(&Job<Async>) -> Result<Modification, Failure>,
-    ) -> Result<()> {
-        let mut jobs = self.jobs();
-        while let Some(job) = jobs.next().await {
-            let job = job?;
-            let refused = job.settle(handler(&job).await).await?;
-            self.report(&job, refused);
-        }
-        Ok(())
+        handler: impl AsyncFn(&Job<Async>) -> R,
+    ) -> Result<Drained> {
+        let run = self.start_drain();
+        let work = async |job| run.work(job, &handler).await;
+        self.settings.drain_async(|context| run.poll_next(context), work).await?;
+        Ok(run.drained())
     }
 }
 
 impl Policy {
     /// What becomes of a task that failed: another attempt later, or the error queue.
     pub(super) fn failed(&self, task: &Task, err: &str, delay: Option<Duration>) -> TaskChange {
-        let queue = self.error_queue_of(task);
-        let change = task.change().retry_or_quarantine(err, &queue, self.max_attempts);
-        match change.queue == task.queue {
-            true => change.after(delay.unwrap_or_else(|| self.delay(task.attempt))),
-            false => change,
+        let change = task.change().retry(err);
+        match self.max_attempts != 0 && change.attempt >= self.max_attempts {
+            true => {
+                task.change().quarantine(&format!("exhausted: {err}"), &self.error_queue_of(task))
+            }
+            false => change.after(delay.unwrap_or_else(|| self.delay(task.attempt))),
         }
+    }
+
+    /// What becomes of a task that no other attempt would do better with.
+    pub(super) fn rejected(&self, task: &Task, err: &str) -> TaskChange {
+        task.change().quarantine(&format!("rejected: {err}"), &self.error_queue_of(task))
+    }
+
+    /// Whether a handler may see a task that was claimed this often without an end.
+    pub(super) fn may_claim(&self, unended: u32) -> bool {
+        self.max_claims == 0 || unended <= self.max_claims
     }
 
     pub(super) fn error_queue_of(&self, task: &Task) -> Arc<str> {
@@ -261,7 +338,7 @@ impl Policy {
     }
 
     /// How long to put off a task that was tried this often before.
-    fn delay(&self, attempts: u32) -> Duration {
+    pub(super) fn delay(&self, attempts: u32) -> Duration {
         let Backoff { first, most } = self.backoff;
         Backoff { first, most: most.max(first).min(DELAY_MAX) }.delay(attempts)
     }

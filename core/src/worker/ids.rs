@@ -18,3 +18,8 @@ pub(crate) fn token() -> Arc<[u8]> {
 pub(crate) fn seed() -> u32 {
     random::quick() as u32
 }
+
+/// Eight bytes that nobody else has.
+pub(crate) fn unique_bytes() -> [u8; 8] {
+    random::number().to_be_bytes()
+}

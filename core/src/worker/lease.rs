@@ -7,10 +7,22 @@ use std::time::{Duration, Instant};
 use super::renewal::{Known, Next, Outcome, Renewal};
 use super::term::Term;
 use crate::client::{Client, Mode, WeakClient};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, invalid};
+use crate::runtime::fork;
 use crate::runtime::sync::lock;
 use crate::runtime::timer::{Scheduled, Timer};
 use crate::step::Operation;
+
+/// What is leased for less cannot be renewed.
+const LENGTH_MIN: Duration = Duration::from_millis(1);
+
+/// Refuses a worker's lease that nobody could keep.
+pub(crate) fn check_length(lease: Duration) -> Result<()> {
+    match lease < LENGTH_MIN {
+        true => Err(invalid("a worker's lease has to be a millisecond or more")),
+        false => Ok(()),
+    }
+}
 
 /// What a lease holds, and the steps that keep it.
 pub(crate) trait Held: Clone + Send + 'static {
@@ -22,6 +34,14 @@ pub(crate) trait Held: Clone + Send + 'static {
     /// Handles the output of a renewal. Returns whether the lease is held; an error of the kind `DEPENDENCY`
     /// says that it is not.
     fn renewed(&mut self, output: <Self::Renew as Operation>::Output) -> bool;
+
+    /// Whether a renewal said that the work is not wanted any more: its holder is told as of a lost lease.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
+    /// Is told why a renewal failed that is tried again.
+    fn failed<M: Mode>(&self, _client: &Client<M>, _error: &Error) {}
 
     /// Looks up what is held after a renewal whose result was lost, and calls [`Lease::checked`]. By default a
     /// refusal is final.
@@ -111,6 +131,11 @@ impl<M: Mode, H: Held> Lease<M, H> {
         self.term.is_over(Instant::now())
     }
 
+    /// Whether somebody else may have it: it is lost, and not because it is given back.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.term.is_gone(Instant::now())
+    }
+
     /// Calls back when the lease is lost, at once if it is lost already. After [`stop`](Self::stop) it is not
     /// called but dropped; neither in the child of a fork.
     pub(crate) fn on_lost(self: &Arc<Self>, then: impl FnOnce() + Send + 'static) {
@@ -126,11 +151,12 @@ impl<M: Mode, H: Held> Lease<M, H> {
     /// Calls back if the lease is lost, or else as soon as its term is over.
     fn watch(self: Arc<Self>) {
         let mut state = self.lock();
+        let is_over = self.is_lost() || state.held.is_cancelled();
         let calls = match &mut state.on_lost {
             Some(calls) if !calls.is_empty() => calls,
             _ => return,
         };
-        if self.is_lost() {
+        if is_over {
             let calls = std::mem::take(calls);
             drop(state);
             calls.into_iter().for_each(|then| then());
@@ -140,6 +166,17 @@ impl<M: Mode, H: Held> Lease<M, H> {
             drop(state);
             drop(before);
         }
+    }
+
+    /// Tells those who wait for it that the lease is lost, as it is given back.
+    pub(crate) fn revoke(self: &Arc<Self>) {
+        self.term.revoked();
+        self.clone().watch();
+    }
+
+    /// Refuses the child of a fork, with what to do there.
+    pub(crate) fn check_process(&self, advice: &str) -> Result<()> {
+        fork::check(self.is_own(), advice)
     }
 
     /// Whether this is the process that took the lease. The copy in the child of a fork has no right to it,
@@ -218,6 +255,9 @@ impl<M: Mode, H: Held> Lease<M, H> {
         let sent = Instant::now();
         client.submit(step, move |renewed| {
             let mut state = self.lock();
+            if let (Err(error), Some(client)) = (&renewed, self.client()) {
+                state.held.failed(&client, error);
+            }
             let outcome = renewed.map(|output| state.held.renewed(output)).into();
             let next = state.renewal.handle(sent, Instant::now(), outcome);
             self.settle(state, next);
@@ -229,9 +269,10 @@ impl<M: Mode, H: Held> Lease<M, H> {
         let is_known = next != Next::Check;
         let waiting = if is_known { std::mem::take(&mut state.waiting) } else { Vec::new() };
         let waiting: Vec<_> = waiting.into_iter().map(|then| (then, state.held.clone())).collect();
+        let is_cancelled = state.held.is_cancelled();
         drop(state);
         waiting.into_iter().for_each(|(then, held)| then(held));
-        if self.is_lost() {
+        if is_cancelled || self.is_lost() {
             self.clone().watch();
         }
         self.clone().go_on(next);

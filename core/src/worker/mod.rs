@@ -2,8 +2,16 @@
 //! waits for it, and the renewal of leases. Queues have no clock, random source or timer but these.
 
 pub(crate) mod backoff;
+pub(crate) mod drive;
+pub(crate) mod due;
+pub(crate) mod failure;
+pub(crate) mod groups;
 pub(crate) mod ids;
 pub(crate) mod lease;
 pub(crate) mod poll_loop;
 mod renewal;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod settings;
+pub(crate) mod stop;
 mod term;

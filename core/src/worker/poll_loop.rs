@@ -6,12 +6,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Weak;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Result, Retry};
-use crate::runtime::waiters::Listener;
+use crate::runtime::waiters::{Handle, Listener};
 
 /// A queue as the loop sees it.
 pub(crate) trait Source {
@@ -35,6 +36,15 @@ pub(crate) trait Source {
         result: Result<Self::Output>,
         waiting: &mut Waiting,
     ) -> Result<Found<Self::Item>>;
+}
+
+/// Who watches a loop, and may stop it between two steps.
+pub(crate) trait Watch: Send + Sync {
+    /// Whether the loop may send a step.
+    fn may_take(&self) -> bool;
+
+    /// Whether the loop, which found nothing, may begin to wait; the handle ends the wait.
+    fn may_sleep(&self, sleeper: Handle) -> bool;
 }
 
 /// What the result of a step means.
@@ -77,6 +87,19 @@ impl Waiting {
         Ok(())
     }
 
+    /// Listens to other topics than before, if it listens.
+    pub(crate) fn listen_anew(&mut self, listen: impl FnOnce() -> Result<Listener>) -> Result<()> {
+        if let Some(idle) = &mut self.idle {
+            idle.listener = listen()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the loop listens.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.idle.is_some()
+    }
+
     /// Says that a wake-up for this topic is not to be passed on.
     pub(crate) fn used(&self, topic: &[u8]) {
         if let Some(idle) = &self.idle {
@@ -109,11 +132,43 @@ pub(crate) struct PollLoop<S: Source> {
     asked: Option<Pending<S::Output>>,
     /// Set by an error that the same step would meet for ever.
     is_over: bool,
+    watch: Option<Weak<dyn Watch>>,
+    /// The watch said no.
+    is_held_up: bool,
 }
 
 impl<S: Source> PollLoop<S> {
     pub(crate) fn new(source: S) -> Self {
-        Self { source, waiting: Waiting::default(), asked: None, is_over: false }
+        Self {
+            source,
+            waiting: Waiting::default(),
+            asked: None,
+            is_over: false,
+            watch: None,
+            is_held_up: false,
+        }
+    }
+
+    /// Asks before each step and each wait.
+    pub(crate) fn watch(&mut self, watch: Weak<dyn Watch>) {
+        self.watch = Some(watch);
+    }
+
+    /// Whether a step is under way.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Whether the loop stopped for its watch, and not because there is nothing.
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.is_held_up
+    }
+
+    /// What the watch says, if there is one.
+    fn is_allowed(&mut self, by: impl FnOnce(&dyn Watch) -> bool) -> bool {
+        let watch = self.watch.as_ref().and_then(Weak::upgrade);
+        self.is_held_up = watch.is_some_and(|watch| !by(&*watch));
+        !self.is_held_up
     }
 
     /// Waits for up to this time when there is nothing; without it the loop ends then.
@@ -145,6 +200,9 @@ impl<S: Source> PollLoop<S> {
                 ready!(S::Mode::poll_woken(&idle.listener, context));
                 idle.is_asleep = false;
             }
+            if self.asked.is_none() && !self.is_allowed(|watch| watch.may_take()) {
+                break;
+            }
             let result = match &mut self.asked {
                 Some(asked) => ready!(Pin::new(asked).poll(context)),
                 None => {
@@ -169,6 +227,11 @@ impl<S: Source> PollLoop<S> {
             };
             let check = check.and_then(|check| now.checked_add(check));
             let until = idle.deadline.into_iter().chain(check).min();
+            let sleeper = idle.listener.handle();
+            if !self.is_allowed(|watch| watch.may_sleep(sleeper)) {
+                break;
+            }
+            let Some(idle) = &mut self.waiting.idle else { break };
             idle.is_asleep = true;
             S::Mode::sleep(&idle.listener, until)?;
         }

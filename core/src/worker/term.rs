@@ -13,18 +13,26 @@ pub(super) struct Term {
     renewed_ms: AtomicU64,
     /// A renewal was refused.
     is_refused: AtomicBool,
+    /// Its holder gives it back.
+    is_revoked: AtomicBool,
 }
 
 impl Term {
     /// The term of a lease that was taken at this time.
     pub(super) fn new(length: Duration, taken: Instant) -> Self {
-        let (renewed_ms, is_refused) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { length, taken, renewed_ms, is_refused }
+        let (is_refused, is_revoked) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { length, taken, renewed_ms: AtomicU64::new(0), is_refused, is_revoked }
     }
 
-    /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
-    /// term.
+    /// Whether the lease is lost to those who work under it, because somebody else may have it or because it is
+    /// given back.
     pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.is_revoked.load(Ordering::Acquire) || self.is_gone(now)
+    }
+
+    /// Whether somebody else may have it, because a renewal was refused or because none has succeeded for a whole
+    /// term.
+    pub(super) fn is_gone(&self, now: Instant) -> bool {
         self.is_refused.load(Ordering::Acquire) || now >= self.end()
     }
 
@@ -42,5 +50,10 @@ impl Term {
     /// A renewal was refused.
     pub(super) fn refused(&self) {
         self.is_refused.store(true, Ordering::Release);
+    }
+
+    /// Its holder gives it back.
+    pub(super) fn revoked(&self) {
+        self.is_revoked.store(true, Ordering::Release);
     }
 }

@@ -1,15 +1,15 @@
 //! One caller that waits.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use super::locks::{Mutex, lock, wait_until};
 use super::signal::{Handle, Signal, SignalState};
-use super::{Audience, Topic, Waiters};
+use super::{Audience, Topic, Waiters, Woken};
 use crate::error::Result;
 use crate::runtime::interrupt;
-use crate::runtime::sync::{lock, wait_until};
 use crate::runtime::timer::{Scheduled, Timer};
 
 /// One caller that waits; made by [`Waiters::listen`].
@@ -170,7 +170,9 @@ impl Drop for Listener {
         drop(alarms);
         self.waiters.listening.fetch_sub(1, Ordering::AcqRel);
         for topic in unused {
-            self.waiters.wake_one_of(&topic, &self.audience);
+            if self.waiters.wake_one_of(&topic, &self.audience) == Woken::Nobody {
+                self.waiters.unheard(&topic);
+            }
         }
         if let Some(done) = self.on_drop.take() {
             done();

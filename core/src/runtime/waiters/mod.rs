@@ -1,21 +1,23 @@
 //! Who waits for what: listeners by topic, woken one by one.
 
 mod listener;
+mod locks;
+#[cfg(all(test, shuttle))]
+mod model;
 mod signal;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub(crate) use listener::Listener;
-#[cfg(feature = "redis")]
 pub(crate) use signal::Handle;
 
-use crate::runtime::sync::lock;
 use crate::runtime::timer::{Scheduled, Timer};
+use locks::{Mutex, lock};
 use signal::Signal;
 
 /// The name of something that can be waited for, such as the key of a set.
@@ -31,9 +33,25 @@ pub(crate) struct Waiters {
     topics: Mutex<Topics>,
     /// How many listeners there are.
     listening: AtomicUsize,
+    /// What to do when a wake-up for a topic comes and nobody listens any more.
+    unheard: Mutex<HashMap<Topic, Unheard>>,
     /// When to wake a listener of a topic anyway.
     // Lock order: topics before alarms.
     alarms: Mutex<HashMap<Topic, (Instant, Scheduled)>>,
+}
+
+/// What is done with a wake-up that nobody hears.
+pub(crate) type Unheard = Arc<dyn Fn() + Send + Sync>;
+
+/// What a wake-up did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Woken {
+    /// Nobody listens.
+    Nobody,
+    /// All that listen were awake already, and one of them has it as well.
+    AllAwake,
+    /// A listener that was not awake.
+    One,
 }
 
 type Topics = HashMap<Topic, HashMap<Audience, VecDeque<Arc<Signal>>>>;
@@ -46,14 +64,36 @@ impl Waiters {
 
     /// Wakes up to `count` listeners for this topic.
     pub(crate) fn wake(&self, topic: &[u8], count: usize) {
-        let listeners =
-            |audiences: &HashMap<_, VecDeque<_>>| audiences.values().map(VecDeque::len).max();
-        let most = lock(&self.topics).get(topic).and_then(listeners).unwrap_or(0);
-        for _ in 0..count.min(most) {
-            // Where all are awake, one of them passes on what it does not use.
-            if !self.wake_one(topic) {
-                break;
+        for _ in 0..count {
+            match self.wake_one(topic) {
+                Woken::One => {}
+                // One of them passes on what it does not use.
+                Woken::AllAwake => return,
+                Woken::Nobody => return self.unheard(topic),
             }
+        }
+    }
+
+    /// Does this from now on when a wake-up for this topic comes and nobody listens any more.
+    pub(crate) fn on_unheard(&self, topic: &Topic, unheard: Unheard) {
+        lock(&self.unheard).insert(topic.clone(), unheard);
+    }
+
+    pub(crate) fn forget_unheard(&self, topic: &[u8]) {
+        let before = lock(&self.unheard).remove(topic);
+        drop(before);
+    }
+
+    /// Whether anybody listens for this topic.
+    pub(crate) fn is_heard(&self, topic: &[u8]) -> bool {
+        lock(&self.topics).contains_key(topic)
+    }
+
+    /// Tells that a wake-up has come for which nobody listens.
+    pub(crate) fn unheard(&self, topic: &[u8]) {
+        let unheard = lock(&self.unheard).get(topic).cloned();
+        if let Some(unheard) = unheard {
+            unheard();
         }
     }
 
@@ -82,37 +122,45 @@ impl Waiters {
 
     /// Wakes of each audience of this topic the listener that has waited longest and is not awake
     /// already. If all are awake, one of them has this wake-up as well: should it not poll, another
-    /// one will. Returns whether a listener was woken that was not awake.
-    pub(crate) fn wake_one(&self, topic: &[u8]) -> bool {
+    /// one will.
+    pub(crate) fn wake_one(&self, topic: &[u8]) -> Woken {
         let audiences: Vec<_> =
             lock(&self.topics).get(topic).into_iter().flat_map(HashMap::keys).cloned().collect();
-        let mut any = false;
-        for audience in &audiences {
-            any |= self.wake_one_of(topic, audience);
-        }
-        any
+        audiences
+            .iter()
+            .map(|audience| self.wake_one_of(topic, audience))
+            .max()
+            .unwrap_or(Woken::Nobody)
     }
 
-    fn wake_one_of(&self, topic: &[u8], audience: &Audience) -> bool {
-        let listeners = |topics: &Topics| Some(topics.get(topic)?.get(audience)?.len());
-        let candidates = listeners(&lock(&self.topics)).unwrap_or(0);
-        for even_if_awake in [false, true] {
-            for _ in 0..candidates {
-                let mut map = lock(&self.topics);
-                let Some((topic, _)) = map.get_key_value(topic) else { return false };
-                let topic = topic.clone();
-                let Some(listeners) = map.get_mut(&topic).and_then(|a| a.get_mut(audience)) else {
-                    return false;
-                };
-                let Some(signal) = listeners.pop_front() else { return false };
-                listeners.push_back(signal.clone());
-                drop(map);
+    fn wake_one_of(&self, topic: &[u8], audience: &Audience) -> Woken {
+        let of = |topics: &Topics| {
+            let (topic, audiences) = topics.get_key_value(topic)?;
+            Some((topic.clone(), audiences.get(audience)?.clone()))
+        };
+        // Who begins to listen from now on polls first.
+        let Some((topic, listeners)) = of(&lock(&self.topics)) else { return Woken::Nobody };
+        for (even_if_awake, woken) in [(false, Woken::One), (true, Woken::AllAwake)] {
+            for signal in &listeners {
                 if signal.wake(Some(&topic), even_if_awake) {
-                    return !even_if_awake;
+                    self.has_been_woken(&topic, audience, signal);
+                    return woken;
                 }
             }
         }
-        false
+        Woken::Nobody
+    }
+
+    /// The next wake-up is for those that have waited longer.
+    fn has_been_woken(&self, topic: &Topic, audience: &Audience, signal: &Arc<Signal>) {
+        let mut topics = lock(&self.topics);
+        let listeners = topics.get_mut(topic).and_then(|audiences| audiences.get_mut(audience));
+        if let Some(listeners) = listeners
+            && let Some(place) = listeners.iter().position(|other| Arc::ptr_eq(other, signal))
+            && let Some(signal) = listeners.remove(place)
+        {
+            listeners.push_back(signal);
+        }
     }
 
     /// Wakes every listener of this topic, to poll: something may have been missed.

@@ -1,10 +1,10 @@
 //! What a listener is woken through.
 
-use std::sync::{Condvar, Mutex, Weak};
+use std::sync::Weak;
 use std::task::Waker;
 
 use super::Topic;
-use crate::runtime::sync::lock;
+use super::locks::{Condvar, Mutex, lock};
 
 /// Wakes one listener, once, from a thread or from a task.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use super::stream::Pending;
 use super::{DEAD, Queue, Taking};
 use crate::error::Result;
 use crate::shuffle::StreamNumber;
-use crate::shuffle::dead_letters::HISTORY;
+use crate::shuffle::dead_letters::{DeadLetter, EXHAUSTED};
 use crate::shuffle::message::{Message, MessageId, Receipt, Stream};
 use crate::shuffle::reclaim::Reclaimed;
 use crate::step::Effects;
@@ -136,7 +136,6 @@ impl Queue {
         for (number, id) in order {
             let receipt = Receipt { stream: Stream::Number(number), id };
             let Some(stream) = self.stream_mut(number) else { continue };
-            let groups = stream.groups.len();
             let Some(entry) = stream.entries.get(&id).cloned() else {
                 self.ack(taking.group, &receipt, effects);
                 continue;
@@ -145,24 +144,13 @@ impl Queue {
             let Some(pending) = group.pending.get_mut(&id) else { continue };
             if max_deliveries > 0 && pending.deliveries >= max_deliveries {
                 let (consumer, deliveries) = (pending.consumer.clone(), pending.deliveries);
-                let history = [
-                    receipt.stream.to_wire().to_string().into_bytes(),
-                    id.to_string().into_bytes(),
-                    taking.group.to_vec(),
-                    consumer.to_vec(),
-                    deliveries.to_string().into_bytes(),
-                ];
-                let fields = decode_fields(&entry)?;
-                let names = HISTORY.iter().map(|name| name.as_bytes());
-                let history = names.zip(&history).map(|(name, value)| (name, &**value));
-                let rest = fields.iter().map(|(field, value)| (&**field, &**value));
-                let strings = history.chain(rest).flat_map(|(field, value)| [field, value]);
-                let letter = encode_fields(2 * (HISTORY.len() + fields.len()), strings);
-                self.ack(taking.group, &receipt, effects);
-                if groups == 1 {
-                    self.remove(&receipt, effects);
-                }
-                self.add(DEAD, letter, taking.now, taking.expires, effects);
+                let message = Message {
+                    stream: receipt.stream,
+                    id,
+                    deliveries,
+                    fields: decode_fields(&entry)?,
+                };
+                self.bury(message, taking, &consumer, EXHAUSTED, effects);
                 reclaimed.dead += 1;
                 continue;
             }
@@ -175,6 +163,53 @@ impl Queue {
             reclaimed.messages.push(Message { stream, id, deliveries, fields });
         }
         Ok(reclaimed)
+    }
+
+    /// Makes a dead letter of a message, if it is this consumer's; returns whether it is.
+    pub(in crate::shuffle) fn reject(
+        &mut self,
+        taking: &Taking<'_>,
+        receipt: &Receipt,
+        reason: &str,
+        effects: &mut Effects,
+    ) -> Result<bool> {
+        let Some(held) = self.held(taking.group, taking.consumer, receipt, effects) else {
+            return Ok(false);
+        };
+        let (id, deliveries) = (receipt.id, held.deliveries);
+        let Stream::Number(number) = receipt.stream else { return Ok(false) };
+        let entry = self.stream(number).and_then(|stream| stream.entries.get(&id));
+        let Some(entry) = entry else { return Ok(false) };
+        let message =
+            Message { stream: receipt.stream, id, deliveries, fields: decode_fields(entry)? };
+        self.bury(message, taking, taking.consumer, reason, effects);
+        Ok(true)
+    }
+
+    /// Makes a dead letter of a pending message: it is copied with its history, acknowledged, and deleted if no
+    /// other group has joined its stream.
+    fn bury(
+        &mut self,
+        message: Message,
+        taking: &Taking<'_>,
+        consumer: &[u8],
+        reason: &str,
+        effects: &mut Effects,
+    ) {
+        let receipt = Receipt::from(&message);
+        let deliveries = message.deliveries;
+        let (group, consumer) = (taking.group.to_vec(), consumer.to_vec());
+        let (id, reason) = (MessageId::default(), reason.to_owned());
+        let letter = DeadLetter { id, message, group, consumer, deliveries, reason };
+        let fields: Vec<_> = letter.fields().collect();
+        let strings = fields.iter().flat_map(|(field, value)| [&**field, &**value]);
+        let entry = encode_fields(2 * fields.len(), strings);
+        self.ack(taking.group, &receipt, effects);
+        let Stream::Number(number) = receipt.stream else { return };
+        if self.stream(number).is_some_and(|stream| stream.groups.len() == 1) {
+            self.remove(&receipt, effects);
+        }
+        self.add(DEAD, entry, taking.now, taking.expires, effects);
     }
 }
 

@@ -8,6 +8,7 @@ pub(super) use journal::{SNAPSHOT_BYTES, encode_fields, flush};
 pub(super) use stream::StreamState;
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use stream::Pending;
 
 use super::dead_letters::DeadLetter;
 use super::message::{MessageId, Receipt, Stream};
+use super::requeue_dead_letters::target_of;
 use super::stats::StreamStats;
 use super::{STREAMS_MAX, StreamNumber};
 use crate::error::Result;
@@ -270,6 +272,24 @@ impl Queue {
         acknowledged
     }
 
+    /// Acknowledges messages, and deletes them if asked to; returns whether each was pending.
+    pub(in crate::shuffle) fn ack_all(
+        &mut self,
+        group: &[u8],
+        receipts: &[Receipt],
+        delete: bool,
+        effects: &mut Effects,
+    ) -> Vec<bool> {
+        let ack = |receipt| {
+            let acknowledged = self.ack(group, receipt, effects);
+            if delete {
+                self.remove(receipt, effects);
+            }
+            acknowledged
+        };
+        receipts.iter().map(ack).collect()
+    }
+
     /// Deletes a message, for all groups.
     pub(in crate::shuffle) fn remove(&mut self, receipt: &Receipt, effects: &mut Effects) {
         if let Stream::Number(number) = receipt.stream {
@@ -308,21 +328,63 @@ impl Queue {
         now: Timestamp,
         effects: &mut Effects,
     ) -> bool {
-        let Stream::Number(number) = receipt.stream else { return false };
-        let Some(stream) = self.stream_mut(number) else { return false };
-        let is_there = stream.entries.contains_key(&receipt.id);
-        let pending = stream.groups.get_mut(group).and_then(|g| g.pending.get_mut(&receipt.id));
-        let Some(pending) = pending.filter(|pending| *pending.consumer == *consumer) else {
-            return false;
-        };
-        if !is_there {
+        let Some(held) = self.held(group, consumer, receipt, effects) else { return false };
+        let pending = Pending { delivered: now, ..held };
+        self.set_pending(group, receipt, pending, effects);
+        true
+    }
+
+    /// Has a message idle since then, and its last delivery count or not, if it is this consumer's; returns whether it
+    /// is.
+    pub(in crate::shuffle) fn release(
+        &mut self,
+        group: &[u8],
+        consumer: &[u8],
+        receipt: &Receipt,
+        (since, is_counted): (Timestamp, bool),
+        effects: &mut Effects,
+    ) -> bool {
+        let Some(held) = self.held(group, consumer, receipt, effects) else { return false };
+        let deliveries = held.deliveries.saturating_sub(u64::from(!is_counted));
+        let pending = Pending { delivered: since, deliveries, ..held };
+        self.set_pending(group, receipt, pending, effects);
+        true
+    }
+
+    /// What is pending of a message that is this consumer's.
+    fn held(
+        &mut self,
+        group: &[u8],
+        consumer: &[u8],
+        receipt: &Receipt,
+        effects: &mut Effects,
+    ) -> Option<Pending> {
+        let Stream::Number(number) = receipt.stream else { return None };
+        let stream = self.stream(number)?;
+        let pending = stream.groups.get(group)?.pending.get(&receipt.id)?;
+        let pending = Some(pending).filter(|pending| *pending.consumer == *consumer)?.clone();
+        if !stream.entries.contains_key(&receipt.id) {
             // Another group deleted the message; nobody can work on it any more.
             self.ack(group, receipt, effects);
-            return false;
+            return None;
         }
-        pending.delivered = now;
-        put_pending(number, group, receipt.id, pending, effects);
-        true
+        Some(pending)
+    }
+
+    /// Changes what is pending of a message.
+    fn set_pending(
+        &mut self,
+        group: &[u8],
+        receipt: &Receipt,
+        pending: Pending,
+        effects: &mut Effects,
+    ) {
+        let Stream::Number(number) = receipt.stream else { return };
+        let of_group = self.stream_mut(number).and_then(|stream| stream.groups.get_mut(group));
+        if let Some(of_group) = of_group {
+            put_pending(number, group, receipt.id, &pending, effects);
+            of_group.pending.insert(receipt.id, pending);
+        }
     }
 
     /// Deletes dead letters; returns how many of these there were.
@@ -335,22 +397,63 @@ impl Queue {
         ids.iter().filter(remove).count() as u64
     }
 
-    /// Deletes the dead letters from before this time.
-    pub(in crate::shuffle) fn trim_dead(&mut self, time_ms: u64, effects: &mut Effects) {
-        let end = MessageId { time_ms, sequence: 0 };
+    /// Deletes the dead letters that are older than this; none for 0.
+    pub(in crate::shuffle) fn keep_dead(
+        &mut self,
+        now: Timestamp,
+        dead_ttl_ms: u64,
+        effects: &mut Effects,
+    ) {
+        if dead_ttl_ms == 0 {
+            return;
+        }
+        let end = MessageId { time_ms: (now / 1_000).saturating_sub(dead_ttl_ms), sequence: 0 };
         let old = self.dead.iter().flat_map(|dead| dead.entries.range(..end)).map(|(id, _)| *id);
         for id in old.collect::<Vec<_>>() {
             self.remove_from(DEAD, id, effects);
         }
     }
 
-    pub(in crate::shuffle) fn dead_letters(&self, max: usize) -> Result<Vec<DeadLetter>> {
-        let entries = self.dead.iter().flat_map(|dead| &dead.entries).take(max);
-        let letters = entries.map(|(id, entry)| {
-            DeadLetter::read(*id, decode_fields(entry)?)
-                .ok_or_else(|| unreadable("holds a dead letter without its history"))
-        });
-        letters.collect()
+    pub(in crate::shuffle) fn dead_letters(
+        &self,
+        after: Option<MessageId>,
+        max: usize,
+    ) -> Result<Vec<DeadLetter>> {
+        let first = after.map_or(Unbounded, Excluded);
+        let entries = self.dead.iter().flat_map(|dead| dead.entries.range((first, Unbounded)));
+        entries.take(max).map(|(id, entry)| read_letter(*id, entry)).collect()
+    }
+
+    /// Puts dead letters back, each as a new message of the stream that it came from; returns where each is now.
+    pub(in crate::shuffle) fn requeue_dead_letters(
+        &mut self,
+        ids: &[MessageId],
+        streams: u32,
+        now: Timestamp,
+        expires: Timestamp,
+        effects: &mut Effects,
+    ) -> Result<Vec<Option<Receipt>>> {
+        let shape = self.shape();
+        let mut receipts = Vec::with_capacity(ids.len());
+        for id in ids {
+            let Some(entry) = self.dead.as_ref().and_then(|dead| dead.entries.get(id)) else {
+                receipts.push(None);
+                continue;
+            };
+            let message = read_letter(*id, entry)?.message;
+            let strings = message.fields.iter().flat_map(|(field, value)| [&**field, &**value]);
+            let entry = encode_fields(2 * message.fields.len(), strings);
+            let number = target_of(message.stream, shape.unwrap_or(streams));
+            self.remove_from(DEAD, *id, effects);
+            receipts.push(Some(self.add(number, entry, now, expires, effects)));
+        }
+        if receipts.iter().any(Option::is_some) {
+            if shape.is_none() {
+                self.set_streams(streams, None, effects);
+            }
+            self.prolong_meta(expires, effects);
+        }
+        Ok(receipts)
     }
 
     pub(in crate::shuffle) fn stats(&self, group: &[u8], now: Timestamp) -> Vec<StreamStats> {
@@ -369,6 +472,11 @@ impl Queue {
         };
         (0..self.stream_count()).map(stats).collect()
     }
+}
+
+fn read_letter(id: MessageId, entry: &[u8]) -> Result<DeadLetter> {
+    DeadLetter::read(id, decode_fields(entry)?)
+        .ok_or_else(|| unreadable("holds a dead letter without its history"))
 }
 
 impl step::State for State {

@@ -28,6 +28,7 @@ pub(super) struct Group {
     pub(super) pending: BTreeMap<MessageId, Pending>,
 }
 
+#[derive(Clone)]
 pub(super) struct Pending {
     pub(super) consumer: Arc<[u8]>,
     pub(super) delivered: Timestamp,

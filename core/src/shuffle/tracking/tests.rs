@@ -163,6 +163,9 @@ fn a_snapshot_knows_what_is_due_again() {
         fn state_of_kind(&self, _: u8, _: &[u8]) -> crate::Result<Arc<dyn crate::step::State>> {
             unreachable!("no step here spans states")
         }
+        fn names_of_kind(&self, _: u8) -> Vec<Box<[u8]>> {
+            unreachable!("no step here lists states")
+        }
     }
     let context = StepContext::new(0, &Nothing, None, &|| false);
     let id = crate::shuffle::MessageId::default();

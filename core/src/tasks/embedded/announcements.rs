@@ -39,7 +39,9 @@ impl Announcements {
         now_ms: u64,
         context: &mut StepContext<'_>,
     ) {
-        for (news, queue) in self.0.into_iter().zip(queues) {
+        // A queue that is paused has nothing for them.
+        let queues = self.0.into_iter().zip(queues).filter(|(_, queue)| !queue.is_paused);
+        for (news, queue) in queues {
             context.wake(|| name.topic(queue.name()), news.available);
             if let Some(at_ms) = news.next_at_ms {
                 context.wake_in(|| name.topic(queue.name()), at_ms - now_ms);

@@ -10,6 +10,9 @@ pub(super) struct Counts {
     pub(super) claimed: u64,
     pub(super) future: u64,
     pub(super) max_claims: u64,
+    pub(super) is_paused: bool,
+    pub(super) oldest_available_ms: Option<u64>,
+    pub(super) oldest_lease_ms: Option<u64>,
     /// Until when it stays like this if nobody changes anything; not at that time and later.
     pub(super) until_ms: u64,
 }
@@ -19,19 +22,16 @@ pub(super) struct Counts {
 pub(super) struct Published {
     /// Odd while the numbers are written.
     writes: AtomicU64,
-    numbers: [AtomicU64; 6],
+    numbers: [AtomicU64; 9],
 }
 
 impl Published {
     /// For one writer at a time.
     pub(super) fn publish(&self, counts: &Counts) {
-        let Counts { size, available, claimed, future, max_claims, until_ms } = *counts;
         let writes = self.writes.load(Ordering::Relaxed);
         self.writes.store(writes + 1, Ordering::Relaxed);
         fence(Ordering::Release);
-        for (number, new) in
-            self.numbers.iter().zip([size, available, claimed, future, max_claims, until_ms])
-        {
+        for (number, new) in self.numbers.iter().zip(counts.numbers()) {
             number.store(new, Ordering::Relaxed);
         }
         self.writes.store(writes + 2, Ordering::Release);
@@ -40,11 +40,45 @@ impl Published {
     /// The counts, all of one moment; nothing if they are being written.
     pub(super) fn read(&self) -> Option<Counts> {
         let writes = self.writes.load(Ordering::Acquire);
-        let [size, available, claimed, future, max_claims, until_ms] =
-            self.numbers.each_ref().map(|number| number.load(Ordering::Relaxed));
+        let numbers = self.numbers.each_ref().map(|number| number.load(Ordering::Relaxed));
         fence(Ordering::Acquire);
         let is_whole = writes.is_multiple_of(2) && self.writes.load(Ordering::Relaxed) == writes;
-        is_whole.then_some(Counts { size, available, claimed, future, max_claims, until_ms })
+        is_whole.then(|| Counts::of(numbers))
+    }
+}
+
+impl Counts {
+    /// What is published; a time as 1 more, and 0 for none, as in counts that never were.
+    fn numbers(&self) -> [u64; 9] {
+        let time = |at_ms: Option<u64>| at_ms.map_or(0, |at_ms| at_ms + 1);
+        [
+            self.size,
+            self.available,
+            self.claimed,
+            self.future,
+            self.max_claims,
+            self.is_paused.into(),
+            time(self.oldest_available_ms),
+            time(self.oldest_lease_ms),
+            self.until_ms,
+        ]
+    }
+
+    fn of(numbers: [u64; 9]) -> Self {
+        let [size, available, claimed, future, max_claims, paused, oldest, lease, until_ms] =
+            numbers;
+        let time = |number: u64| number.checked_sub(1);
+        Self {
+            size,
+            available,
+            claimed,
+            future,
+            max_claims,
+            is_paused: paused > 0,
+            oldest_available_ms: time(oldest),
+            oldest_lease_ms: time(lease),
+            until_ms,
+        }
     }
 }
 
@@ -66,6 +100,9 @@ mod tests {
                         claimed: n,
                         future: n,
                         max_claims: n,
+                        is_paused: true,
+                        oldest_available_ms: Some(n),
+                        oldest_lease_ms: Some(n),
                         until_ms: n,
                     });
                 }
@@ -79,6 +116,8 @@ mod tests {
                 let all = [counts.available, counts.claimed, counts.future, counts.max_claims];
                 assert!(all.iter().all(|number| *number == n), "{counts:?}");
                 assert_eq!(counts.until_ms, n);
+                let times = [counts.oldest_available_ms, counts.oldest_lease_ms];
+                assert_eq!(times, [(n > 0).then_some(n); 2]);
                 last = n;
             }
         });

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::index::Location;
-use super::queue::{NOBODY, Queue, Record, Slot, Texts};
+use super::queue::{NOBODY, Notes, Queue, Record, Slot, Texts};
 use super::{Doc, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::codec::{Reader, put_bytes, put_integer};
 use crate::step::{Effects, Snapshot};
-use crate::tasks::NewDoc;
+use crate::tasks::{Headers, NewDoc};
 
 /// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, so
 /// that a later version with other rules still makes the same state of them.
@@ -40,6 +40,14 @@ pub(super) mod tag {
     /// How often the task was claimed since it was inserted, changed or released. 0 for a task of
     /// which nothing else is said.
     pub(crate) const UNENDED: u8 = 10;
+    /// The queue is paused; nothing else.
+    pub(crate) const PAUSED: u8 = 11;
+    /// The queue is not paused any more; nothing else.
+    pub(crate) const RESUMED: u8 = 12;
+    /// The task's headers. None for a task of which nothing else is said.
+    pub(crate) const HEADERS: u8 = 13;
+    /// The claim of the task is cancelled, until the next claim and until it has no claim without an end.
+    pub(crate) const CANCELLED: u8 = 14;
 }
 
 /// Writes and reads what the effects of each tag say of a task or a document, in this order.
@@ -66,10 +74,22 @@ macro_rules! said {
 
 said!(Record {
     TASK: id version at_ms created_ms modified_ms expires_ms claimant claims attempt
-        priority err value;
+        priority notes value;
     LEASE: id version at_ms modified_ms claimant claims;
     UNENDED: id unended;
     TASK_REMOVED: id;
+    CANCELLED: id;
+});
+
+/// The headers of a task.
+#[derive(Default)]
+struct TaskHeaders {
+    id: Arc<str>,
+    headers: Headers,
+}
+
+said!(TaskHeaders {
+    HEADERS: id headers;
 });
 
 said!(Doc {
@@ -118,9 +138,31 @@ impl Changes {
         self.section = Some(section);
     }
 
-    /// Notes of a task what effects of this tag say.
+    /// Notes what effects of this tag say of a queue by themselves.
+    pub(super) fn queue(&mut self, tag: u8, queue: &Arc<str>) {
+        if self.effects.are_recorded() {
+            self.section(Section::Queue(queue.clone()));
+            self.effects.write(tag, |_| {});
+        }
+    }
+
+    /// Notes of a task what effects of this tag say; of all of it also what only some have.
     pub(super) fn task(&mut self, tag: u8, queue: &Arc<str>, task: &Record) {
-        self.note(tag, task, || Section::Queue(queue.clone()));
+        let section = || Section::Queue(queue.clone());
+        self.note(tag, task, section);
+        if tag != tag::TASK || !self.effects.are_recorded() {
+            return;
+        }
+        if task.unended > 0 {
+            self.note(tag::UNENDED, task, section);
+        }
+        if !task.notes.headers().is_empty() {
+            let (id, headers) = (task.id.clone(), task.notes.headers().clone());
+            self.note(tag::HEADERS, &TaskHeaders { id, headers }, section);
+        }
+        if task.is_cancelled {
+            self.note(tag::CANCELLED, task, section);
+        }
     }
 
     /// Notes of a document what effects of this tag say.
@@ -182,6 +224,9 @@ impl State {
                 (tag::COPIED, Some(section)) => {
                     replayed.copied.insert(section.clone(), record.integer()?);
                 }
+                (tag::PAUSED | tag::RESUMED, Some(Section::Queue(queue))) => {
+                    self.replay_pause(replayed, tag, queue, sequence)?;
+                }
                 (_, Some(Section::Queue(queue))) => {
                     self.replay_task(replayed, tag, queue, &mut record, sequence)?;
                 }
@@ -194,6 +239,23 @@ impl State {
         Ok(())
     }
 
+    fn replay_pause(
+        &self,
+        replayed: &Replayed,
+        tag: u8,
+        queue: &Arc<str>,
+        sequence: Option<u64>,
+    ) -> Result<()> {
+        if replayed.holds(&Section::Queue(queue.clone()), sequence) {
+            return Ok(());
+        }
+        let queue = self.queues.find_or_make(queue);
+        let mut guard = queue.lock().ok_or_else(|| unreadable("is replayed twice"))?;
+        guard.is_paused = tag == tag::PAUSED;
+        self.queues.used(&mut guard);
+        Ok(())
+    }
+
     fn replay_task(
         &self,
         replayed: &mut Replayed,
@@ -203,7 +265,13 @@ impl State {
         sequence: Option<u64>,
     ) -> Result<()> {
         let mut said = Record::default();
-        said.read(tag, record)?;
+        if tag == tag::HEADERS {
+            let mut of = TaskHeaders::default();
+            of.read(tag, record)?;
+            (said.id, said.notes) = (of.id, Notes::new(&NOBODY, &of.headers));
+        } else {
+            said.read(tag, record)?;
+        }
         said.claimant = replayed.text(&said.claimant);
         let found = self.index.find(&said.id);
         // A task is in one queue: where a later copy has it is where it was.
@@ -230,13 +298,19 @@ impl State {
             }
             (_, Some(found)) => self.replay_on(&found, |queue, slot| {
                 queue.update(slot, |task| match tag {
+                    tag::UNENDED if said.unended == 0 => task.end_claims(),
                     tag::UNENDED => task.unended = said.unended,
+                    tag::HEADERS => {
+                        task.notes = Notes::new(task.notes.err(), said.notes.headers());
+                    }
+                    tag::CANCELLED => task.is_cancelled = true,
                     _ => {
                         task.version = said.version;
                         task.at_ms = said.at_ms;
                         task.modified_ms = said.modified_ms;
                         task.claimant = said.claimant;
                         task.unended += said.claims.saturating_sub(task.claims);
+                        task.is_cancelled &= said.claims == task.claims;
                         task.claims = said.claims;
                     }
                 });
@@ -294,16 +368,14 @@ impl State {
         for queue in self.queues.all() {
             let Some(guard) = queue.lock() else { continue };
             let next = out.begin();
-            let tasks = guard.all();
+            let (tasks, is_paused) = (guard.all(), guard.is_paused);
             drop(guard);
             let mut copy = Copy::new(Section::Queue(queue.name.clone()), next, out);
+            if is_paused {
+                copy.write(|changes| changes.queue(tag::PAUSED, &queue.name));
+            }
             for record in tasks.records() {
-                copy.write(|changes| {
-                    changes.task(tag::TASK, &queue.name, record);
-                    if record.unended > 0 {
-                        changes.task(tag::UNENDED, &queue.name, record);
-                    }
-                });
+                copy.write(|changes| changes.task(tag::TASK, &queue.name, record));
             }
             copy.end();
         }
@@ -407,6 +479,27 @@ impl Field for Arc<str> {
         let text = std::str::from_utf8(record.bytes()?);
         let text = text.map_err(|_| unreadable("holds a text that is not UTF-8"))?;
         Ok(if text.is_empty() { NOBODY.clone() } else { text.into() })
+    }
+}
+
+/// The `err`; the headers are said by themselves.
+impl Field for Notes {
+    fn put(&self, record: &mut Vec<u8>) {
+        self.err().put(record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Field::read(record).map(Self::Err)
+    }
+}
+
+impl Field for Headers {
+    fn put(&self, record: &mut Vec<u8>) {
+        put_bytes(self.packed(), record);
+    }
+
+    fn read(record: &mut Reader<'_>) -> Result<Self> {
+        Self::of_stored(record.bytes()?)
     }
 }
 

@@ -25,6 +25,7 @@ mod namespace;
 mod order;
 mod queue;
 mod registry;
+mod sweep;
 
 use std::sync::Arc;
 
@@ -34,10 +35,10 @@ use journal::{Changes, Replayed, tag};
 use lease::{Leased, fault, holder};
 use modify::LockSet;
 use namespace::Namespace;
-use queue::{Queue, Texts};
+use queue::{Queue, Slot, Texts};
 use registry::{Content, Guard, Registry};
 
-use super::claim::{Chance, Claimed};
+use super::claim::Claimed;
 use super::dependency::Dependency;
 use super::name::Name;
 use super::{
@@ -46,7 +47,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::runtime::sync::lock;
-use crate::step::{self, Effects, Snapshot, StepContext};
+use crate::step::{self, Chance, Effects, Snapshot, StepContext};
 
 /// The number of a store in the journal.
 pub(crate) const KIND: u8 = 4;
@@ -71,6 +72,8 @@ pub struct State {
 /// What a claim asks for.
 pub(super) struct Taking<'a> {
     pub(super) claimant: &'a Arc<str>,
+    /// Whether each task gets a claimant of its own.
+    pub(super) is_each: bool,
     pub(super) lease_ms: u64,
     pub(super) max: usize,
 }
@@ -95,10 +98,17 @@ impl State {
         let now_ms = context.now() / 1_000;
         let until_ms = now_ms + taking.lease_ms;
         self.with_queue(queue, context, |guard, context| {
+            if guard.is_paused {
+                return;
+            }
             let mut changes = Changes::new(Effects::of(context));
             let taken = guard.take(now_ms, taking.max, chance);
             for slot in &taken {
-                let record = guard.lease(*slot, taking.claimant, until_ms, now_ms);
+                let own = taking
+                    .is_each
+                    .then(|| format!("{}.{}", taking.claimant, claimed.tasks.len() + 1).into());
+                let claimant = own.as_ref().unwrap_or(taking.claimant);
+                let record = guard.lease(*slot, claimant, until_ms, now_ms);
                 changes.task(tag::LEASE, queue, record);
                 claimed.unended.push(record.unended);
                 claimed.tasks.push(record.to_task(queue, false));
@@ -110,13 +120,49 @@ impl State {
         });
     }
 
-    /// In how many milliseconds the next task of a queue is available; 0 for now.
+    /// In how many milliseconds the next task of a queue is available; 0 for now. Nothing if it is paused.
     pub(super) fn next_in_ms(&self, queue: &str, context: &StepContext<'_>) -> Option<u64> {
-        let next_at_ms = self.queues.with(queue, |guard| guard.next_at_ms())?;
+        let next_at_ms = self.queues.with(queue, |guard| match guard.is_paused {
+            true => None,
+            false => guard.next_at_ms(),
+        })?;
         Some(next_at_ms?.saturating_sub(context.now() / 1_000))
     }
 
-    /// Renews tasks and documents; returns until when. Says of each that cannot be, by its number, the
+    pub(super) fn pause(&self, queue: &Arc<str>, context: &mut StepContext<'_>) {
+        loop {
+            let found = self.queues.find_or_make(queue);
+            let Some(mut guard) = found.lock() else { continue };
+            if !std::mem::replace(&mut guard.is_paused, true) {
+                let mut changes = Changes::new(Effects::of(context));
+                changes.queue(tag::PAUSED, queue);
+                changes.into_effects().record(context);
+            }
+            return self.queues.used(&mut guard);
+        }
+    }
+
+    pub(super) fn resume(&self, name: &Name, queue: &Arc<str>, context: &mut StepContext<'_>) {
+        let now_ms = context.now() / 1_000;
+        self.with_queue(queue, context, |guard, context| {
+            if !std::mem::take(&mut guard.is_paused) {
+                return;
+            }
+            let mut changes = Changes::new(Effects::of(context));
+            changes.queue(tag::RESUMED, queue);
+            changes.into_effects().record(context);
+            // Those who find that there is more pass it on.
+            context.wake(|| name.topic(queue), guard.available(now_ms, TASKS_A_HOLD));
+            if let Some(at_ms) = guard.next_at_ms().filter(|at_ms| *at_ms > now_ms) {
+                context.wake_in(|| name.topic(queue), at_ms - now_ms);
+            }
+        });
+        if step::State::is_unused(self) {
+            context.mark_evictable();
+        }
+    }
+
+    /// Renews tasks and documents; returns until when, and which tasks were cancelled. Says of each that cannot be, by its number, the
     /// tasks before the documents, whether another claimant holds it, and then renews nothing.
     pub(super) fn renew(
         &self,
@@ -126,7 +172,7 @@ impl State {
         lease_ms: u64,
         context: &mut StepContext<'_>,
         mut refuse: impl FnMut(usize, bool),
-    ) -> u64 {
+    ) -> (u64, Vec<Arc<str>>) {
         let now_ms = context.now() / 1_000;
         let at_ms = now_ms + lease_ms;
         let holder = holder(claimant, at_ms, now_ms);
@@ -150,13 +196,15 @@ impl State {
                 let found = locked.doc(&doc.namespace, &doc.id);
                 note(number, fault(found, doc.version, by, now_ms, false, true));
             }
+            let mut cancelled = Vec::new();
             if !is_refused {
                 for task in held.tasks {
                     let (queue, slot) = locked.find(&task.id).expect("it was found");
                     locked.update(tag::LEASE, queue, slot, |record| {
+                        cancelled.extend(record.is_cancelled.then(|| task.id.clone()));
                         record.lease(at_ms, holder, now_ms);
                         if at_ms <= now_ms {
-                            record.unended = 0;
+                            record.end_claims();
                         }
                     });
                 }
@@ -168,8 +216,26 @@ impl State {
                 }
             }
             self.unlock(locked, context);
-            return at_ms;
+            return (at_ms, cancelled);
         }
+    }
+
+    /// Cancels a task; returns whether somebody has claimed it and still holds it.
+    pub(super) fn cancel(&self, id: &str, context: &mut StepContext<'_>) -> bool {
+        let now_ms = context.now() / 1_000;
+        let cancelled = self.with_task(id, context, |guard, slot, context| {
+            let record = guard.record(slot);
+            let is_claimed = record.at_ms > now_ms && record.unended > 0;
+            if is_claimed && !record.is_cancelled {
+                let queue = guard.name();
+                let record = guard.update(slot, |record| record.is_cancelled = true);
+                let mut changes = Changes::new(Effects::of(context));
+                changes.task(tag::CANCELLED, queue, record);
+                changes.into_effects().record(context);
+            }
+            is_claimed
+        });
+        cancelled.unwrap_or(false)
     }
 
     pub(super) fn claim_docs(
@@ -242,20 +308,11 @@ impl State {
     ) -> Vec<Task> {
         let mut tasks = Vec::new();
         for id in ids {
-            // It may move before its queue is locked.
-            while let Some(found) = self.index.find(id) {
-                if queue.is_some_and(|wanted| *wanted != *found.queue.name) {
-                    break;
-                }
-                let name = &found.queue.name;
-                let task = self.with_queue(name, context, |guard, _| {
-                    guard.get(found.slot, id).map(|record| record.to_task(name, omit_values))
-                });
-                if let Some(Some(task)) = task {
-                    tasks.push(task);
-                    break;
-                }
-            }
+            let task = self.with_task(id, context, |guard, slot, _| {
+                let is_wanted = queue.is_none_or(|wanted| *wanted == **guard.name());
+                is_wanted.then(|| guard.record(slot).to_task(guard.name(), omit_values))
+            });
+            tasks.extend(task.flatten());
         }
         tasks
     }
@@ -263,6 +320,7 @@ impl State {
     pub(super) fn queue_stats(
         &self,
         filter: &Filter,
+        with_paused: bool,
         context: &mut StepContext<'_>,
     ) -> Vec<QueueStats> {
         let now_ms = context.now() / 1_000;
@@ -270,13 +328,16 @@ impl State {
         let matching = queues.iter().filter(|(name, _)| filter.matches(name));
         let counted = matching.filter_map(|(name, queue)| {
             let counts = queue.counts(now_ms).or_else(|| self.count(name, context))?;
-            (counts.size > 0).then(|| QueueStats {
+            (counts.size > 0 || with_paused && counts.is_paused).then(|| QueueStats {
                 queue: name.clone(),
                 size: counts.size,
                 available: counts.available,
                 claimed: counts.claimed,
                 future: counts.future,
                 max_claims: counts.max_claims as u32,
+                paused: counts.is_paused,
+                oldest_available_ms: counts.oldest_available_ms,
+                oldest_lease_ms: counts.oldest_lease_ms,
             })
         });
         counted.take(filter.limit_or_most()).collect()
@@ -344,6 +405,26 @@ impl State {
             })
         });
         counted.take(filter.limit_or_most()).collect()
+    }
+
+    /// Does something with a task in its queue, which is locked; nothing if it is not there.
+    fn with_task<R>(
+        &self,
+        id: &str,
+        context: &mut StepContext<'_>,
+        mut work: impl FnMut(&mut Guard<'_, Queue>, Slot, &mut StepContext<'_>) -> R,
+    ) -> Option<R> {
+        // It may move before its queue is locked.
+        while let Some(found) = self.index.find(id) {
+            let done = self.with_queue(&found.queue.name, context, |guard, context| {
+                let is_there = guard.get(found.slot, id).is_some();
+                is_there.then(|| work(guard, found.slot, context))
+            });
+            if let Some(Some(done)) = done {
+                return Some(done);
+            }
+        }
+        None
     }
 
     /// Does something with a queue that holds nothing that has expired; nothing if there is none.

@@ -22,7 +22,7 @@ use super::*;
 use crate::step::{Journal, Operation, State as _, StateEffects, States};
 use crate::tasks::{
     Claim, ClaimDocs, DocChange, FetchTasks, ListTasks, Modification, Modify, NewDoc, NewTask,
-    ReadNamespaceStats, ReadQueueStats, Renew, TaskChange,
+    Pause, ReadNamespaceStats, ReadQueueStats, Renew, Sweep, TaskChange, TaskFilter,
 };
 
 const STORE: &str = "s";
@@ -59,6 +59,10 @@ struct Alone;
 impl States for Alone {
     fn state_of_kind(&self, _: u8, _: &[u8]) -> Result<Arc<dyn step::State>> {
         unreachable!("a step of a store is about this store alone")
+    }
+
+    fn names_of_kind(&self, _: u8) -> Vec<Box<[u8]>> {
+        Vec::new()
     }
 }
 
@@ -187,7 +191,7 @@ impl Store {
         let all = self.run(ReadQueueStats::new(STORE, Filter::new())).unwrap();
         for stats in &all {
             assert_eq!(stats.size, stats.available + stats.claimed + stats.future, "{stats:?}");
-            assert!(stats.size > 0, "{stats:?}");
+            assert!(stats.size > 0 || stats.paused, "{stats:?}");
         }
         let docs = self.run(ReadNamespaceStats::new(STORE, Filter::new())).unwrap();
         assert!(
@@ -207,8 +211,9 @@ impl Store {
     fn check(&self, snapshots: &[Copied]) {
         check_state(&self.state);
         let found = contents(&self.state);
-        let living: BTreeSet<_> = found.iter().map(Found::version).collect();
-        assert_eq!(living.len(), found.len(), "one is there twice");
+        let versions = || found.iter().filter_map(Found::version);
+        let living: BTreeSet<_> = versions().collect();
+        assert_eq!(living.len(), versions().count(), "one is there twice");
         lock(&self.books).check(living);
         for snapshot in snapshots.iter().chain([&Copied::default()]) {
             let again = self.recover(snapshot);
@@ -258,27 +263,31 @@ impl Snapshot for Copying<'_> {
     }
 }
 
-/// A task or a document that is there.
+/// A task or a document that is there, or a queue that is paused.
 #[derive(Debug, PartialEq)]
 enum Found {
     Task(Task),
     Doc(Doc),
+    Paused(Arc<str>),
 }
 
 impl Found {
-    fn version(&self) -> Version {
+    fn version(&self) -> Option<Version> {
         match self {
-            Found::Task(task) => (false, task.id.clone(), task.version),
-            Found::Doc(doc) => (true, doc.id.clone(), doc.version),
+            Found::Task(task) => Some((false, task.id.clone(), task.version)),
+            Found::Doc(doc) => Some((true, doc.id.clone(), doc.version)),
+            Found::Paused(_) => None,
         }
     }
 }
 
-/// Everything in a store, the tasks of each queue and then the documents of each namespace.
+/// Everything in a store: the tasks of each queue, the documents of each namespace, and the queues that are
+/// paused.
 fn contents(state: &State) -> Vec<Found> {
-    let (mut tasks, mut docs) = (Vec::new(), Vec::new());
+    let (mut tasks, mut docs, mut paused) = (Vec::new(), Vec::new(), Vec::new());
     for queue in state.queues.all() {
         let guard = queue.lock().unwrap();
+        paused.extend(guard.is_paused.then(|| queue.name.clone()));
         tasks.extend(guard.records().map(|record| record.to_task(&queue.name, false)));
     }
     for namespace in state.namespaces.all() {
@@ -286,7 +295,9 @@ fn contents(state: &State) -> Vec<Found> {
     }
     tasks.sort_by(|one, other| one.id.cmp(&other.id));
     docs.sort_by(|one: &Doc, other| one.id.cmp(&other.id));
-    tasks.into_iter().map(Found::Task).chain(docs.into_iter().map(Found::Doc)).collect()
+    paused.sort();
+    let found = tasks.into_iter().map(Found::Task).chain(docs.into_iter().map(Found::Doc));
+    found.chain(paused.into_iter().map(Found::Paused)).collect()
 }
 
 fn check_state(state: &State) {
@@ -316,10 +327,15 @@ fn check_state(state: &State) {
         assert_eq!(stats.future, count(&|record| !is_available(record) && record.claims == 0));
         let most = guard.records().map(|record| record.claims).max();
         assert_eq!(stats.max_claims, u64::from(most.unwrap_or(0)));
+        let first = |is: &dyn Fn(&&queue::Record) -> bool| {
+            guard.records().filter(is).map(|record| record.at_ms).min()
+        };
+        assert_eq!(stats.oldest_available_ms, first(&is_available), "{}", queue.name);
+        let is_leased = |record: &&queue::Record| !is_available(record) && record.claims > 0;
+        assert_eq!(stats.oldest_lease_ms, first(&is_leased), "{}", queue.name);
         if let Some(told) = told {
-            let told = [told.size, told.available, told.claimed, told.future, told.max_claims];
-            let is = [stats.size, stats.available, stats.claimed, stats.future, stats.max_claims];
-            assert_eq!(told, is, "told of {}", queue.name);
+            // Until then they say the same.
+            assert_eq!(told, counts::Counts { until_ms: told.until_ms, ..stats }, "{}", queue.name);
         }
     }
     assert!(indexed.is_empty(), "these are in the index alone: {:?}", indexed.keys());
@@ -732,6 +748,72 @@ fn tasks_expire_while_others_work() {
     });
 }
 
+/// Tasks that come and go between the look at them and the locks.
+#[test]
+fn a_sweep_of_tasks_that_others_change() {
+    in_random_schedules(4_000, || {
+        let (count, snapshot) = (Count::default(), Arc::new(Mutex::new(Vec::new())));
+        let (swept, taken) = (count.clone(), snapshot.clone());
+        let store = at_once(
+            store_with(&[("q", "a"), ("q", "b"), ("q", "c"), ("p", "d")]),
+            steps![
+                move |store: &Store| {
+                    let step = Sweep::move_tasks(STORE, "eve", "q", "p", TaskFilter::new());
+                    let done = store.run(step).unwrap();
+                    assert_eq!(done.next, None);
+                    swept.add(done.tasks as usize);
+                },
+                |store: &Store| {
+                    if store.modify("ann", Modification::new().change(change("r", "a", 0))) {
+                        store.modify("ann", Modification::new().change(change("q", "a", 1)));
+                    }
+                },
+                move |store: &Store| {
+                    store.modify("bob", Modification::new().delete(TaskId::new("b", 0)));
+                    let copied = store.snapshot();
+                    lock(&taken).push(copied);
+                    store.claim("bob", &["q"], 1);
+                },
+            ],
+        );
+        let moved: Vec<_> = store.list("p").into_iter().filter(|task| &*task.id != "d").collect();
+        assert_eq!(moved.len() as u64, count.get());
+        moved.iter().for_each(|task| lock(&store.books).make(false, &task.id, task.version));
+        store.check(&lock(&snapshot));
+    });
+}
+
+/// A queue that is paused holds nothing, and is made and given up by others at the same time.
+#[test]
+fn a_pause_of_a_queue_that_runs_empty() {
+    in_random_schedules(4_000, || {
+        let snapshot = Arc::new(Mutex::new(Vec::new()));
+        let taken = snapshot.clone();
+        let store = at_once(
+            store_with(&[("p", "a")]),
+            steps![
+                |store: &Store| {
+                    store.run(Pause::new(STORE, "p", true)).unwrap();
+                    assert!(store.claim("ann", &["p"], 1).is_empty(), "it is paused");
+                    store.run(Pause::new(STORE, "p", false)).unwrap();
+                    store.run(Pause::new(STORE, "r", true)).unwrap();
+                },
+                |store: &Store| {
+                    store.modify("bob", Modification::new().delete(TaskId::new("a", 0)));
+                    store.stats();
+                },
+                move |store: &Store| {
+                    let copied = store.snapshot();
+                    lock(&taken).push(copied);
+                    assert!(store.modify("eve", Modification::new().insert(task("r", "b"))));
+                },
+            ],
+        );
+        assert!(store.claim("ann", &["r"], 1).is_empty(), "it is paused");
+        store.check(&lock(&snapshot));
+    });
+}
+
 /// Queues that are emptied while a snapshot is taken, and never used again.
 #[test]
 fn a_snapshot_keeps_no_queue_for_good() {
@@ -791,7 +873,7 @@ fn any_step(store: &Store, who: &str) {
     const QUEUES: [&str; 3] = ["p", "q", "r"];
     let mut random = shuttle::rand::thread_rng();
     let mut one_of = |count: usize| random.gen_range(0..count);
-    match one_of(8) {
+    match one_of(9) {
         0 => drop(store.claim(who, &["p", "q", "r"], 1 + one_of(2))),
         1 => drop(store.stats()),
         2 => drop(store.claim_docs(who)),
@@ -799,6 +881,14 @@ fn any_step(store: &Store, who: &str) {
             if let Some(task) = store.fetch(IDS[one_of(4)]) {
                 store.renew(who, &[&task], &[]);
             }
+        }
+        4 => {
+            let queue = QUEUES[one_of(3)];
+            match one_of(2) {
+                0 => store.run(Pause::new(STORE, queue, true)),
+                _ => store.run(Pause::new(STORE, queue, false)),
+            }
+            .unwrap();
         }
         _ => {
             let mut of = Modification::new();

@@ -8,9 +8,10 @@ use super::index::{Index, Location, LockedShards};
 use super::journal::{Changes, tag};
 use super::lease::{Leased, fault, holder};
 use super::namespace::Namespace;
-use super::queue::{Queue, Record, Slot, shared};
+use super::queue::{Notes, Queue, Record, Slot};
 use super::registry::{Content, Guard, Registered, Registry};
 use crate::error::Result;
+use crate::step::headers::Given;
 use crate::step::{Effects, State as _, StepContext};
 use crate::tasks::dependency::{Dependency, Fault, Problem};
 use crate::tasks::doc::Collision;
@@ -26,10 +27,10 @@ pub(super) struct LockSet {
 /// The queues, the namespaces and the parts of the index of a step, locked, and what it does to them.
 pub(super) struct Locked<'a> {
     name: &'a Name,
-    now_ms: u64,
-    queues: Vec<Guard<'a, Queue>>,
+    pub(super) now_ms: u64,
+    pub(super) queues: Vec<Guard<'a, Queue>>,
     namespaces: Vec<Guard<'a, Namespace>>,
-    index: LockedShards<'a>,
+    pub(super) index: LockedShards<'a>,
     changes: Changes,
     announcements: Announcements,
 }
@@ -125,7 +126,7 @@ impl LockSet {
         Self { queues, namespaces: Vec::new() }
     }
 
-    fn queue(&mut self, queues: &Registry<Queue>, name: &Arc<str>) {
+    pub(super) fn queue(&mut self, queues: &Registry<Queue>, name: &Arc<str>) {
         // Most steps name one queue many times over.
         if self.queues.last().is_none_or(|last| last.name != *name) {
             self.queues.push(queues.find_or_make(name));
@@ -151,6 +152,11 @@ impl Locked<'_> {
     pub(super) fn find(&mut self, id: &str) -> Option<(usize, Slot)> {
         let location = self.index.shard_of(id).get(id)?;
         Some((position(&self.queues, &location.queue.name)?, location.slot))
+    }
+
+    /// The number of a queue.
+    pub(super) fn queue(&self, name: &str) -> Option<usize> {
+        position(&self.queues, name)
     }
 
     pub(super) fn task(&mut self, id: &str) -> Option<&Record> {
@@ -181,14 +187,14 @@ impl Locked<'_> {
     }
 
     /// Takes a task out of its queue, not out of the index.
-    fn remove(&mut self, queue: usize, slot: Slot) -> Record {
+    pub(super) fn remove(&mut self, queue: usize, slot: Slot) -> Record {
         let record = self.queues[queue].remove(slot);
         self.changes.task(tag::TASK_REMOVED, self.queues[queue].name(), &record);
         record
     }
 
     /// Puts a task that is in no queue into this one.
-    fn insert(&mut self, to: usize, record: Record) -> Slot {
+    pub(super) fn insert(&mut self, to: usize, record: Record) -> Slot {
         let queue = self.queues[to].entry().clone();
         self.changes.task(tag::TASK, &queue.name, &record);
         self.announcements.note(to, record.at_ms, self.now_ms);
@@ -286,17 +292,20 @@ impl Locked<'_> {
         }
         for change in &of.changes {
             let (from, slot) = self.find(&change.task.id).expect(CHECKED);
-            let to = position(&self.queues, &change.queue).expect(CHECKED);
+            let to = self.queue(&change.queue).expect(CHECKED);
             let at_ms = change.at.resolve(now_ms);
             let before = self.queues[from].record(slot);
+            let kept = before.notes.headers();
+            let headers = change.headers.as_ref().map_or(kept, Given::headers).clone();
             let only_time = before.value == change.value
-                && before.err == change.err
+                && *before.notes.err() == change.err
+                && *before.notes.headers() == headers
                 && before.attempt == change.attempt;
             let changed = |record: &mut Record| {
                 record.lease(at_ms, holder(claimant, at_ms, now_ms), now_ms);
-                record.unended = 0;
+                record.end_claims();
                 record.attempt = change.attempt;
-                record.err = shared(&change.err);
+                record.notes = Notes::new(&change.err, &headers);
                 record.value.clone_from(&change.value);
             };
             let slot = if from == to {
@@ -314,7 +323,7 @@ impl Locked<'_> {
             if skipped.tasks.binary_search(&index).is_ok() {
                 continue;
             }
-            let to = position(&self.queues, &new.queue).expect(CHECKED);
+            let to = self.queue(&new.queue).expect(CHECKED);
             let task = new.inserted(claimant, now_ms);
             self.insert(to, Record::of(&task));
             done.inserted.push(task);

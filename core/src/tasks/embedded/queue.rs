@@ -11,8 +11,9 @@ use super::counts::Counts;
 use super::lease::Leased;
 use super::order::{Order, Run};
 use super::registry::Content;
-use crate::tasks::claim::{Chance, PICK_WINDOW};
-use crate::tasks::{Position, Task};
+use crate::step::Chance;
+use crate::tasks::claim::{PICK_WINDOW, pick};
+use crate::tasks::{Headers, Position, Task};
 
 /// Which of a queue's records a task is.
 pub(super) type Slot = u32;
@@ -23,7 +24,7 @@ pub(super) struct Record {
     pub(super) id: Arc<str>,
     pub(super) value: Option<Arc<str>>,
     pub(super) claimant: Arc<str>,
-    pub(super) err: Arc<str>,
+    pub(super) notes: Notes,
     pub(super) at_ms: u64,
     pub(super) created_ms: u64,
     pub(super) modified_ms: u64,
@@ -35,6 +36,47 @@ pub(super) struct Record {
     /// How often it was claimed since it was inserted, changed or released.
     pub(super) unended: u32,
     pub(super) priority: u8,
+    /// Whether its claim was cancelled.
+    pub(super) is_cancelled: bool,
+}
+
+/// A task's `err` and its headers.
+// A million tasks without headers are as large as they would be if there were none.
+#[derive(Clone)]
+pub(super) enum Notes {
+    Err(Arc<str>),
+    WithHeaders(Box<(Arc<str>, Headers)>),
+}
+
+const _: () = assert!(size_of::<Notes>() == size_of::<Arc<str>>());
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self::Err(NOBODY.clone())
+    }
+}
+
+impl Notes {
+    pub(super) fn new(err: &Arc<str>, headers: &Headers) -> Self {
+        match headers.is_empty() {
+            true => Self::Err(shared(err)),
+            false => Self::WithHeaders(Box::new((shared(err), headers.clone()))),
+        }
+    }
+
+    pub(super) fn err(&self) -> &Arc<str> {
+        match self {
+            Self::Err(err) => err,
+            Self::WithHeaders(both) => &both.0,
+        }
+    }
+
+    pub(super) fn headers(&self) -> &Headers {
+        match self {
+            Self::Err(_) => &Headers::NONE,
+            Self::WithHeaders(both) => &both.1,
+        }
+    }
 }
 
 /// The empty text, which most tasks share.
@@ -57,6 +99,7 @@ impl Record {
         omit_value: bool,
         mut share: impl FnMut(&Arc<str>) -> Arc<str>,
     ) -> Task {
+        let err = self.notes.err();
         Task {
             id: self.id.clone(),
             version: self.version,
@@ -67,11 +110,18 @@ impl Record {
             claimant: share(&self.claimant),
             claims: self.claims,
             attempt: self.attempt,
-            err: if self.err.is_empty() { share(&self.err) } else { self.err.clone() },
+            err: if err.is_empty() { share(err) } else { err.clone() },
             value: if omit_value { None } else { self.value.clone() },
             priority: self.priority,
             expires_ms: (self.expires_ms > 0).then_some(self.expires_ms),
+            headers: self.notes.headers().clone(),
         }
+    }
+
+    /// Its claims have come to their end, by a change or a release.
+    pub(super) fn end_claims(&mut self) {
+        self.unended = 0;
+        self.is_cancelled = false;
     }
 
     pub(super) fn of(task: &Task) -> Self {
@@ -79,7 +129,7 @@ impl Record {
             id: task.id.clone(),
             value: task.value.clone(),
             claimant: shared(&task.claimant),
-            err: shared(&task.err),
+            notes: Notes::new(&task.err, &task.headers),
             at_ms: task.at_ms,
             created_ms: task.created_ms,
             modified_ms: task.modified_ms,
@@ -89,6 +139,7 @@ impl Record {
             attempt: task.attempt,
             unended: 0,
             priority: task.priority,
+            is_cancelled: false,
         }
     }
 }
@@ -127,12 +178,16 @@ pub(super) struct Queue {
     future: u64,
     /// How many tasks were claimed so often; without those that never were.
     claims: BTreeMap<u32, u64>,
+    /// Tasks that were claimed, by their time; of some it has passed.
+    leases: BTreeSet<(u64, Slot)>,
     expiring: BTreeSet<(u64, Slot)>,
+    /// Whether claims find nothing in it.
+    pub(super) is_paused: bool,
 }
 
 impl Content for Queue {
     fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.records.is_empty() && !self.is_paused
     }
 
     /// Of the moment up to which tasks are [counted](Self::count_available).
@@ -144,6 +199,9 @@ impl Content for Queue {
             claimed: self.claimed,
             future: self.future,
             max_claims: self.claims.last_key_value().map_or(0, |(claims, _)| (*claims).into()),
+            is_paused: self.is_paused,
+            oldest_available_ms: self.next_at_ms().filter(|at_ms| *at_ms <= self.counted_ms),
+            oldest_lease_ms: self.leases.range((self.counted_ms + 1, 0)..).next().map(|at| at.0),
             until_ms: self.due_ms.min(expires_ms),
         }
     }
@@ -199,7 +257,7 @@ impl Queue {
                 if window == 0 {
                     break;
                 }
-                let picked = available().nth(chance.pick(window));
+                let picked = available().nth(pick(chance, window));
                 let slot = picked.expect("a pick is within the window").slot();
                 self.detach(slot);
                 taken.push(slot);
@@ -220,8 +278,18 @@ impl Queue {
         record.lease(until_ms, claimant, now_ms);
         record.claims = record.claims.saturating_add(1);
         record.unended = record.unended.saturating_add(1);
+        record.is_cancelled = false;
         self.attach(slot);
         self.record(slot)
+    }
+
+    /// How many tasks are available, if not more than `max`.
+    pub(super) fn available(&self, now_ms: u64, max: usize) -> usize {
+        let entries = self
+            .orders
+            .iter()
+            .flat_map(|(_, order)| order.entries().take_while(|entry| entry.at_ms() <= now_ms));
+        entries.take(max).count()
     }
 
     /// When the first task is available.
@@ -301,6 +369,7 @@ impl Queue {
             self.due_ms = self.due_ms.min(at_ms);
         }
         if claims > 0 {
+            self.leases.insert((at_ms, slot));
             *self.claims.entry(claims).or_default() += 1;
         }
     }
@@ -313,6 +382,9 @@ impl Queue {
             self.orders[number].1.remove(record);
         }
         *self.counter(at_ms, claims) -= 1;
+        if claims > 0 {
+            self.leases.remove(&(at_ms, slot));
+        }
         if let Some(count) = self.claims.get_mut(&claims) {
             *count -= 1;
             if *count == 0 {

@@ -1,0 +1,461 @@
+//! Calls on a queue: which partition each event belongs to, and what happens when the map says so no more.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::config::Config;
+use super::delete::Delete;
+use super::id::EventId;
+use super::limits::{STEP_BYTES_MAX, STEP_EVENTS_MAX};
+use super::map::Map;
+use super::op::Op;
+use super::open::Open;
+use super::partition::Partition;
+use super::receive::Receipt;
+use super::reshard::Wanted;
+use super::route::{Route, Slot};
+use super::settle::Settlement;
+use super::{EventQueue, NewEvent};
+use crate::client::{Mode, WeakClient, closed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::step::Operation;
+
+/// How often a call reads the map again that does not fit the partitions.
+pub(super) const STALE_MAX: usize = 16;
+
+/// How many steps of each partition wait for a round at most, all keys being alike.
+const ROUND_STEPS: usize = 8;
+
+/// What a call works with.
+pub(super) struct Calls<M: Mode> {
+    pub(super) client: WeakClient<M>,
+    pub(super) route: Arc<Route>,
+    pub(super) name: Arc<[u8]>,
+}
+
+/// What belongs to a part of the key space.
+pub(super) trait Item: Clone {
+    /// The part of the key space; `drawn` for what belongs to any.
+    fn vslot(&self, drawn: u16) -> u16;
+
+    /// What is in a step once.
+    fn name(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// What the step needs of a partition that gives a part of the key space away.
+    fn wanted(&self) -> Option<Wanted>;
+
+    /// How many bytes of a step it takes; 0 where the number of items says enough.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Item for NewEvent {
+    fn vslot(&self, drawn: u16) -> u16 {
+        self.vslot(drawn)
+    }
+
+    fn name(&self) -> Option<Vec<u8>> {
+        self.dedup_id.as_ref().map(|_| self.name())
+    }
+
+    fn wanted(&self) -> Option<Wanted> {
+        Item::name(self).map(Wanted::Name)
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl Item for EventId {
+    fn vslot(&self, _: u16) -> u16 {
+        EventId::vslot(*self)
+    }
+
+    fn wanted(&self) -> Option<Wanted> {
+        Some(Wanted::Event(*self))
+    }
+}
+
+impl Item for Receipt {
+    fn vslot(&self, _: u16) -> u16 {
+        EventId::vslot(self.id)
+    }
+
+    fn wanted(&self) -> Option<Wanted> {
+        Some(Wanted::Event(self.id))
+    }
+}
+
+impl Item for Settlement {
+    fn vslot(&self, _: u16) -> u16 {
+        EventId::vslot(self.receipt.id)
+    }
+
+    fn wanted(&self) -> Option<Wanted> {
+        Some(Wanted::Event(self.receipt.id))
+    }
+}
+
+/// A step of a call that is under way, on some items with their numbers in the call.
+struct Part<M: Mode, I, T: Send + 'static> {
+    number: usize,
+    items: Vec<(usize, I)>,
+    step: M::Step<T>,
+    /// Held until the result is there.
+    _slot: Slot,
+}
+
+impl<M: Mode> Calls<M> {
+    pub(super) fn new(queue: &EventQueue<M>) -> Result<Self> {
+        let name = queue.name()?;
+        let route = queue.client.shared(&[b"events:", &*name].concat(), || {
+            let client = &queue.client;
+            Route::new((!client.is_embedded()).then(|| if client.is_cluster() { 'c' } else { 's' }))
+        });
+        Ok(Self { client: queue.client.downgrade(), route, name })
+    }
+
+    /// Begins a step.
+    fn begin<O: Operation>(&self, step: Result<O>) -> Result<M::Step<O::Output>> {
+        Ok(M::step(&self.client.upgrade().ok_or_else(closed)?, step))
+    }
+
+    pub(super) async fn step<O: Operation>(&self, step: Result<O>) -> Result<O::Output> {
+        self.begin(step)?.await
+    }
+
+    /// The partition of this number, of whatever generation.
+    pub(super) fn numbered(&self, number: usize) -> Result<Partition> {
+        Partition::new(&self.name, number as u16, 0)
+    }
+
+    /// The partition of this number, as the map has it.
+    pub(super) fn partition(&self, map: &Map, number: usize) -> Result<Partition> {
+        map.partition(&self.name, number)
+    }
+
+    /// Reads the map of the queue, if there is one.
+    pub(super) async fn look(&self) -> Result<Option<Arc<Map>>> {
+        let map = self.step(self.numbered(0).map(Open::look)).await?;
+        Ok(self.route.set_map(map))
+    }
+
+    /// The map of the queue, which comes to be if it is not there.
+    pub(super) async fn map(&self) -> Result<Arc<Map>> {
+        match self.route.map() {
+            Some(map) => Ok(map),
+            None => self.create(1, Config::default()).await,
+        }
+    }
+
+    /// Makes the queue, or gives it this configuration if its own has a lower revision; the map as it is then.
+    pub(super) async fn create(&self, revision: u64, config: Config) -> Result<Arc<Map>> {
+        let step = self.numbered(0).and_then(|root| Open::create(root, revision, config));
+        let map = self.step(step).await?;
+        let missing = || Error::new(ErrorKind::Internal, "a queue was made and is not there");
+        self.route.set_map(map).ok_or_else(missing)
+    }
+
+    /// Reads the map again after a partition that is not as this one says, and makes the partition if it is missing.
+    pub(super) async fn refresh(&self, map: &Map, number: usize) -> Result<()> {
+        let read = self.create(1, Config::default()).await?;
+        if *read != *map {
+            return Ok(());
+        }
+        if let Some(moving) = map.moving.as_ref().filter(|of| [of.from, of.to].contains(&number)) {
+            self.catch_up(map, moving).await?;
+        } else if number > 0 {
+            // What an earlier queue of this name left, as somebody used it while it was deleted.
+            let earlier = map.owners[number].generation.saturating_sub(1);
+            self.remove(self.numbered(number)?.of_generation(earlier)).await?;
+            self.step(Open::part(&self.name, map, number)).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes a partition, unless it has a later generation by now.
+    pub(super) async fn remove(&self, partition: Partition) -> Result<()> {
+        let mut step = Some(Delete::new(partition));
+        while let Some(part) = step {
+            step = part.next(self.step(Ok(part.clone())).await?);
+        }
+        Ok(())
+    }
+
+    /// Changes the configuration, and does not return before each partition has it.
+    pub(super) async fn configure(
+        &self,
+        change: impl Fn(Option<&Config>) -> Result<Config>,
+    ) -> Result<()> {
+        for _ in 0..STALE_MAX {
+            let known = self.look().await?;
+            let config = change(known.as_ref().map(|map| &map.config))?;
+            let revision = match &known {
+                Some(map) if map.config == config => map.revision,
+                Some(map) => map.revision + 1,
+                None => 1,
+            };
+            if self.set_config(revision, config.clone()).await? {
+                return Ok(());
+            }
+        }
+        Err(Error::new(ErrorKind::Unavailable, "others change the configuration all the time"))
+    }
+
+    /// Gives each partition this configuration, unless the queue has another one of this revision by now.
+    pub(super) async fn set_config(&self, revision: u64, config: Config) -> Result<bool> {
+        let map = self.create(revision, config.clone()).await?;
+        if map.config != config {
+            return Ok(false);
+        }
+        for number in 1..map.owners.len() {
+            self.step(Open::part(&self.name, &map, number)).await?;
+        }
+        Ok(true)
+    }
+
+    /// Runs a step on a partition, all of which it may have to do with.
+    pub(super) async fn on<O: Operation>(
+        &self,
+        number: usize,
+        make: impl Fn(Partition, Op) -> Result<O>,
+    ) -> Result<O::Output> {
+        let slot = self.route.slot();
+        let mut tries = 0;
+        loop {
+            let map = self.map().await?;
+            let number = number % map.owners.len();
+            let step =
+                self.partition(&map, number).and_then(|partition| make(partition, slot.op()));
+            match self.step(step).await {
+                Err(error) if is_on_its_way(&error) => self.complete().await?,
+                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                    self.refresh(&map, number).await?;
+                    tries += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Runs a step on the partition that owns a part of the key space, and that has what it wants of that.
+    #[cfg(feature = "schedules")]
+    pub(super) async fn on_vslot<O: Operation>(
+        &self,
+        vslot: u16,
+        wanted: &[Wanted],
+        make: impl Fn(Partition, Op) -> Result<O>,
+    ) -> Result<O::Output> {
+        let slot = self.route.slot();
+        let mut tries = 0;
+        loop {
+            let map = self.map().await?;
+            let number = map.owner_of(vslot);
+            let pulled = match map.move_of(vslot) {
+                Some(moving) => self.pull(&map, moving, wanted.to_vec()).await,
+                None => Ok(()),
+            };
+            let step = self.partition(&map, number).and_then(|of| make(of, slot.op()));
+            let result = match pulled {
+                Ok(()) => self.step(step).await,
+                Err(error) => Err(error),
+            };
+            match result {
+                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                    self.refresh(&map, number).await?;
+                    tries += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Runs steps on the partitions that own these items, with as many items each as fit, and returns what came of each
+    /// item, in their order. Those of one partition are worked on in their order.
+    pub(super) async fn spread<I: Item, O: Operation, T>(
+        &self,
+        items: Vec<I>,
+        drawn: u16,
+        make: impl Fn(Partition, Op, Vec<I>) -> Result<O>,
+        split: impl Fn(O::Output) -> Vec<T>,
+    ) -> Result<Vec<T>> {
+        let mut results: Vec<Option<T>> = items.iter().map(|_| None).collect();
+        let mut items = items.into_iter().enumerate();
+        let (mut waiting, mut tries) = (Vec::new(), 0);
+        while !waiting.is_empty() || items.len() > 0 {
+            let map = self.map().await?;
+            // A round looks at all that waits, so that this must not grow with the call.
+            let room = ROUND_STEPS * STEP_EVENTS_MAX * map.owners.len();
+            waiting.extend(items.by_ref().take(room.saturating_sub(waiting.len())));
+            let round = match self.pull_items(&map, &waiting, drawn).await? {
+                None => self.round(&map, waiting, drawn, &make, &split, &mut results).await?,
+                stale => Round { left: waiting, stale },
+            };
+            if let Some((number, error)) = round.stale {
+                if tries == STALE_MAX {
+                    return Err(error);
+                }
+                self.refresh(&map, number).await?;
+                tries += 1;
+            }
+            waiting = round.left;
+        }
+        all_of(results)
+    }
+
+    /// Reads items where this map says that they are, whatever the partitions say; as [`spread`](Self::spread) apart
+    /// from that.
+    pub(super) async fn read<I: Item, O: Operation, T>(
+        &self,
+        map: &Map,
+        items: Vec<I>,
+        make: impl Fn(Partition, Op, Vec<I>) -> Result<O>,
+        split: impl Fn(O::Output) -> Vec<T>,
+    ) -> Result<Vec<T>> {
+        let mut results: Vec<Option<T>> = items.iter().map(|_| None).collect();
+        let mut waiting: Vec<_> = items.into_iter().enumerate().collect();
+        while !waiting.is_empty() {
+            let round = self.round(map, waiting, 0, &make, &split, &mut results).await?;
+            waiting = round.left;
+        }
+        all_of(results)
+    }
+
+    /// Sees to it that what a step needs of these items is in the partitions that own them. Returns a partition that is
+    /// not as the map says.
+    async fn pull_items<I: Item>(
+        &self,
+        map: &Map,
+        items: &[(usize, I)],
+        drawn: u16,
+    ) -> Result<Option<(usize, Error)>> {
+        let Some(moving) = &map.moving else { return Ok(None) };
+        let moves = items.iter().filter(|(_, item)| map.move_of(item.vslot(drawn)).is_some());
+        let wanted = moves.filter_map(|(_, item)| item.wanted()).collect();
+        match self.pull(map, moving, wanted).await {
+            Err(error) if is_stale(&error) => Ok(Some((moving.from, error))),
+            result => result.map(|()| None),
+        }
+    }
+
+    /// The partition that this event belongs to, where it is if it is anywhere.
+    pub(super) async fn home_of(&self, id: EventId) -> Result<Partition> {
+        for _ in 0..STALE_MAX {
+            let map = self.look().await?.ok_or_else(gone)?;
+            match self.pull_items(&map, &[(0, id)], 0).await? {
+                None => return self.partition(&map, map.owner_of(id.vslot())),
+                Some((number, _)) => self.refresh(&map, number).await?,
+            }
+        }
+        Err(gone())
+    }
+
+    /// Runs one step on each partition that owns some of these items. What a step has no result of is left for another
+    /// round, and so is what comes behind a step that is full.
+    async fn round<I: Item, O: Operation, T>(
+        &self,
+        map: &Map,
+        items: Numbered<I>,
+        drawn: u16,
+        make: &impl Fn(Partition, Op, Vec<I>) -> Result<O>,
+        split: &impl Fn(O::Output) -> Vec<T>,
+        results: &mut [Option<T>],
+    ) -> Result<Round<I>> {
+        let (parts, mut left) = divide(items, map, drawn);
+        let mut steps: Vec<Part<M, I, O::Output>> = Vec::with_capacity(parts.len());
+        for (number, items) in parts {
+            let slot = self.route.slot();
+            let all = items.iter().map(|(_, item)| item.clone()).collect();
+            let step =
+                self.partition(map, number).and_then(|partition| make(partition, slot.op(), all));
+            steps.push(Part { number, items, step: self.begin(step)?, _slot: slot });
+        }
+        let (mut failed, mut stale) = (None, None);
+        for Part { number, mut items, step, _slot } in steps {
+            match step.await {
+                Ok(output) => {
+                    let output = split(output);
+                    left.extend(items.drain(output.len().clamp(1, items.len())..));
+                    for ((index, _), result) in items.into_iter().zip(output) {
+                        results[index] = Some(result);
+                    }
+                }
+                Err(error) if is_stale(&error) => {
+                    left.extend(items);
+                    stale = Some((number, error));
+                }
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        left.sort_unstable_by_key(|(index, _)| *index);
+        failed.map_or(Ok(Round { left, stale }), Err)
+    }
+}
+
+/// What a round of steps left of a call.
+struct Round<I> {
+    left: Numbered<I>,
+    /// A partition that is not as the map says.
+    stale: Option<(usize, Error)>,
+}
+
+fn all_of<T>(results: Vec<Option<T>>) -> Result<Vec<T>> {
+    let missing = || Error::new(ErrorKind::Internal, "a step returned too little");
+    results.into_iter().collect::<Option<_>>().ok_or_else(missing)
+}
+
+/// Items with their numbers in a call.
+type Numbered<I> = Vec<(usize, I)>;
+
+/// A step that is being filled.
+struct Filling<I> {
+    items: Numbered<I>,
+    bytes: usize,
+    names: HashSet<Vec<u8>>,
+    is_full: bool,
+}
+
+impl<I: Item> Filling<I> {
+    /// Whether the item has room in it; nothing has that comes after one that has none.
+    fn takes(&mut self, item: &I) -> bool {
+        self.bytes += item.bytes();
+        let is_large = self.bytes > STEP_BYTES_MAX && !self.items.is_empty();
+        let is_known = item.name().is_some_and(|name| !self.names.insert(name));
+        self.is_full |= is_large || is_known || self.items.len() == STEP_EVENTS_MAX;
+        !self.is_full
+    }
+}
+
+/// The items of the next step of each partition, and what is left for later ones.
+fn divide<I: Item>(
+    items: Numbered<I>,
+    map: &Map,
+    drawn: u16,
+) -> (BTreeMap<usize, Numbered<I>>, Numbered<I>) {
+    let empty = || Filling { items: Vec::new(), bytes: 0, names: HashSet::new(), is_full: false };
+    let (mut parts, mut left) = (BTreeMap::new(), Vec::new());
+    for (index, item) in items {
+        let part = parts.entry(map.owner_of(item.vslot(drawn))).or_insert_with(empty);
+        let to = if part.takes(&item) { &mut part.items } else { &mut left };
+        to.push((index, item));
+    }
+    (parts.into_iter().map(|(number, part)| (number, part.items)).collect(), left)
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Unavailable, "STALE the queue is not there")
+}
+
+/// Whether a step did nothing as it has to do with all of the partition, and a part of it is on its way.
+fn is_on_its_way(error: &Error) -> bool {
+    is_stale(error) && error.message().ends_with("on its way")
+}
+
+/// Whether a step did nothing as the partition is another one than the map says.
+pub(super) fn is_stale(error: &Error) -> bool {
+    error.kind() == ErrorKind::Unavailable && error.message().starts_with("STALE")
+}

@@ -1,0 +1,100 @@
+//! Cancel: remove events that are not leased, and ask the holders of those that are to stop.
+
+use super::id::EventId;
+use super::partition::Partition;
+use super::{embedded, limits};
+use crate::error::Result;
+use crate::step::reply::{Replies, Reply, malformed};
+use crate::step::{Invocation, Operation, StepContext, head};
+
+/// Removes events that are not leased, wherever they wait, and dead letters.
+#[derive(Clone, Debug)]
+pub struct Cancel {
+    partition: Partition,
+    pub(super) ids: Vec<EventId>,
+    pub(super) also_running: bool,
+}
+
+/// What became of an event that was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cancelled {
+    /// It is not there: it has ended, or never was.
+    Gone,
+    /// It was removed.
+    Removed,
+    /// It is leased. If that was asked for its holder is told to stop when the lease is extended, and the event is not
+    /// tried again.
+    Running,
+}
+
+impl Cancelled {
+    /// Its name in every language, such as `removed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Removed => "removed",
+            Self::Running => "running",
+        }
+    }
+}
+
+impl Cancel {
+    /// Cancels these events; those too that are leased if `also_running`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for none or more than 1,000, and for an event that comes twice.
+    pub fn new(partition: Partition, ids: Vec<EventId>, also_running: bool) -> Result<Self> {
+        limits::step(ids.len())?;
+        limits::distinct(&ids)?;
+        Ok(Self { partition, ids, also_running })
+    }
+}
+
+impl Operation for Cancel {
+    head!(
+        "events.cancel",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "records.lua",
+            "lanes.lua",
+            "names.lua",
+            "ends.lua",
+            "withdraw.lua",
+            "commit.lua",
+            "cancel.lua"
+        ]
+    );
+    type Output = Vec<Cancelled>;
+    const IDEMPOTENT: bool = false;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            args.push(if self.also_running { b"1" } else { b"0" });
+            self.ids.iter().for_each(|id| args.push(id.as_bytes()));
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Cancelled>> {
+        let all = [Cancelled::Gone, Cancelled::Removed, Cancelled::Running];
+        results(reply.list()?, self.ids.len(), &all)
+    }
+
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<Cancelled>> {
+        state.cancel(&self.partition, &self.ids, self.also_running, context)
+    }
+}
+
+/// What a script returned of each event, as a number in the order of `all`.
+pub(super) fn results<T: Copy>(replies: Replies, events: usize, all: &[T]) -> Result<Vec<T>> {
+    if replies.len() != events {
+        return Err(malformed());
+    }
+    replies.all(events, |replies| Ok(all[replies.next()?.count(all.len() - 1)? as usize]))
+}

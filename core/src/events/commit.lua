@@ -1,0 +1,94 @@
+-- The end of a step: what was gathered is done, and those who wait are told.
+
+-- Does what was gathered, if anything was, and notes the time; or returns an error, and nothing has changed.
+local function commit(grows)
+  if lanes then lanes.gather() end
+  if #writes == 0 then return end
+  gather('HSET', ROOT, 'clock', number(NOW))
+  local failure = write_all(not grows and ROOT)
+  if failure then return failure end
+  for i = 1, #removals, 2 do
+    redis.call('LREM', removals[i], 1, removals[i + 1])
+  end
+  removals = {}
+end
+
+-- The score of the first entry of a zset, false if there is none; or first an error.
+local function first_of(key)
+  local failure, first = read('ZRANGE', key, 0, 0, 'WITHSCORES')
+  if failure then return failure end
+  return nil, first[2] ~= nil and tonumber(first[2])
+end
+
+-- How many more events may be leased, and how many are; or first an error.
+local function leases_left()
+  if CONCURRENCY == 0 then return nil, math.huge, 0 end
+  local failure, leased = read('ZCARD', LEASED)
+  if failure then return failure end
+  return nil, math.max(0, CONCURRENCY - leased), leased
+end
+
+-- What is in the bucket.
+local function tokens_in_bucket(now)
+  return math.min(BUCKET, TOKENS + math.max(0, now - TOKENS_AT) * FLOW)
+end
+
+-- How many events the rate lets through, and when it lets the next one through.
+local function rate_left(now)
+  if FLOW == 0 then return math.huge, 0 end
+  local tokens = tokens_in_bucket(now)
+  return math.floor(tokens / TOKEN), now + math.ceil(math.max(0, TOKEN - tokens) / FLOW)
+end
+
+-- A wait looks again after five seconds anyway, so what is due later needs no announcement.
+local ANNOUNCED_MAX = 6000000
+-- How many of those who wait a step looks at, and how many are told when the next event is due: the second in case that
+-- the first is gone by then, and as many milliseconds later.
+local TOLD_MAX, ALARMED_MAX, ALARM_APART = 16, 2, 25
+
+-- Tells those who wait how many events they may receive: as many as became ready, but if no more were leased as that
+-- was the most, as many as may be leased now. Who is told waits no more, until it has looked. Of the others the
+-- first ones are told when the next event is due. One that nobody hears for is forgotten; on a cluster a server does
+-- not know that, as those who wait may be connected to another one. A user may lack the right to a channel: waits find
+-- the events by themselves then, only later. A receive says how many it took.
+local function announce(alarm, took)
+  if PAUSED then return end
+  if (CONCURRENCY > 0 or FLOW > 0) and freed + unleased > 0 then
+    local failure, room, leased = leases_left()
+    if failure then return end
+    local was_full = CONCURRENCY > 0 and leased + unleased - (took or 0) >= CONCURRENCY
+    if was_full then failure, freed = read('ZCARD', READY) end
+    if failure then return end
+    local tokens, more_at = rate_left(NOW)
+    if tokens == 0 and math.min(freed, room) > 0 then alarm = more_at end
+    freed = math.min(freed, room, tokens)
+  end
+  local is_soon = alarm and alarm > NOW and alarm <= NOW + ANNOUNCED_MAX
+  local alarmed = 0
+  while freed > 0 or is_soon and alarmed == 0 do
+    local failure, waiting = read('ZRANGE', WAITING, 0, TOLD_MAX - 1)
+    if failure then return end
+    local share = math.ceil(freed / math.max(1, #waiting))
+    for _, process in ipairs(waiting) do
+      local is_woken, message = freed > 0, share
+      if not is_woken then
+        if not is_soon or alarmed == ALARMED_MAX then return end
+        message = '+' .. math.ceil((alarm - NOW) / 1000) + ALARM_APART * alarmed
+      end
+      local heard = redis.pcall('PUBLISH', CHANNEL .. ':' .. process, message)
+      if type(heard) ~= 'number' then return end
+      local is_heard = heard > 0 or string.sub(process, 1, 1) == 'c'
+      if is_woken or not is_heard then
+        -- A server that has become a replica forgets nobody, and would be asked for the same ones again.
+        local forgotten = redis.pcall('ZREM', WAITING, process)
+        if type(forgotten) ~= 'number' then return end
+      end
+      if is_heard and is_woken then
+        freed = freed - share
+      elseif is_heard then
+        alarmed = alarmed + 1
+      end
+    end
+    if #waiting < TOLD_MAX then return end
+  end
+end

@@ -1,0 +1,90 @@
+//! Delete: remove a partition with all that it holds.
+
+use std::sync::Arc;
+
+use super::embedded;
+use super::partition::Partition;
+use crate::error::Result;
+use crate::step::reply::{Reply, malformed};
+use crate::step::{Invocation, Operation, StepContext, head};
+
+/// Removes a partition with all that it holds: first what every other step needs, then a part of its lanes.
+#[derive(Clone, Debug)]
+pub struct Delete {
+    partition: Partition,
+    /// Where to go on among the lanes; nothing to leave them.
+    cursor: Option<Arc<[u8]>>,
+}
+
+/// A partition that is being removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deleted {
+    pub(super) generation: u32,
+    /// Of partition 0: what each partition of the queue owns.
+    pub(super) map: Arc<str>,
+    /// Where to go on; nothing if it is gone.
+    pub(super) cursor: Option<Arc<[u8]>>,
+}
+
+impl Delete {
+    /// Begins to remove a partition of whatever generation: no other step finds it any more, and only
+    /// [`new`](Self::new) removes what is left of it.
+    pub fn begin(partition: Partition) -> Self {
+        Self { partition: partition.of_generation(u32::MAX), cursor: None }
+    }
+
+    /// Removes this partition, unless it has a later generation by now.
+    pub fn new(partition: Partition) -> Self {
+        Self { partition, cursor: Some(b"0".as_slice().into()) }
+    }
+
+    /// The step that goes on after this one; `None` if nothing is left.
+    #[must_use]
+    pub fn next(&self, deleted: Option<Deleted>) -> Option<Self> {
+        let cursor = Some(deleted?.cursor?);
+        Some(Self { partition: self.partition.clone(), cursor })
+    }
+
+    pub(super) fn is_begin(&self) -> bool {
+        self.cursor.is_none()
+    }
+}
+
+impl Operation for Delete {
+    head!(
+        "events.delete",
+        embedded::State,
+        partition,
+        ["../step/commands.lua", "partition.lua", "delete.lua"]
+    );
+    /// Nothing if there is no such partition.
+    type Output = Option<Deleted>;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            args.push(self.cursor.as_deref().unwrap_or_default());
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Option<Deleted>> {
+        let mut replies = reply.list()?;
+        let cursor = replies.next()?.bytes()?;
+        let generation = replies.next()?.number()?;
+        let map = String::from_utf8(replies.next()?.bytes()?).map_err(|_| malformed())?;
+        replies.end()?;
+        if !cursor.iter().all(u8::is_ascii_digit) {
+            return Err(malformed());
+        }
+        let cursor = Some(cursor.into()).filter(|cursor: &Arc<[u8]>| !cursor.is_empty());
+        Ok((generation > 0).then(|| Deleted { generation, map: map.into(), cursor }))
+    }
+
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<Option<Deleted>> {
+        Ok(state.delete(&self.partition, self.is_begin(), context))
+    }
+}

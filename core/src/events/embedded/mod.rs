@@ -1,0 +1,823 @@
+//! A partition on the embedded engine: under one lock, as partitions are what makes a queue parallel here too. Its
+//! steps are those of the scripts, in the same order, so that both come to the same.
+
+mod bucket;
+mod contents;
+mod journal;
+mod operator;
+mod reshard;
+mod schedules;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use contents::{Contents, NameEntry, Order, Phase, Root, Stored};
+use journal::Changes;
+use reshard::time_of_step;
+use schedules::Ticked;
+
+use super::cancel::Cancelled;
+use super::config::micros;
+use super::event::{Head, IfExists, NewEvent, flag};
+use super::extend::{Extended, Held};
+use super::id::EventId;
+use super::map::Map;
+use super::open::Change;
+use super::partition::Partition;
+use super::publish::{self, Published, Status};
+use super::queue::taken_over;
+use super::receive::{Receipt, Received, Token};
+use super::reschedule::Rescheduled;
+use super::settle::{End, Settled, Settlement};
+use super::state::{Attempts, DeadReason, Delivery};
+use super::stats::Stats;
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::sync::lock;
+use crate::step::{self, Chance, Snapshot, StepContext, Timestamp, When};
+
+/// The number of a partition in the journal.
+pub(crate) const KIND: u8 = 5;
+
+/// 2026 began, in microseconds: sequences count from there.
+const SEQUENCE_BASE: Timestamp = 1_767_225_600_000_000;
+
+/// By how much a partition's clock may be ahead of the engine's and still count.
+const CLOCK_AHEAD_MAX: u64 = 60_000_000;
+
+/// How much a step does beside its own work: as in the scripts.
+const DUE_MAX: usize = 1_000;
+const LATE_MAX: usize = 100;
+/// Or twice as many as it adds.
+const NAMES_MAX: usize = 100;
+const DONE_MAX: usize = 100;
+const SKIPPED_MAX: usize = 1_000;
+const BYTES_MAX: usize = 8 << 20;
+const SHORT_MAX: usize = 256;
+
+/// After how many microseconds to look again whether a part of the key space is still on its way, as in the script.
+const FROZEN_LOOK: u64 = 1_000_000;
+
+/// A wait looks again after five seconds anyway, so what is due later needs no announcement.
+const ANNOUNCED_MAX: u64 = 6_000_000;
+
+/// A partition.
+#[derive(Default)]
+pub struct State(Mutex<Contents>);
+
+impl step::State for State {
+    fn kind() -> u8 {
+        KIND
+    }
+
+    fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {
+        self.replay_record(record)
+    }
+
+    fn snapshot(&self, out: &mut dyn Snapshot) {
+        self.write_snapshot(out);
+    }
+
+    fn is_unused(&self) -> bool {
+        self.lock().is_unused()
+    }
+}
+
+/// A step that is under way.
+struct Step<'a> {
+    contents: MutexGuard<'a, Contents>,
+    now: Timestamp,
+    /// How many events became ready.
+    freed: usize,
+    /// Whether no more events might be leased when the step began.
+    was_full: bool,
+    /// How many events the step adds to those that are kept.
+    kept: usize,
+}
+
+/// What an event finds that has its name.
+struct Holder {
+    id: EventId,
+    /// Its phase; nothing if it has ended.
+    phase: Option<Phase>,
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        lock(&self.0)
+    }
+
+    /// Begins a step of this generation.
+    fn begin(&self, partition: &Partition, context: &StepContext<'_>) -> Result<Step<'_>> {
+        let mut contents = self.lock();
+        let Root { generation, .. } = contents.root;
+        if !contents.root.is_there() {
+            return Err(stale("the partition is not there"));
+        }
+        if generation != partition.generation {
+            return Err(stale(&format!("the generation is {generation}")));
+        }
+        contents.changes = Changes::of(context);
+        let (now, clock) = (context.now(), contents.root.clock);
+        let now = time_of_step(clock, now);
+        let was_full = contents.leases_left() == 0;
+        Ok(Step { contents, now, freed: 0, was_full, kept: 0 })
+    }
+
+    pub(super) fn open(
+        &self,
+        partition: &Partition,
+        change: Option<Change>,
+        context: &mut StepContext<'_>,
+    ) -> Result<Option<Map>> {
+        let mut contents = self.lock();
+        contents.changes = Changes::of(context);
+        let mut root = contents.root.clone();
+        if let Some(change) = change {
+            if root.is_gone() {
+                return Err(stale("the queue is being deleted"));
+            }
+            if !root.is_there() {
+                // A queue of the same name may have lived in this second already.
+                let second = || ((context.now() / 1_000_000) as u32).max(root.generation + 1);
+                root.generation =
+                    if partition.generation == 0 { second() } else { partition.generation };
+                root.map = change.map_text(&root.generation.to_string()).into();
+                root.ranges = change.ranges;
+            }
+            if root.revision < change.revision {
+                if root.is_there() && !change.config.paused {
+                    // All that wait look again: they may receive what the configuration before did not let them.
+                    context.wake(|| partition.topic(), 1_000);
+                }
+                (root.revision, root.config) = (change.revision, change.config);
+                contents.set_root(root.clone());
+            }
+        }
+        if !root.is_there() {
+            // A queue that was deleted is forgotten when the second is over in which it was made.
+            if !root.is_gone() && u64::from(root.generation) < context.now() / 1_000_000 {
+                contents.set_root(Root::default());
+                context.mark_evictable();
+            }
+            std::mem::take(&mut contents.changes).record(context);
+            return Ok(None);
+        }
+        std::mem::take(&mut contents.changes).record(context);
+        let Root { revision, config, map, .. } = root;
+        let empty = Map { revision, config: config.clone(), ..Map::default() };
+        Ok(Some(Map::parse(revision, config, &map).unwrap_or(empty)))
+    }
+
+    pub(super) fn stats(&self, context: &StepContext<'_>) -> Stats {
+        let contents = self.lock();
+        Stats {
+            events: contents.events_left() as u64,
+            scheduled: contents.scheduled.len() as u64,
+            ready: contents.ready.len() as u64,
+            leased: contents.leased.len() as u64,
+            retry: contents.retry.len() as u64,
+            dead: contents.dead.len() as u64,
+            dedup_ids: contents.names.len() as u64,
+            ready_since_us: contents.ready.first().map(|(since, _)| *since),
+            now_us: context.now(),
+            concurrency: contents.concurrency().unwrap_or(0) as u64,
+            rate: contents.root.config.rate,
+            done: contents.done.len() as u64,
+            schedules: contents.ticks.len() as u64,
+            rate_left: contents.rate_left(context.now()).map_or(0, |(left, _)| left as u64),
+            ..Stats::default()
+        }
+    }
+
+    pub(super) fn publish(
+        &self,
+        partition: &Partition,
+        events: Vec<NewEvent>,
+        drawn: u16,
+        done: Option<Receipt>,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<Published>> {
+        let mut step = self.begin(partition, context)?;
+        if done.is_none() {
+            step.check_room(events.len())?;
+        }
+        let holders: Vec<_> = events
+            .iter()
+            .map(|event| event.dedup_id.as_ref().and_then(|_| step.holder_of(&event.name(), done)))
+            .collect();
+        let refused = |at: &usize| events[*at].if_exists == IfExists::Error;
+        let taken: Vec<_> = (0..events.len())
+            .filter(refused)
+            .filter_map(|at| Some((at, holders[at].as_ref()?.id)))
+            .collect();
+        if !taken.is_empty() {
+            return Err(publish::taken(taken));
+        }
+        let is_named = |(event, holder): &(&NewEvent, &Option<Holder>)| {
+            event.dedup_id.is_some() && holder.is_none()
+        };
+        let end = done.map(|receipt| Settlement { receipt, end: End::Done });
+        match &end {
+            None => {
+                let more = events.iter().zip(&holders).filter(is_named).count();
+                step.check_names(more, events.len())?;
+            }
+            Some(end) => {
+                if step.settle(end, &mut Chance::new(0), &mut None) != Settled::Ended {
+                    return Err(taken_over());
+                }
+            }
+        }
+
+        let now = step.now;
+        let next_at = step.next_due();
+        let is_overdue = next_at.is_some_and(|at| at <= now);
+        let first = (step.contents.root.sequence + 1).max(now.saturating_sub(SEQUENCE_BASE) / 16);
+        let last = first + events.len() as u64 - 1;
+        if events.iter().any(|event| event.dedup_id.is_some()) {
+            step.forget(events.len());
+        }
+        let mut soonest: Option<Timestamp> = None;
+        let mut published = Vec::with_capacity(events.len());
+        for ((event, holder), sequence) in events.into_iter().zip(holders).zip(first..) {
+            let mut status = Status::Created;
+            match holder {
+                Some(Holder { id, .. }) if event.if_exists == IfExists::Ignore => {
+                    published.push(Published { id, status: Status::Duplicate, fire_at_us: 0 });
+                    continue;
+                }
+                Some(Holder { id, phase: Some(phase) }) => {
+                    status = Status::Replaced;
+                    if !matches!(phase, Phase::Leased(_)) {
+                        step.remove(id);
+                    }
+                }
+                _ => {}
+            }
+            let id = EventId::new(partition.generation, sequence, event.vslot(drawn));
+            let fire_at_us = event.at.resolve_micros(now).max(now);
+            step.add(id, event, fire_at_us, is_overdue);
+            if matches!(step.contents.events[&id].phase, Phase::Scheduled(_)) {
+                soonest = Some(soonest.map_or(fire_at_us, |soonest| soonest.min(fire_at_us)));
+            }
+            published.push(Published { id, status, fire_at_us });
+        }
+        let alarm = soonest.filter(|soonest| next_at.is_none_or(|next_at| *soonest < next_at));
+        step.finish(partition, alarm, Some(last), context);
+        Ok(published)
+    }
+
+    pub(super) fn receive(
+        &self,
+        partition: &Partition,
+        max: usize,
+        lease_us: u64,
+        token: Token,
+        seed: u32,
+        context: &mut StepContext<'_>,
+    ) -> Result<Received> {
+        let mut step = self.begin(partition, context)?;
+        let lease_us = if lease_us == 0 { step.lease_us() } else { lease_us };
+        let leased_until = step.now + lease_us;
+        if step.contents.transfer.is_some() {
+            let next_in = Some(FROZEN_LOOK);
+            return Ok(Received { leased_until, next_in, ..Received::default() });
+        }
+        let mut chance = Chance::new(seed);
+        let Ticked { refills, upto } = step.tick();
+        let is_more = upto.is_some()
+            | step.promote(upto.unwrap_or(step.now))
+            | step.recover(&mut chance)
+            | step.retry();
+        step.expire_done();
+        let now = step.now;
+        let tokens = step.contents.rate_left(now).map_or(usize::MAX, |(tokens, _)| tokens);
+        let max = max.min(step.contents.leases_left()).min(tokens);
+        let events = step.take(max, leased_until, token)?;
+        step.contents.take_tokens(events.len(), now);
+        let ready = step.contents.ready.len();
+        let alarm = step.next_alarm();
+        let next_in = match is_more || ready > 0 && step.may_deliver() {
+            true => Some(0),
+            // The step's time may be ahead of the clock by which others wait.
+            false => alarm.map(|alarm| alarm.saturating_sub(context.now())),
+        };
+        step.freed = step.freed.min(ready);
+        let alarm = alarm.filter(|_| !events.is_empty());
+        step.finish(partition, alarm, None, context);
+        Ok(Received { events, leased_until, ready: ready as u64, next_in, place: None, refills })
+    }
+
+    pub(super) fn settle(
+        &self,
+        partition: &Partition,
+        ends: Vec<Settlement>,
+        seed: u32,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<Settled>> {
+        let mut step = self.begin(partition, context)?;
+        let (mut chance, mut soonest) = (Chance::new(seed), None);
+        let settled = ends.iter().map(|end| step.settle(end, &mut chance, &mut soonest)).collect();
+        step.expire_done();
+        step.finish(partition, soonest, None, context);
+        Ok(settled)
+    }
+
+    pub(super) fn extend(
+        &self,
+        partition: &Partition,
+        held: &[Receipt],
+        lease_us: u64,
+        context: &mut StepContext<'_>,
+    ) -> Result<Extended> {
+        let mut step = self.begin(partition, context)?;
+        let lease_us = if lease_us == 0 { step.lease_us() } else { lease_us };
+        let leased_until = step.now + lease_us;
+        let held = held.iter().map(|Receipt { id, token }| match step.contents.events.get(id) {
+            Some(Stored { phase: Phase::Leased(_), delivery: Some(delivery), .. })
+                if delivery.token == *token =>
+            {
+                let is_cancelled = delivery.is_cancelled;
+                step.contents.put(*id, Phase::Leased(leased_until));
+                if is_cancelled { Held::Cancelled } else { Held::Held }
+            }
+            _ => Held::Lost,
+        });
+        let held = held.collect();
+        step.finish(partition, None, None, context);
+        Ok(Extended { leased_until, held })
+    }
+
+    pub(super) fn cancel(
+        &self,
+        partition: &Partition,
+        ids: &[EventId],
+        also_running: bool,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<Cancelled>> {
+        let mut step = self.begin(partition, context)?;
+        let cancelled = ids.iter().map(|id| {
+            let Some(stored) = step.contents.open_event(*id) else { return Cancelled::Gone };
+            if !matches!(stored.phase, Phase::Leased(_)) {
+                step.remove(*id);
+                return Cancelled::Removed;
+            }
+            let mut delivery = stored.delivery.as_deref().cloned().unwrap_or_default();
+            if also_running && !delivery.is_cancelled {
+                delivery.is_cancelled = true;
+                step.contents.set_delivery(*id, delivery);
+            }
+            Cancelled::Running
+        });
+        let cancelled = cancelled.collect();
+        step.finish(partition, None, None, context);
+        Ok(cancelled)
+    }
+
+    pub(super) fn reschedule(
+        &self,
+        partition: &Partition,
+        ids: &[EventId],
+        at: When,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<Rescheduled>> {
+        let mut step = self.begin(partition, context)?;
+        let fire_at_us = at.resolve_micros(step.now).max(step.now);
+        let next_at = step.contents.scheduled.first().map(|(at, _)| *at);
+        let rescheduled: Vec<_> = ids.iter().map(|id| step.reschedule(*id, fire_at_us)).collect();
+        let is_sooner = rescheduled.contains(&Rescheduled::Rescheduled)
+            && next_at.is_some_and(|next_at| fire_at_us < next_at);
+        if is_sooner && fire_at_us <= step.now {
+            step.freed = 1;
+        }
+        step.finish(partition, is_sooner.then_some(fire_at_us), None, context);
+        Ok(rescheduled)
+    }
+}
+
+impl Step<'_> {
+    /// Notes the time and records what the step did, and tells those who wait.
+    fn finish(
+        mut self,
+        partition: &Partition,
+        alarm: Option<Timestamp>,
+        sequence: Option<u64>,
+        context: &mut StepContext<'_>,
+    ) {
+        let sequence = sequence.unwrap_or(self.contents.root.sequence);
+        let now = self.now;
+        if self.contents.changes.are_any() || sequence != self.contents.root.sequence {
+            self.contents.tick(now, sequence);
+        }
+        if !self.contents.is_paused() {
+            let (freed, alarm) = self.announced(alarm);
+            if freed > 0 {
+                context.wake(|| partition.topic(), freed);
+            } else if let Some(alarm) = alarm
+                && alarm > now
+                && alarm <= now + ANNOUNCED_MAX
+            {
+                context.wake_in(|| partition.topic(), (alarm - now).div_ceil(1_000));
+            }
+        }
+        std::mem::take(&mut self.contents.changes).record(context);
+    }
+
+    /// How many more events may be received, or else when: as many as became ready, but if no more were leased as that
+    /// was the most, as many as may be leased now.
+    fn announced(&self, alarm: Option<Timestamp>) -> (usize, Option<Timestamp>) {
+        let contents = &self.contents;
+        let freed = if self.was_full { contents.ready.len() } else { self.freed };
+        let freed = freed.min(contents.leases_left());
+        match contents.rate_left(self.now) {
+            Some((0, more_at)) if freed > 0 => (0, Some(more_at)),
+            Some((tokens, _)) => (freed.min(tokens), alarm),
+            None => (freed, alarm),
+        }
+    }
+
+    /// Whether what is ready may be delivered.
+    fn may_deliver(&self) -> bool {
+        let contents = &self.contents;
+        !contents.root.config.paused
+            && contents.leases_left() > 0
+            && contents.rate_left(self.now).is_none_or(|(tokens, _)| tokens > 0)
+    }
+
+    fn lease_us(&self) -> u64 {
+        micros(self.contents.root.config.lease)
+    }
+
+    fn check_room(&self, more: usize) -> Result<()> {
+        let (held, most) = (self.contents.events_left(), self.contents.root.config.events_max);
+        match most > 0 && (held + more) as u64 > most {
+            true => {
+                let message = format!("the partition holds {held} events of at most {most}");
+                Err(Error::new(ErrorKind::QueueFull, message))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Whether there is room for more names, once a step of `events` events has forgotten some.
+    fn check_names(&self, more: usize, events: usize) -> Result<()> {
+        if more == 0 {
+            return Ok(());
+        }
+        let known = self.contents.names.len() - self.names_over(events).count();
+        let most = self.contents.root.config.dedup_ids_max;
+        match (known + more) as u64 > most {
+            true => {
+                let message =
+                    format!("the partition remembers {known} deduplication ids of at most {most}");
+                Err(Error::new(ErrorKind::QueueFull, message))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Who has a name, or had it last; `done` ends in this step.
+    fn holder_of(&self, name: &[u8], done: Option<Receipt>) -> Option<Holder> {
+        let NameEntry { id, until } = *self.contents.names.get(name)?;
+        let stored = self.contents.events.get(&id);
+        let until = match (until, stored) {
+            (None, Some(stored)) if done.is_some_and(|done| done.id == id) => {
+                Some(stored.head.named_until)
+            }
+            (until, _) => until,
+        };
+        match until {
+            Some(until) => (until > self.now).then_some(Holder { id, phase: None }),
+            None => Some(Holder { id, phase: Some(stored?.phase) }),
+        }
+    }
+
+    /// Adds an event where it belongs.
+    fn add(&mut self, id: EventId, event: NewEvent, fire_at_us: Timestamp, is_overdue: bool) {
+        let body = event.body();
+        let is_keyed = !event.key.is_empty();
+        let long = if body.len() > SHORT_MAX { flag::LONG } else { 0 };
+        let head = Head {
+            flags: event.flags() | long,
+            fire_at_us,
+            published_at_us: self.now,
+            expires_at_us: event.ttl.map_or(0, |ttl| fire_at_us + micros(ttl)),
+            named_until: event.dedup_id.as_ref().map_or(0, |_| self.now + event.window_us()),
+            key: event.key.clone(),
+            dedup_id: event.dedup_id.clone().unwrap_or_default(),
+        };
+        if event.dedup_id.is_some() {
+            self.contents.set_name(&head.name(), Some(NameEntry { id, until: None }));
+        }
+        let is_late = fire_at_us > self.now || self.contents.transfer.is_some();
+        let phase = match is_late || is_overdue && is_keyed {
+            true => Phase::Scheduled(fire_at_us),
+            false => self.due(&head, self.now),
+        };
+        self.contents.add(id, head, body.into(), phase);
+    }
+
+    /// Where an event is that became due at this time.
+    fn due(&mut self, head: &Head, rank: Timestamp) -> Phase {
+        let has_head = |key| self.contents.lanes.get(key).is_some_and(|lane| lane.head.is_some());
+        match head.is(flag::KEYED) && has_head(&head.key) {
+            true => Phase::Behind,
+            false => {
+                self.freed += 1;
+                Phase::Ready(rank)
+            }
+        }
+    }
+
+    fn make_ready(&mut self, id: EventId, rank: Timestamp) {
+        self.contents.put(id, Phase::Ready(rank));
+        self.freed += 1;
+    }
+
+    /// The event that comes behind one that has left the head of its lane is ready.
+    fn free_lane(&mut self, head: &Head) {
+        self.free_lane_at(head, self.now);
+    }
+
+    fn free_lane_at(&mut self, head: &Head, rank: Timestamp) {
+        let Some(lane) = self.contents.lanes.get(&head.key) else { return };
+        if lane.head.is_none()
+            && let Some(next) = lane.behind.front().copied()
+        {
+            self.make_ready(next, rank);
+        }
+    }
+
+    /// The name of an event that has ended is remembered for as long as it was to be, or free.
+    fn free_name(&mut self, id: EventId, head: &Head) {
+        if !head.is(flag::NAMED) {
+            return;
+        }
+        let name = head.name();
+        if self.contents.names.get(&*name).is_some_and(|named| named.id == id) {
+            let until = Some(head.named_until).filter(|until| *until > self.now);
+            self.contents.set_name(&name, until.map(|until| NameEntry { id, until: Some(until) }));
+        }
+    }
+
+    /// Removes an event, wherever it is, and lets the next one of its key come.
+    fn remove(&mut self, id: EventId) {
+        let Some(stored) = self.contents.events.get(&id) else { return };
+        let head = stored.head.clone();
+        self.contents.remove(id);
+        self.free_name(id, &head);
+        self.free_lane(&head);
+    }
+
+    /// The event is done: it is removed, or kept for as long as the configuration says.
+    fn complete(&mut self, id: EventId, delivery: Delivery) {
+        if self.contents.root.config.retention.is_zero() {
+            return self.remove(id);
+        }
+        let Delivery { token, counts, err, .. } = delivery;
+        let head = self.contents.events[&id].head.clone();
+        self.contents.set_delivery(id, Delivery { token, counts, err, ..Delivery::default() });
+        self.contents.put(id, Phase::Done(self.now));
+        self.kept += 1;
+        self.free_name(id, &head);
+        self.free_lane(&head);
+    }
+
+    /// Removes events that were kept for long enough: a step does no more than twice what it adds.
+    fn expire_done(&mut self) {
+        let until = self.now.saturating_sub(micros(self.contents.root.config.retention));
+        for (_, id) in due_of(&self.contents.done, until, DONE_MAX.max(2 * self.kept)) {
+            self.remove(id);
+        }
+    }
+
+    fn bury(&mut self, id: EventId, mut delivery: Delivery, reason: DeadReason) {
+        (delivery.is_cancelled, delivery.reason) = (false, Some(reason));
+        let head = self.contents.events[&id].head.clone();
+        self.contents.set_delivery(id, delivery);
+        self.contents.put(id, Phase::Dead(self.now));
+        self.free_name(id, &head);
+        self.free_lane(&head);
+    }
+
+    /// The names whose time is over, as many as a step that adds this number of events forgets.
+    fn names_over(&self, events: usize) -> impl Iterator<Item = &Arc<[u8]>> {
+        let over = self.contents.forget.iter().take_while(|(until, _)| *until <= self.now);
+        over.take(NAMES_MAX.max(2 * events)).map(|(_, name)| name)
+    }
+
+    /// Forgets names whose time is over.
+    fn forget(&mut self, events: usize) {
+        let names: Vec<_> = self.names_over(events).cloned().collect();
+        for name in names {
+            self.contents.set_name(&name, None);
+        }
+    }
+
+    /// Makes ready what is due, or was at a time; whether there may be more.
+    fn promote(&mut self, upto: Timestamp) -> bool {
+        let due = due_of(&self.contents.scheduled, upto, DUE_MAX);
+        for (at, id) in &due {
+            let head = self.contents.events[id].head.clone();
+            let phase = self.due(&head, *at);
+            self.contents.put(*id, phase);
+        }
+        due.len() == DUE_MAX
+    }
+
+    /// Tries those again whose lease ran out, or gives them up; whether there may be more.
+    fn recover(&mut self, chance: &mut Chance) -> bool {
+        let late = due_of(&self.contents.leased, self.now, LATE_MAX);
+        for (_, id) in &late {
+            let mut delivery = self.delivery_of(*id);
+            delivery.counts.crashes += 1;
+            if delivery.is_cancelled {
+                self.remove(*id);
+                continue;
+            }
+            delivery.has_run_out = true;
+            let Attempts { attempts, crashes, .. } = delivery.counts;
+            if self.contents.root.config.is_used_up(attempts, crashes) {
+                self.bury(*id, delivery, DeadReason::Crashed);
+            } else {
+                let delay = self.backoff(attempts, chance);
+                self.contents.set_delivery(*id, delivery);
+                if delay > 0 {
+                    self.contents.put(*id, Phase::Retry(self.now + delay));
+                } else {
+                    self.make_ready(*id, self.now);
+                }
+            }
+        }
+        late.len() == LATE_MAX
+    }
+
+    /// Makes ready what is to be tried again; whether there may be more.
+    fn retry(&mut self) -> bool {
+        let due = due_of(&self.contents.retry, self.now, DUE_MAX);
+        for (at, id) in &due {
+            self.make_ready(*id, *at);
+        }
+        due.len() == DUE_MAX
+    }
+
+    /// Leases up to `max` events that are ready; drops those that have expired.
+    fn take(
+        &mut self,
+        max: usize,
+        leased_until: Timestamp,
+        token: Token,
+    ) -> Result<Vec<super::Event>> {
+        if self.contents.root.config.paused {
+            return Ok(Vec::new());
+        }
+        // What becomes ready meanwhile is for the next one.
+        let (mut taken, mut expired, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (_, id) in &self.contents.ready {
+            if taken.len() == max || expired.len() == SKIPPED_MAX || bytes > BYTES_MAX {
+                break;
+            }
+            let Stored { head, body, .. } = &self.contents.events[id];
+            if head.expires_at_us > 0 && head.expires_at_us <= self.now {
+                expired.push(*id);
+            } else {
+                taken.push(*id);
+                bytes += if head.is(flag::LONG) { body.len() } else { 0 };
+            }
+        }
+        for id in expired {
+            self.remove(id);
+        }
+        let mut events = Vec::with_capacity(taken.len());
+        for id in taken {
+            let Delivery { mut counts, err, .. } = self.delivery_of(id);
+            counts.attempts += 1;
+            let delivery = Delivery { token, counts, err, ..Delivery::default() };
+            let phase = Phase::Leased(leased_until);
+            let Stored { head, body, .. } = &self.contents.events[&id];
+            events.push(head.event(id, body, &delivery, phase.place())?);
+            self.contents.set_delivery(id, delivery);
+            self.contents.put(id, phase);
+        }
+        Ok(events)
+    }
+
+    fn settle(
+        &mut self,
+        settlement: &Settlement,
+        chance: &mut Chance,
+        soonest: &mut Option<Timestamp>,
+    ) -> Settled {
+        let Settlement { receipt: Receipt { id, token }, end } = settlement;
+        let Some(stored) = self.contents.open_event(*id) else { return Settled::Gone };
+        let phase = stored.phase;
+        let Some(mut delivery) = stored.delivery.as_deref().cloned() else { return Settled::Lost };
+        if delivery.token != *token {
+            return Settled::Lost;
+        }
+        if !matches!(phase, Phase::Leased(_)) {
+            // The same end, sent again; or the event has failed already as its lease ran out.
+            if *end != End::Done {
+                return Settled::Ended;
+            }
+            if delivery.is_settled {
+                return Settled::Lost;
+            }
+        }
+        if *end == End::Done {
+            self.complete(*id, delivery);
+            return Settled::Ended;
+        }
+        if delivery.is_cancelled {
+            self.remove(*id);
+            return Settled::Cancelled;
+        }
+        let (_, delay, err) = end.parts();
+        if !err.is_empty() {
+            delivery.err = err.into();
+        }
+        (delivery.is_cancelled, delivery.has_run_out, delivery.is_settled) = (false, false, true);
+        if let End::Dead(_) = end {
+            self.bury(*id, delivery, DeadReason::Rejected);
+            return Settled::Ended;
+        }
+        let Attempts { attempts, crashes, .. } = delivery.counts;
+        let delay = if let End::Released(_) = end {
+            delivery.counts.attempts -= 1;
+            delay.unwrap_or(0)
+        } else if self.contents.root.config.is_used_up(attempts, crashes) {
+            self.bury(*id, delivery, DeadReason::Exhausted);
+            return Settled::Died;
+        } else {
+            delay.unwrap_or_else(|| self.backoff(attempts, chance))
+        };
+        self.contents.set_delivery(*id, delivery);
+        if delay > 0 {
+            let at = self.now + delay;
+            self.contents.put(*id, Phase::Retry(at));
+            *soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
+        } else {
+            self.make_ready(*id, self.now);
+        }
+        Settled::Ended
+    }
+
+    fn reschedule(&mut self, id: EventId, fire_at_us: Timestamp) -> Rescheduled {
+        let Some(stored) = self.contents.open_event(id) else { return Rescheduled::Gone };
+        if !matches!(stored.phase, Phase::Scheduled(_)) {
+            return Rescheduled::TooLate;
+        }
+        let (old, expires_at_us) = (stored.head.fire_at_us, stored.head.expires_at_us);
+        let expires_at_us = if expires_at_us > 0 { expires_at_us - old + fire_at_us } else { 0 };
+        self.contents.set_times(id, fire_at_us, expires_at_us);
+        self.contents.put(id, Phase::Scheduled(fire_at_us));
+        Rescheduled::Rescheduled
+    }
+
+    fn delivery_of(&self, id: EventId) -> Delivery {
+        self.contents.events[&id].delivery.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// After how many microseconds an event is tried again that was delivered so often.
+    fn backoff(&self, attempts: u16, chance: &mut Chance) -> u64 {
+        let config = &self.contents.root.config;
+        let most = micros(config.backoff_max) as f64;
+        let doubled = micros(config.backoff_min) as f64
+            * 2_f64.powi(i32::from(attempts).saturating_sub(1).min(60));
+        (most.min(doubled) * chance.draw() as f64 / Chance::MODULUS as f64).floor() as u64
+    }
+
+    /// When to look again at the soonest, if no step says so before.
+    fn next_alarm(&self) -> Option<Timestamp> {
+        let contents = &self.contents;
+        let is_paused = contents.root.config.paused;
+        let waits_for_leases = is_paused || contents.leases_left() == 0;
+        let waits = [&contents.scheduled, &contents.retry];
+        // Time passes for schedules in any case.
+        let waits = waits.into_iter().filter(|_| !waits_for_leases).chain([&contents.leased]);
+        let waits = waits.filter_map(|order| Some(order.first()?.0));
+        let alarm = waits.chain(contents.ticks.first().map(|(at, _)| *at)).min();
+        match contents.rate_left(self.now) {
+            Some((0, more_at)) if !is_paused => match contents.ready.is_empty() || waits_for_leases
+            {
+                true => alarm.map(|alarm| alarm.max(more_at)),
+                false => Some(more_at),
+            },
+            _ => alarm,
+        }
+    }
+
+    /// When the first event or tick is due that was not when a step looked last.
+    fn next_due(&self) -> Option<Timestamp> {
+        let event = self.contents.scheduled.first().map(|(at, _)| *at);
+        event.into_iter().chain(self.contents.ticks.first().map(|(at, _)| *at)).min()
+    }
+}
+
+fn stale(what: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("STALE {what}"))
+}
+
+/// The first events of an order whose time has come.
+fn due_of(order: &Order, now: Timestamp, most: usize) -> Vec<(Timestamp, EventId)> {
+    order.iter().take_while(|(at, _)| *at <= now).take(most).copied().collect()
+}

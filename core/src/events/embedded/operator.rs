@@ -1,0 +1,254 @@
+//! What those do who look after a queue: read its events, redrive dead letters, purge, delete.
+
+use std::ops::Bound;
+
+use super::contents::{Order, Phase, Root};
+use super::journal::Changes;
+use super::{BYTES_MAX, State, Step, stale};
+use crate::error::Result;
+use crate::events::delete::Deleted;
+use crate::events::event::{Event, flag};
+use crate::events::id::EventId;
+use crate::events::list::{EventPage, EventPosition, Listing};
+use crate::events::partition::Partition;
+use crate::events::purge::{PURGE_EVENTS_MAX, PurgeRange, Purged};
+use crate::events::redrive::Redriven;
+use crate::events::redrive_all::{RedriveRange, RedrivenAll};
+use crate::events::state::{Attempts, EventState};
+use crate::step::{StepContext, Timestamp};
+
+/// Among how many dead letters a step looks for those that fit, as in the script.
+const LOOKED_MAX: usize = 1_000;
+
+impl State {
+    pub(in crate::events) fn fetch(&self, ids: &[EventId]) -> Result<Vec<Option<Event>>> {
+        let contents = self.lock();
+        let (mut events, mut bytes) = (Vec::with_capacity(ids.len()), 0);
+        for id in ids {
+            if bytes > BYTES_MAX {
+                break;
+            }
+            events.push(match contents.events.get(id) {
+                Some(stored) => Some(contents.event(*id, stored, &mut bytes)?),
+                None => None,
+            });
+        }
+        Ok(events)
+    }
+
+    pub(in crate::events) fn list(&self, listing: &Listing) -> Result<EventPage> {
+        let contents = self.lock();
+        let Listing { state, key, limit, after, upto } = listing;
+        let ids: Vec<EventId> = match contents.in_state(*state) {
+            Some(order) => {
+                between(order, *after, *upto).take(limit + 1).map(|(_, id)| id).collect()
+            }
+            None => {
+                let lane = contents.lanes.get(key).map(|lane| &lane.behind);
+                let at = |position: &EventPosition| {
+                    lane?.iter().position(|id| *id == position.id).map(|at| at + 1)
+                };
+                let first = after.as_ref().and_then(at).unwrap_or(0);
+                lane.into_iter().flatten().skip(first).take(limit + 1).copied().collect()
+            }
+        };
+        let (mut page, mut bytes) = (EventPage::default(), 0);
+        for id in ids {
+            if page.events.len() == *limit || bytes > BYTES_MAX {
+                page.next = page.events.last().map(EventPosition::from);
+                break;
+            }
+            page.events.push(contents.event(id, &contents.events[&id], &mut bytes)?);
+        }
+        Ok(page)
+    }
+
+    pub(in crate::events) fn redrive(
+        &self,
+        partition: &Partition,
+        ids: &[EventId],
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<Redriven>> {
+        let mut step = self.begin(partition, context)?;
+        let redriven = ids.iter().map(|id| match step.contents.open_event(*id) {
+            None => Redriven::Gone,
+            Some(stored) if !matches!(stored.phase, Phase::Dead(_)) => Redriven::NotDead,
+            Some(_) => {
+                step.redrive(*id);
+                Redriven::Redriven
+            }
+        });
+        let redriven = redriven.collect();
+        step.finish(partition, None, None, context);
+        Ok(redriven)
+    }
+
+    pub(in crate::events) fn redrive_all(
+        &self,
+        partition: &Partition,
+        range: RedriveRange,
+        max: usize,
+        context: &mut StepContext<'_>,
+    ) -> Result<RedrivenAll> {
+        let mut step = self.begin(partition, context)?;
+        step.check_complete()?;
+        // What dies from now on is not redriven by the same call.
+        let until = range.until.min(step.now);
+        let looked = between(&step.contents.dead, range.after, EventPosition::before(until + 1));
+        let looked: Vec<_> = looked.take(LOOKED_MAX + 1).collect();
+        let (mut redriven, mut left) = (0, None);
+        for (number, (_, id)) in looked.iter().enumerate() {
+            if number == LOOKED_MAX || redriven == max as u64 {
+                let (state_at_us, id) = looked[number - 1];
+                left = Some(EventPosition { state_at_us, id });
+                break;
+            }
+            let reason = step.delivery_of(*id).reason;
+            if range.reason.is_none() || range.reason == reason {
+                step.redrive(*id);
+                redriven += 1;
+            }
+        }
+        step.finish(partition, None, None, context);
+        let left = left.map(|after| RedriveRange { until, after: Some(after), ..range });
+        Ok(RedrivenAll { redriven, left })
+    }
+
+    pub(in crate::events) fn purge(
+        &self,
+        partition: &Partition,
+        range: PurgeRange,
+        context: &mut StepContext<'_>,
+    ) -> Result<Purged> {
+        let mut step = self.begin(partition, context)?;
+        step.check_complete()?;
+        let until = match range.state {
+            EventState::Ready | EventState::Dead | EventState::Done => range.until.min(step.now),
+            _ => range.until,
+        };
+        let ids: Vec<EventId> = match step.contents.in_state(range.state) {
+            Some(order) => {
+                let of = order.iter().take_while(|(at, _)| *at <= until);
+                of.take(PURGE_EVENTS_MAX).map(|(_, id)| *id).collect()
+            }
+            None => {
+                let lane = step.contents.lanes.get(&range.key).map(|lane| &lane.behind);
+                lane.into_iter().flatten().take(PURGE_EVENTS_MAX).copied().collect()
+            }
+        };
+        for id in &ids {
+            step.purge(*id);
+        }
+        step.finish(partition, None, None, context);
+        let is_more = ids.len() == PURGE_EVENTS_MAX;
+        let left = is_more.then_some(PurgeRange { until, ..range });
+        Ok(Purged { removed: ids.len() as u64, left })
+    }
+
+    /// Removes a partition, at once but for the map of its queue if this is only to `begin` with it.
+    pub(in crate::events) fn delete(
+        &self,
+        partition: &Partition,
+        begin: bool,
+        context: &mut StepContext<'_>,
+    ) -> Option<Deleted> {
+        let mut contents = self.lock();
+        let Root { generation, map, .. } = contents.root.clone();
+        let is_any = contents.root.is_there() || contents.root.is_gone();
+        if !is_any || generation > partition.generation {
+            return None;
+        }
+        contents.changes = Changes::of(context);
+        let cleared = contents.clear();
+        let is_own_second = u64::from(generation) >= context.now() / 1_000_000;
+        contents.set_root(match begin {
+            true => Root { generation, map: map.clone(), ..Root::default() },
+            // The next queue of this name has a later generation, also in the second in which this one was made.
+            false if is_own_second && !map.is_empty() => Root { generation, ..Root::default() },
+            false => Root::default(),
+        });
+        std::mem::take(&mut contents.changes).record(context);
+        context.mark_evictable();
+        drop(contents);
+        drop(cleared);
+        let cursor = begin.then(|| b"0".as_slice().into());
+        Some(Deleted { generation, map, cursor })
+    }
+}
+
+impl Step<'_> {
+    /// Refuses a partition from which a part is on its way, or to which.
+    fn check_complete(&self) -> Result<()> {
+        match self.contents.transfer {
+            Some(_) => Err(stale("a part of the key space is on its way")),
+            None => Ok(()),
+        }
+    }
+
+    /// A dead letter is an event again that waits for its first delivery: behind the others of its key, as its order is
+    /// over, without its name, and for ever, as it has been received in time.
+    fn redrive(&mut self, id: EventId) {
+        let head = self.contents.events[&id].head.clone();
+        let mut delivery = self.delivery_of(id);
+        let redriven = delivery.counts.redriven.saturating_add(1);
+        delivery.counts = Attempts { redriven, ..Attempts::default() };
+        // No late end of an earlier delivery counts.
+        (delivery.is_settled, delivery.reason) = (true, None);
+        (delivery.is_cancelled, delivery.has_run_out) = (false, false);
+        self.contents.set_delivery(id, delivery);
+        if head.expires_at_us > 0 {
+            self.contents.set_times(id, head.fire_at_us, 0);
+        }
+        let phase = match self.contents.transfer {
+            // Events of its key may be on their way that come before it.
+            Some(_) => Phase::Scheduled(head.fire_at_us),
+            None => self.due(&head, self.now),
+        };
+        self.contents.put(id, phase);
+    }
+
+    /// Removes an event. What comes next in its lane is ready later than all that the same call removes.
+    fn purge(&mut self, id: EventId) {
+        let head = self.contents.events[&id].head.clone();
+        self.contents.remove(id);
+        self.free_name(id, &head);
+        self.free_lane_at(&head, self.now + 1);
+    }
+}
+
+impl super::Contents {
+    /// The events of a state by time; nothing for those that are behind another one.
+    fn in_state(&self, state: EventState) -> Option<&Order> {
+        Some(match state {
+            EventState::Scheduled => &self.scheduled,
+            EventState::Behind => return None,
+            EventState::Ready => &self.ready,
+            EventState::Leased => &self.leased,
+            EventState::Retry => &self.retry,
+            EventState::Dead => &self.dead,
+            EventState::Done => &self.done,
+        })
+    }
+
+    /// An event, whose body is added to the bytes if it is long.
+    fn event(&self, id: EventId, stored: &super::Stored, bytes: &mut usize) -> Result<Event> {
+        *bytes += if stored.head.is(flag::LONG) { stored.body.len() } else { 0 };
+        let delivery = stored.delivery.as_deref().cloned().unwrap_or_default();
+        stored.head.event(id, &stored.body, &delivery, stored.phase.place())
+    }
+}
+
+/// The events of an order behind one position and up to another one.
+fn between(
+    order: &Order,
+    after: Option<EventPosition>,
+    upto: Option<EventPosition>,
+) -> impl Iterator<Item = (Timestamp, EventId)> {
+    let pair = |position: EventPosition| (position.state_at_us, position.id);
+    let from = after.map_or(Bound::Unbounded, |after| Bound::Excluded(pair(after)));
+    // A range whose end is before its start is none.
+    let is_empty = after.zip(upto).is_some_and(|(after, upto)| upto <= after);
+    let to = upto.filter(|_| !is_empty);
+    let to = to.map_or(Bound::Unbounded, |upto| Bound::Included(pair(upto)));
+    order.range((from, to)).take(if is_empty { 0 } else { usize::MAX }).copied()
+}

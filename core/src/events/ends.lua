@@ -1,0 +1,51 @@
+-- How an event ends.
+
+-- Its name is remembered or free from now on; returns an error.
+local function free_name(id, head)
+  if flag(string.byte(head, 2), NAMED) then return use_names().free(id, head) end
+end
+
+-- Gathers what removes an event, but not from the places where it waits; returns an error.
+local function remove(id, head)
+  gather('HDEL', EVENTS, id)
+  gather('HDEL', STATE, id)
+  if flag(string.byte(head, 2), LONG) then gather('HDEL', BODIES, id) end
+  return free_name(id, head)
+end
+
+-- How many events this step adds to those that are kept.
+local kept = 0
+
+-- The event is done: it is removed, or kept for as long as the configuration says. Returns an error.
+local function complete(id, head, record)
+  if RETENTION == 0 then return remove(id, head) end
+  local state = read_state(record)
+  state.marks, state.reason = KEPT, 0
+  put_state(id, state)
+  gather('ZADD', DONE, number(NOW), id)
+  kept = kept + 1
+  return free_name(id, head)
+end
+
+-- The event is given up; returns an error.
+local function bury(id, head, state, reason, err)
+  state.marks, state.reason, state.err = state.marks - state.marks % 2, reason, err
+  put_state(id, state)
+  gather('ZADD', DEAD, number(NOW), id)
+  return free_name(id, head) or free_lane(head)
+end
+
+-- Removes events that were kept for long enough: up to 100, or twice as many as the step adds. Returns an error.
+local function expire_done()
+  local until_when, most = number(NOW - RETENTION), math.max(100, 2 * kept)
+  local failure, ids = read('ZRANGEBYSCORE', DONE, '-inf', until_when, 'LIMIT', 0, most)
+  if failure or #ids == 0 then return failure end
+  local failure, heads = read_fields(EVENTS, ids)
+  failure = failure or check_heads(ids, heads)
+  if failure then return failure end
+  for i, id in ipairs(ids) do
+    gather('ZREM', DONE, id)
+    failure = remove(id, heads[i])
+    if failure then return failure end
+  end
+end

@@ -1,0 +1,31 @@
+-- Extend: moves the ends of leases.
+--
+-- KEYS[1] root, KEYS[2] none: see partition.lua
+-- ARGV[1] generation  the partition's, as the map says
+-- ARGV[2] lease       microseconds from now; 0 for that of the configuration
+-- ARGV[3…]            of each delivery {id, token}
+-- Returns {until when they are leased}, and of each {0 if it is not leased by this token any more, 1 if it is, 2 if
+-- the event was cancelled} behind it.
+-- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+
+local failure = begin()
+if failure then return failure end
+local lease = tonumber(ARGV[2])
+if lease == 0 then lease = LEASE end
+
+local ids = every(ARGV, 3, 2)
+local failure, states = read_fields(STATE, ids)
+if failure then return failure end
+local results = {NOW + lease}
+for i, id in ipairs(ids) do
+  local state = states[i] and read_state(states[i])
+  local failure, leased_until = read('ZSCORE', LEASED, id)
+  if failure then return failure end
+  local is_held = state and leased_until and state.token == ARGV[2 * i + 2]
+  results[i + 1] = not is_held and 0 or flag(state.marks, ASKED_TO_STOP) and 2 or 1
+  -- A lease that has run out, though no step has looked since, is held until the event is delivered again.
+  if is_held then gather('ZADD', LEASED, number(NOW + lease), id) end
+end
+local failure = commit()
+if failure then return failure end
+return results

@@ -1,0 +1,105 @@
+//! Extend: move the ends of leases.
+
+use std::time::Duration;
+
+use super::cancel::results;
+use super::config::micros;
+use super::partition::Partition;
+use super::receive::Receipt;
+use super::{embedded, limits};
+use crate::error::Result;
+use crate::step::reply::Reply;
+use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
+
+/// Moves the ends of leases to a time from now.
+#[derive(Clone, Debug)]
+pub struct Extend {
+    partition: Partition,
+    pub(super) held: Vec<Receipt>,
+    /// 0 for that of the configuration.
+    pub(super) lease_us: u64,
+}
+
+/// What came of an [`Extend`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extended {
+    /// Until when what is held is leased, in microseconds since the Unix epoch.
+    pub leased_until: Timestamp,
+    /// Of each delivery.
+    pub held: Vec<Held>,
+}
+
+/// Whether a delivery is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Held {
+    /// It is not leased by this token any more.
+    Lost,
+    /// It is.
+    Held,
+    /// It is, and the event was cancelled: the work is to stop.
+    Cancelled,
+}
+
+impl Held {
+    /// Its name in every language, such as `held`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Held => "held",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl Extend {
+    /// Leases these deliveries, for so long from now, or for the time that the
+    /// configuration says.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for none or more than 1,000, and for a lease below a
+    /// millisecond or above 100 years.
+    pub fn new(partition: Partition, held: Vec<Receipt>, lease: Option<Duration>) -> Result<Self> {
+        limits::step(held.len())?;
+        lease.map_or(Ok(()), limits::lease)?;
+        Ok(Self { partition, held, lease_us: lease.map_or(0, micros) })
+    }
+}
+
+impl Operation for Extend {
+    head!(
+        "events.extend",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "records.lua",
+            "lanes.lua",
+            "commit.lua",
+            "extend.lua"
+        ]
+    );
+    type Output = Extended;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            args.push_number(self.lease_us);
+            for receipt in &self.held {
+                args.push(receipt.id.as_bytes());
+                args.push(&receipt.token);
+            }
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Extended> {
+        let mut replies = reply.list()?;
+        let leased_until = replies.next()?.number()?;
+        let held = results(replies, self.held.len(), &[Held::Lost, Held::Held, Held::Cancelled])?;
+        Ok(Extended { leased_until, held })
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Extended> {
+        state.extend(&self.partition, &self.held, self.lease_us, context)
+    }
+}

@@ -1,0 +1,55 @@
+//! Hand on: what a process was told of, and nobody in it waits for any more.
+
+use std::sync::Arc;
+
+use super::embedded;
+use super::partition::Partition;
+use crate::error::Result;
+use crate::step::reply::Reply;
+use crate::step::{Invocation, Operation, StepContext, head};
+
+/// Tells the next process that waits of the events that are ready.
+#[derive(Clone, Debug)]
+pub struct HandOn {
+    partition: Partition,
+    process: Arc<str>,
+}
+
+impl HandOn {
+    /// Of a process, by its name, in which nobody waits for events of this partition.
+    pub fn new(partition: Partition, process: Arc<str>) -> Self {
+        Self { partition, process }
+    }
+}
+
+impl Operation for HandOn {
+    head!(
+        "events.hand_on",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "records.lua",
+            "lanes.lua",
+            "commit.lua",
+            "alarm.lua",
+            "hand_on.lua"
+        ]
+    );
+    type Output = ();
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| args.push(self.process.as_bytes()))
+    }
+
+    fn decode(&self, reply: Reply) -> Result<()> {
+        reply.number::<u64>().map(drop)
+    }
+
+    /// Nothing: who waits for an embedded engine waits in its process.
+    fn apply(self, _: &embedded::State, _: &mut StepContext<'_>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+-- What becomes ready: of the events of a key only the first one is.
+
+-- How many events become ready, and how many leases end.
+local freed, unleased = 0, 0
+
+local function make_ready(id, rank)
+  gather('ZADD', READY, number(rank), id)
+  freed = freed + 1
+end
+
+-- Lists, and ids that are removed from within them.
+local removals = {}
+
+-- What becomes of the lanes that a step touches.
+local lanes
+local function use_lanes()
+  if lanes then return lanes end
+  lanes = {}
+  -- Of each its head, how many of those behind it have moved up, and who comes behind all others.
+  local by_key, order = {}, {}
+
+  function lanes.of(key)
+    local lane = by_key[key]
+    if lane then return nil, lane end
+    local failure, head = read('HGET', LANES, key)
+    if failure then return failure end
+    lane = {head = head, before = head, moved = 0, behind = {}, removed = {}}
+    by_key[key], order[#order + 1] = lane, key
+    return nil, lane
+  end
+
+  -- Puts an event into its lane; true if it is ready, as nothing is before it. Or first an error.
+  function lanes.enter(key, id)
+    local failure, lane = lanes.of(key)
+    if failure then return failure end
+    if not lane.head then
+      lane.head = id
+      return nil, true
+    end
+    lane.behind[#lane.behind + 1] = id
+    return nil, false
+  end
+
+  -- The head of a lane has ended: the event that comes next, which is ready now, if there is one. Or first an error.
+  function lanes.leave(key)
+    local failure, lane = lanes.of(key)
+    if failure then return failure end
+    local next
+    repeat
+      local failure, behind = read('LINDEX', LANE .. key, lane.moved)
+      if failure then return failure end
+      next = behind
+      if next then lane.moved = lane.moved + 1 end
+      local is_removed = next and lane.removed[next]
+      if is_removed then lane.removed[next] = nil end
+    until not is_removed
+    next = next or table.remove(lane.behind, 1)
+    lane.head = next or nil
+    return nil, lane.head
+  end
+
+  -- Gathers what became of them.
+  function lanes.gather()
+    for _, key in ipairs(order) do
+      local lane = by_key[key]
+      if lane.moved > 0 then gather('LTRIM', LANE .. key, lane.moved, -1) end
+      for _, id in ipairs(lane.behind) do
+        gather('RPUSH', LANE .. key, id)
+      end
+      for id in pairs(lane.removed) do
+        removals[#removals + 1], removals[#removals + 2] = LANE .. key, id
+      end
+      if lane.head ~= lane.before then
+        if lane.head then gather('HSET', LANES, key, lane.head) else gather('HDEL', LANES, key) end
+      end
+    end
+    lanes = nil
+  end
+
+  return lanes
+end
+
+-- The event leaves the place of its key to the next one, which is ready from now on or from `rank`; returns an error.
+local function free_lane(head, rank)
+  if not flag(string.byte(head, 2), KEYED) then return end
+  local failure, next = use_lanes().leave(key_of(head))
+  if failure then return failure end
+  if next then make_ready(next, rank or NOW) end
+end

@@ -1,0 +1,64 @@
+-- List: a page of the events of one state, by the time of that and by id; those behind a key in the order of its lane.
+--
+-- KEYS[1] root, KEYS[2] none: see partition.lua
+-- ARGV[1] generation  not looked at: what is there is listed
+-- ARGV[2] state       as in PLACES, or `behind`
+-- ARGV[3] key         of those that are behind it
+-- ARGV[4] limit       events to look at
+-- ARGV[5] after_at    of the position that the page comes after
+-- ARGV[6] after_id    its id; nothing for the first page. Of events behind a key it is looked for in their lane
+-- ARGV[7] upto_at     of the last position that counts, but for events behind a key
+-- ARGV[8] upto_id     its id
+-- Returns the time and the id of the last event that was looked at if there are more, else {0, nothing}, and of each
+-- event its time and what return_event() says behind it. Those that were cancelled in a long lane are left out.
+-- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+
+local PLACES =
+  {scheduled = SCHEDULED, ready = READY, leased = LEASED, retry = RETRY, dead = DEAD, done = DONE}
+
+local failure, is_there = look()
+if failure then return failure end
+local reply = {0, ''}
+if not is_there then return reply end
+local place, limit, after_id = PLACES[ARGV[2]], tonumber(ARGV[4]), ARGV[6]
+local upto_at, upto_id = tonumber(ARGV[7]), ARGV[8]
+
+-- One more than the page has, so that it is seen whether there are more.
+local ids, times = {}, {}
+if place then
+  local failure, entries = entries_behind(place, tonumber(ARGV[5]), after_id, limit + 1)
+  if failure then return failure end
+  for i = 1, #entries, 2 do
+    local id, at = entries[i], tonumber(entries[i + 1])
+    if precedes(upto_at, upto_id, at, id) then break end
+    ids[#ids + 1], times[#times + 1] = id, at
+  end
+else
+  local lane, first = LANE .. ARGV[3], 0
+  if after_id ~= '' then
+    local failure, at = read('LPOS', lane, after_id)
+    if failure then return failure end
+    first = at and at + 1 or 0
+  end
+  failure, ids = read('LRANGE', lane, first, first + limit)
+  if failure then return failure end
+end
+
+local failure, heads, states = records_of(ids)
+failure = failure or check_heads(ids, heads)
+if failure then return failure end
+local bytes = 0
+for i, id in ipairs(ids) do
+  local at = times[i] or 0
+  if not flag(string.byte(heads[i], 2), CANCELLED) then
+    reply[#reply + 1] = at
+    local failure, more = return_event(reply, id, heads[i], states[i])
+    if failure then return failure end
+    bytes = bytes + more
+  end
+  if ids[i + 1] and (i == limit or bytes > BYTES_MAX) then
+    reply[1], reply[2] = at, id
+    break
+  end
+end
+return reply

@@ -1,0 +1,189 @@
+//! The map of a queue: its configuration, and which partition owns which part of the key space. It lies in partition 0.
+
+use std::sync::Arc;
+
+use super::config::Config;
+use super::partition::Partition;
+use crate::error::Result;
+
+/// How many parts the key space has.
+pub(super) const VSLOTS: u32 = 1 << 16;
+
+/// A range of the key space, both ends included.
+pub(super) type Range = (u16, u16);
+
+/// The map of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Map {
+    /// Rises with each change of the configuration.
+    pub revision: u64,
+    /// How the queue treats its events.
+    pub config: Config,
+    /// What each partition owns.
+    pub(super) owners: Arc<[Owner]>,
+    /// Whether partitions were told that there are so many: each has a share in the limits.
+    pub(super) are_told: bool,
+    /// The part of the key space that is on its way from one partition to another, which owns it already.
+    pub(super) moving: Option<Arc<Moving>>,
+}
+
+/// A part of the key space that is on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Moving {
+    /// The number of the partition that gives it away.
+    pub(super) from: usize,
+    /// The number of the partition that gets it.
+    pub(super) to: usize,
+    pub(super) ranges: Vec<Range>,
+}
+
+/// What a partition owns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) generation: u32,
+    pub(super) ranges: Vec<Range>,
+}
+
+impl Map {
+    /// The map of this configuration and text.
+    pub(super) fn parse(revision: u64, mut config: Config, text: &str) -> Option<Self> {
+        let is_moving = |text: &&str| text.contains('>');
+        let moving = match text.split(' ').find(is_moving) {
+            Some(moving) => Some(Arc::new(Moving::parse(moving)?)),
+            None => None,
+        };
+        let owners = text.split(' ').filter(|text| !is_moving(text));
+        let owners: Arc<[_]> = owners.map(Owner::parse).collect::<Option<_>>()?;
+        let count = owners.len().try_into().ok()?;
+        let are_told = std::mem::replace(&mut config.partitions, count) == count;
+        let is_there = |number: usize| number < owners.len();
+        let is_sound = moving.as_ref().is_none_or(|of| is_there(of.from) && is_there(of.to));
+        is_sound.then_some(Self { revision, config, owners, are_told, moving })
+    }
+
+    /// What [`parse`](Self::parse) reads.
+    pub(super) fn text(&self) -> String {
+        let owner = |owner: &Owner| format!("{}:{}", owner.generation, text_of(&owner.ranges));
+        let mut texts: Vec<_> = self.owners.iter().map(owner).collect();
+        if let Some(moving) = &self.moving {
+            texts.push(format!("{}>{}:{}", moving.from, moving.to, text_of(&moving.ranges)));
+        }
+        texts.join(" ")
+    }
+
+    /// Which partition owns this part of the key space.
+    pub(super) fn owner_of(&self, vslot: u16) -> usize {
+        self.owners.iter().position(|owner| contains(&owner.ranges, vslot)).unwrap_or(0)
+    }
+
+    /// The map before the move that is under way, if one is.
+    pub(super) fn before_move(&self) -> Option<Self> {
+        let Moving { from, to, ranges } = &**self.moving.as_ref()?;
+        let mut owners = self.owners.to_vec();
+        owners[*to].ranges.retain(|range| !ranges.contains(range));
+        owners[*from].ranges.extend_from_slice(ranges);
+        Some(Self { owners: owners.into(), moving: None, ..self.clone() })
+    }
+
+    /// The map after the move that is under way: without it, and without the last partitions if they own nothing.
+    pub(super) fn after_move(&self) -> Self {
+        let owning = self.owners.iter().rposition(|owner| !owner.ranges.is_empty());
+        let owners = self.owners[..owning.map_or(1, |last| last + 1)].into();
+        Self { owners, moving: None, ..self.clone() }
+    }
+
+    /// The move that this part of the key space is in.
+    pub(super) fn move_of(&self, vslot: u16) -> Option<&Arc<Moving>> {
+        self.moving.as_ref().filter(|moving| contains(&moving.ranges, vslot))
+    }
+
+    /// The partition of this number; of no generation if this map has none.
+    pub(super) fn partition(&self, name: &[u8], number: usize) -> Result<Partition> {
+        let generation = self.owners.get(number).map_or(0, |owner| owner.generation);
+        Partition::new(name, number as u16, generation)
+    }
+}
+
+impl Moving {
+    fn parse(text: &str) -> Option<Self> {
+        let (numbers, ranges) = text.split_once(':')?;
+        let (from, to) = numbers.split_once('>')?;
+        let ranges = parse_ranges(ranges)?;
+        Some(Self { from: from.parse().ok()?, to: to.parse().ok()?, ranges })
+    }
+}
+
+/// Whether these ranges have this part of the key space.
+pub(super) fn contains(ranges: &[Range], vslot: u16) -> bool {
+    ranges.iter().any(|(from, to)| (*from..=*to).contains(&vslot))
+}
+
+impl Owner {
+    /// How many parts of the key space it has.
+    pub(super) fn size(&self) -> u32 {
+        self.ranges.iter().map(|(from, to)| u32::from(to - from) + 1).sum()
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (generation, ranges) = text.split_once(':')?;
+        Some(Self { generation: generation.parse().ok()?, ranges: parse_ranges(ranges)? })
+    }
+}
+
+/// The ranges of equal size of so many partitions, by their numbers.
+pub(super) fn even_ranges(partitions: u16) -> Vec<Range> {
+    let first = |number: u32| number * VSLOTS / u32::from(partitions);
+    (0..u32::from(partitions))
+        .map(|number| (first(number) as u16, (first(number + 1) - 1) as u16))
+        .collect()
+}
+
+/// Ranges as scripts store them.
+pub(super) fn text_of(ranges: &[Range]) -> String {
+    let texts: Vec<_> = ranges.iter().map(|(from, to)| format!("{from:04x}-{to:04x}")).collect();
+    texts.join(",")
+}
+
+/// What [`text_of`] made.
+pub(super) fn parse_ranges(text: &str) -> Option<Vec<Range>> {
+    let bound = |text: &str| u16::from_str_radix(text, 16).ok();
+    let range = |text: &str| {
+        let (from, to) = text.split_once('-')?;
+        Some((bound(from)?, bound(to)?))
+    };
+    text.split(',').filter(|text| !text.is_empty()).map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_share_the_key_space() {
+        for partitions in [1, 2, 3, 16, 1_000] {
+            let ranges = even_ranges(partitions);
+            assert_eq!((ranges[0].0, ranges[ranges.len() - 1].1), (0, u16::MAX));
+            assert!(ranges.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0));
+        }
+    }
+
+    #[test]
+    fn texts_read_back() {
+        let text = "7:0000-3fff,c000-ffff 9:4000-bfff";
+        let map = Map::parse(3, Config::default(), text).unwrap();
+        let owners = [(0, 0), (0x3fff, 0), (0x4000, 1), (0xbfff, 1), (0xffff, 0)];
+        for (vslot, owner) in owners {
+            assert_eq!(map.owner_of(vslot), owner);
+        }
+        assert_eq!(text_of(&map.owners[0].ranges), "0000-3fff,c000-ffff");
+        assert_eq!((map.config.partitions, map.owners[1].generation), (2, 9));
+        assert_eq!(map.text(), text);
+        let text = "9:0000-7fff 9:8000-ffff 0>1:8000-ffff";
+        let map = Map::parse(3, Config::default(), text).unwrap();
+        assert_eq!((map.text().as_str(), map.owners.len()), (text, 2));
+        assert!(map.move_of(0x8000).is_some() && map.move_of(0x7fff).is_none());
+        for wrong in ["7", "7:0000-ffff 0>1:8000-ffff", "7:0000-ffff 0>0"] {
+            assert!(Map::parse(3, Config::default(), wrong).is_none());
+        }
+    }
+}

@@ -1,0 +1,57 @@
+-- The names of events: one event of a partition has a name, until it has ended and the name is forgotten.
+
+local names
+local function use_names()
+  if names then return names end
+  -- Names that other events get in this step.
+  names = {given = {}}
+
+  -- The name of an event that has ended is remembered for as long as it was to be, or free; returns an error.
+  function names.free(id, head)
+    local name = name_of(head)
+    if names.given[name] then return end
+    local failure, owner = read('HGET', NAMES, name)
+    if failure then return failure end
+    if owner ~= id then return end
+    local _, _, _, _, _, until_when = struct.unpack(HEAD, head)
+    if until_when > NOW then
+      gather('ZADD', FORGET, number(until_when), name)
+    else
+      gather('HDEL', NAMES, name)
+      -- A dead letter's name is among those already.
+      gather('ZREM', FORGET, name)
+    end
+  end
+
+  -- Forgets names whose time is over, up to `most`; returns an error, and how many.
+  function names.forget(most)
+    local failure, over = read('ZRANGEBYSCORE', FORGET, '-inf', number(NOW), 'LIMIT', 0, most)
+    if failure then return failure end
+    for _, name in ipairs(over) do
+      gather('ZREM', FORGET, name)
+      gather('HDEL', NAMES, name)
+    end
+    return nil, #over
+  end
+
+  -- The event that has a name: its id, its head unless it has ended, and whether it is leased; nothing if the name is
+  -- free. Or first an error. One event ends with this step.
+  function names.holder(name, ending)
+    local failure, id = read('HGET', NAMES, name)
+    if failure or not id then return failure end
+    local failure, head = read('HGET', EVENTS, id)
+    if failure then return failure end
+    local failure, forgotten_at = read('ZSCORE', FORGET, name)
+    if failure then return failure end
+    if head and id == ending then forgotten_at = select(6, struct.unpack(HEAD, head)) end
+    if not head or forgotten_at then
+      if forgotten_at and tonumber(forgotten_at) > NOW then return nil, {id = id} end
+      return
+    end
+    local failure, leased_until = read('ZSCORE', LEASED, id)
+    if failure then return failure end
+    return nil, {id = id, head = head, is_leased = leased_until ~= false}
+  end
+
+  return names
+end

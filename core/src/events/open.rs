@@ -1,0 +1,106 @@
+//! Open: make a partition, and bring its configuration up to date; of partition 0 also the map of its queue.
+
+use super::config::Config;
+use super::embedded;
+use super::map::{Map, Range, even_ranges, text_of};
+use super::partition::Partition;
+use crate::error::Result;
+use crate::step::reply::{Reply, malformed};
+use crate::step::{Invocation, Operation, StepContext, head};
+
+/// Makes a partition if it is not there, and gives it a configuration if its own is older; or only looks at it.
+#[derive(Clone, Debug)]
+pub struct Open {
+    partition: Partition,
+    pub(super) change: Option<Change>,
+}
+
+/// What an [`Open`] brings.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    /// The parts of the key space that a new partition owns.
+    pub(super) ranges: Vec<Range>,
+    pub(super) revision: u64,
+    pub(super) config: Config,
+    /// Of partition 0: what each partition of a new queue owns, by number.
+    pub(super) all: Vec<Range>,
+}
+
+impl Open {
+    /// Looks at the map of a queue, in its partition 0.
+    pub fn look(partition: Partition) -> Self {
+        Self { partition, change: None }
+    }
+
+    /// Makes a queue of this configuration, with as many partitions as that says, by making its partition 0; or gives
+    /// it the configuration if its own has a lower revision.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a configuration beyond its limits.
+    pub fn create(partition: Partition, revision: u64, config: Config) -> Result<Self> {
+        config.check()?;
+        let all = even_ranges(config.partitions);
+        let change = Change { ranges: vec![all[0]], revision, config, all };
+        Ok(Self { partition, change: Some(change) })
+    }
+
+    /// Makes the partition of this number, as the map of its queue says, or gives it the map's configuration.
+    pub(super) fn part(name: &[u8], map: &Map, number: usize) -> Result<Self> {
+        let (ranges, revision) = (map.owners[number].ranges.clone(), map.revision);
+        let change = Change { ranges, revision, config: map.config.clone(), all: Vec::new() };
+        Ok(Self { partition: map.partition(name, number)?, change: Some(change) })
+    }
+}
+
+impl Change {
+    /// What each partition of a new queue owns, as [`Map::parse`] reads it.
+    pub(super) fn map_text(&self, generation: &str) -> String {
+        let owners: Vec<_> =
+            self.all.iter().map(|range| format!("{generation}:{}", text_of(&[*range]))).collect();
+        owners.join(" ")
+    }
+}
+
+impl Operation for Open {
+    head!(
+        "events.open",
+        embedded::State,
+        partition,
+        ["../step/commands.lua", "partition.lua", "open.lua"]
+    );
+    /// The map, as far as this partition has it; nothing if it is not there.
+    type Output = Option<Map>;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| match &self.change {
+            None => (0..4).for_each(|_| args.push(b"")),
+            Some(change) => {
+                args.push(text_of(&change.ranges).as_bytes());
+                args.push_number(change.revision);
+                args.push(&change.config.packed());
+                args.push(change.map_text("*").as_bytes());
+            }
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Option<Map>> {
+        let mut replies = reply.list()?;
+        let revision = replies.next()?.number()?;
+        if revision == 0 {
+            return replies.end().map(|()| None);
+        }
+        let config = Config::unpack(&replies.next()?.bytes()?).ok_or_else(malformed)?;
+        let text = replies.next()?.bytes()?;
+        replies.end()?;
+        if text.is_empty() {
+            return Ok(Some(Map { revision, config, ..Map::default() }));
+        }
+        let text = std::str::from_utf8(&text).map_err(|_| malformed())?;
+        Map::parse(revision, config, text).ok_or_else(malformed).map(Some)
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Option<Map>> {
+        state.open(&self.partition, self.change, context)
+    }
+}

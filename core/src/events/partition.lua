@@ -1,0 +1,158 @@
+-- The keys of a partition and what they hold; what every step of events begins with.
+--
+-- What few steps need is made where it is needed first, by functions whose names begin with `use_`: to make a function
+-- costs a step more than to call one.
+--
+-- KEYS[1] root  hash: see the fields below; that of partition 0 has also the queue's map: of each partition, in order,
+--               its generation and its ranges. Of a partition that is being deleted it has no version but the field
+--               `gone`; of one that was deleted in the second in which it was made, its generation for that second
+-- KEYS[2] none  never there: no step runs while a cluster moves the slot and has only a part of it
+-- All other keys begin with the first and its {tag}, so that they lie in its slot. They are made here, as the records
+-- alone say which lanes a step has to do with.
+--
+-- events           hash: id -> head, see below, with the body behind it if that is short
+-- bodies           hash: id -> body, if it is long
+-- names            hash: name -> id of the event that has it or had it last
+-- forget           zset: name -> until when it is remembered, of events that have ended
+-- scheduled        zset: id -> fire_at, of what was not due when a step looked last
+-- ready:default    zset: id -> rank, the time since which it is ready
+-- leased:default   zset: id -> until when
+-- retry:default    zset: id -> when it is tried again
+-- dead:default     zset: id -> when it was given up
+-- done:default     zset: id -> when it ended, of what is kept for a time after that
+-- state:default    hash: id -> how often it was delivered, and how that went; see below
+-- lanes:default    hash: key -> id of the one event of the key that is ready, leased or to be tried again
+-- lane:default:KEY list: ids of the events of the key behind that one, in order
+-- schedules        hash: id -> schedule, see schedule/ticks.lua
+-- templates        hash: id -> what clients know a schedule by, and the body of its events
+-- ticks            zset: id of a schedule -> its next tick, or when it is looked at again
+-- waiting:default  zset: process that waits -> when it looked last
+-- ops:0, ops:1     hashes: slot -> number and reply of its last step, by periods of ten minutes
+-- `default` is the name of the only group of consumers so far.
+local ROOT = KEYS[1]
+local EVENTS, BODIES, NAMES, FORGET = ROOT .. ':events', ROOT .. ':bodies', ROOT .. ':names', ROOT .. ':forget'
+local SCHEDULED, READY, LEASED = ROOT .. ':scheduled', ROOT .. ':ready:default', ROOT .. ':leased:default'
+local RETRY, DEAD, DONE = ROOT .. ':retry:default', ROOT .. ':dead:default', ROOT .. ':done:default'
+local STATE = ROOT .. ':state:default'
+local LANES, LANE = ROOT .. ':lanes:default', ROOT .. ':lane:default:'
+local SCHEDULES, TEMPLATES, TICKS = ROOT .. ':schedules', ROOT .. ':templates', ROOT .. ':ticks'
+local WAITING = ROOT .. ':waiting:default'
+-- Where all are told who wait; one of them is told by this and its name behind a colon.
+local CHANNEL = ROOT .. ':at:default'
+local LAYOUT = 'events.v1'
+
+-- An id is 12 bytes, higher ones first: the generation of the partition (4), the sequence in it (6), and the part of
+-- the key space (2).
+-- A head begins with HEAD: the format 1, flags, and four times in microseconds since 1970: when it fires, when it was
+-- published, when it expires (0 for never), and until when its name is remembered. Then a name: length (2) and bytes
+-- of the key, length (1) and bytes of the deduplication id. Then the length of the body (4).
+local HEAD = '>BBI8I8I8I8'
+local HEAD_BYTES, EXPIRES_AT = 34, 19
+-- Flags of a head.
+local KEYED, NAMED, LONG, CANCELLED = 1, 2, 4, 8
+
+local SEQUENCE_BASE = 1767225600000000 -- 2026 began, in microseconds
+local PERIOD = 600000000
+local CLOCK_AHEAD_MAX = 60000000
+
+-- The partition as it was when the step began.
+local GENERATION, SEQUENCE, PAUSED, FROZEN, NOW, OPS
+-- The time by which others wait: NOW may be ahead of it.
+local CLOCK
+-- The configuration; times in microseconds.
+local LEASE, MAX_ATTEMPTS, MAX_CRASHES, BACKOFF_MIN, BACKOFF_MAX, EVENTS_MAX, NAMES_MAX, RETENTION
+local CONFIG = '>I8I2I2I8I8I8I8BI8I8I8I8I2'
+-- The share of the partition in the limits of the queue: how many events may be leased at a time, 0 for any number; and
+-- of a bucket of tokens what an event takes from it, what it holds, and what flows into it in a microsecond, 0 for no
+-- limit. An event takes a second's flow of one event a second, times the number of partitions: all are integers.
+local CONCURRENCY, TOKEN, BUCKET, FLOW
+-- What was in the bucket, and when.
+local TOKENS, TOKENS_AT
+
+local function flag(flags, one)
+  return flags % (2 * one) >= one
+end
+
+-- The time of a step, and the time by which others wait. A test sets both; else the first never goes back, unless it is
+-- that of a server whose clock was far ahead.
+local function time_of_step(clock, set)
+  if set then return set, set end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000000 + time[2]
+  if clock > now and clock <= now + CLOCK_AHEAD_MAX then return clock, now end
+  return now, now
+end
+
+-- What a step of this number returned that the caller has already sent by this slot, if it was done; an empty table
+-- for one that a later step has overtaken. Or first an error.
+local function repeated(slot, step)
+  for i = 1, 2 do
+    if i == 1 or OPS[4] >= OPS[3] - 1 then
+      local failure, known = read('HGET', OPS[i], slot)
+      if failure then return failure end
+      if known then
+        local last = struct.unpack('>I8', known)
+        if last == step then return nil, cmsgpack.unpack(string.sub(known, 9)) end
+        return nil, last > step and {} or nil
+      end
+    end
+  end
+end
+
+-- Reads the configuration, and what is in the bucket if a receive has taken from it.
+local function configure(config, tokens, tokens_at)
+  local paused, concurrency, rate, burst, partitions
+  LEASE, MAX_ATTEMPTS, MAX_CRASHES, BACKOFF_MIN, BACKOFF_MAX, EVENTS_MAX, NAMES_MAX, paused, concurrency, rate, burst,
+    RETENTION, partitions = struct.unpack(CONFIG, config)
+  PAUSED, CONCURRENCY = paused == 1, math.floor(concurrency / partitions)
+  TOKEN, FLOW = partitions * 1000000, rate
+  BUCKET = math.max(TOKEN, (burst > 0 and burst or rate) * 1000000)
+  TOKENS, TOKENS_AT = tonumber(tokens) or BUCKET, tonumber(tokens_at) or 0
+end
+
+-- Checks that the partition is the one that the caller means; returns an error, and for a step with a slot and a number
+-- what repeated() says. A step that is sent again may come when the partition is another one already.
+local function begin(slot, step)
+  local failure, root = read('HMGET', ROOT, 'version', 'generation', 'clock', 'sequence', 'config', 'now', 'period',
+    'tokens', 'tokens_at', 'frozen')
+  if failure then return failure end
+  if not root[1] then return redis.error_reply('STALE the partition is not there') end
+  if root[1] ~= LAYOUT then return wrong_layout(ROOT, root[1], LAYOUT) end
+  GENERATION, SEQUENCE = tonumber(root[2]), tonumber(root[4])
+  NOW, CLOCK = time_of_step(tonumber(root[3]), tonumber(root[6]))
+  configure(root[5], root[8], root[9])
+  FROZEN = root[10] ~= false
+  PAUSED = PAUSED or FROZEN
+  local period, before = math.floor(NOW / PERIOD), tonumber(root[7])
+  OPS = {ROOT .. ':ops:' .. period % 2, ROOT .. ':ops:' .. (period + 1) % 2, period, before}
+  local failure, done
+  if slot then failure, done = repeated(slot, tonumber(step)) end
+  if failure then return failure end
+  if not done and root[2] ~= ARGV[1] then return redis.error_reply('STALE the generation is ' .. root[2]) end
+  return nil, done
+end
+
+-- A time as text: most that a step writes are the same.
+local written, as_text
+local function number(value)
+  if value ~= written then written, as_text = value, string.format('%.0f', value) end
+  return as_text
+end
+
+-- Gathers what the step returns, so that it can be returned again.
+local function remember(slot, step, reply)
+  local period, before = OPS[3], OPS[4]
+  if before ~= period then
+    redis.call('UNLINK', OPS[1])
+    if before < period - 1 then redis.call('UNLINK', OPS[2]) end
+    gather('HSET', ROOT, 'period', number(period))
+  end
+  gather('HSET', OPS[1], slot, struct.pack('>I8', step) .. cmsgpack.pack(reply))
+end
+
+-- The time that an argument says: +<us> from now on, =<us> since 1970. What is over is now.
+local function time_of(text)
+  local value = tonumber(string.sub(text, 2))
+  if string.byte(text) == 43 then return NOW + value end
+  return math.max(value, NOW)
+end

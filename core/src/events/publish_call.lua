@@ -1,0 +1,127 @@
+-- Publish call: publishes an event with other changes, in the partition that owns its part of the key space by now.
+--
+-- All partitions lie on one server, so what a client does in steps of its own when the queue is not as it thought is
+-- done here, by the same scripts: the queue or the partition is made, a part of the key space that is on its way leaves
+-- and arrives, and what has the event's name moves first.
+--
+-- KEYS[1] root of partition 0, KEYS[2] none: see partition.lua
+-- ARGV[1] before      what the roots of all other partitions have before their number
+-- ARGV[2] behind      and what they have behind it
+-- ARGV[3] ranges      of the key space that the one partition of a new queue owns
+-- ARGV[4] config      of a new queue, as in CONFIG
+-- ARGV[5] vslot       the event's part of the key space
+-- ARGV[6] name        the event's; nothing if it has none
+-- ARGV[7] at          when it fires, its head and its body, as in publish.lua
+-- ARGV[8] head
+-- ARGV[9] body
+-- Returns the event's id as clients print it; of a duplicate that of the event that was there.
+-- errors WRONGTYPE, STALE while the queue is being deleted, INCOMPATIBLE_VERSION
+
+-- Other changes come with this one, which must not be refused alone: a server whose memory is full lets a script add
+-- once it has removed, and one that has become a replica refuses here.
+local failure = read('HDEL', KEYS[1], '')
+if failure then return failure end
+
+local function root_of(number)
+  return number == 0 and KEYS[1] or ARGV[1] .. number .. ARGV[2]
+end
+
+local partitions = {}
+
+-- Runs a step on a partition; returns an error, and the step's reply.
+local function run(number, step, args)
+  partitions[number] = partitions[number] or partition(root_of(number))
+  local reply = partitions[number](step, args)
+  if type(reply) == 'table' and reply.err then return reply end
+  return nil, reply
+end
+
+local failure, queue = run(0, 'open', {'0', ARGV[3], '1', ARGV[4], '*:' .. ARGV[3]})
+if failure then return failure end
+local revision, config, map = unpack(queue)
+
+local owners, moving = {}, nil
+for text in string.gmatch(map, '[^ ]+') do
+  local from, to, ranges = string.match(text, '^(%d+)>(%d+):(.*)$')
+  if from then
+    moving = {from = tonumber(from), to = tonumber(to), ranges = ranges}
+  else
+    local generation, ranges = string.match(text, '^(%d+):(.*)$')
+    owners[#owners + 1] = {generation = generation, ranges = ranges}
+  end
+end
+-- Each partition has a share in the limits of the queue.
+config = string.sub(config, 1, -3) .. struct.pack('>I2', #owners)
+
+local vslot = tonumber(ARGV[5])
+local function has_vslot(ranges)
+  for from, to in string.gmatch(ranges, '(%x+)-(%x+)') do
+    if tonumber(from, 16) <= vslot and vslot <= tonumber(to, 16) then return true end
+  end
+end
+
+local number = 0
+for i, owner in ipairs(owners) do
+  if has_vslot(owner.ranges) then
+    number = i - 1
+    break
+  end
+end
+local owner = owners[number + 1]
+
+-- The partitions of a move may not know of it yet.
+local left_at = 0
+if moving and (number == moving.from or number == moving.to) then
+  local from, to = owners[moving.from + 1], owners[moving.to + 1]
+  failure, left_at = run(moving.from, 'leave', {from.generation, from.ranges, moving.ranges})
+  if failure then return failure end
+  failure = run(moving.to, 'arrive', {to.generation, to.ranges, left_at, revision, config})
+  if failure then return failure end
+end
+
+-- A partition is made when something first belongs to it. There may be one of an earlier queue of the name, as somebody
+-- used that while it was deleted.
+local failure, root = read('HMGET', root_of(number), 'version', 'generation')
+if failure then return failure end
+if number > 0 and not (root[1] and root[2] == owner.generation) then
+  local cursor = '0'
+  repeat
+    local failure, deleted = run(number, 'delete', {owner.generation - 1, cursor})
+    if failure then return failure end
+    cursor = deleted[1]
+  until cursor == ''
+  failure = run(number, 'open', {owner.generation, owner.ranges, revision, config, ''})
+  if failure then return failure end
+end
+
+-- What has the name, or had it last, may be on its way.
+if left_at > 0 and ARGV[6] ~= '' and has_vslot(moving.ranges) then
+  local from, taken = owners[moving.from + 1], 0
+  repeat
+    local failure, batch = run(moving.from, 'export', {from.generation, taken, '0', '=' .. ARGV[6]})
+    if failure then return failure end
+    taken = batch[1]
+    if taken > 0 then
+      batch[1], batch[2] = owner.generation, taken
+      failure = run(number, 'import', batch)
+      if failure then return failure end
+    end
+  until taken == 0
+end
+
+local failure, published = run(number, 'publish', {owner.generation, '', '', '', ARGV[7], ARGV[8], ARGV[9]})
+if failure then return failure end
+local id = published[4] == 1 and published[5] or struct.pack('>I4I6I2', owner.generation, published[2], vslot)
+
+-- 96 bits and four that are 0 make twenty digits.
+local DIGITS = '0123456789abcdefghijklmnopqrstuv'
+local text, bits, count = '', 0, 0
+for i = 1, #id + 1 do
+  bits, count = bits * 256 + (string.byte(id, i) or 0), count + 8
+  while count >= 5 and #text < 20 do
+    count = count - 5
+    local digit = math.floor(bits / 2 ^ count)
+    bits, text = bits % 2 ^ count, text .. string.sub(DIGITS, digit + 1, digit + 1)
+  end
+end
+return text

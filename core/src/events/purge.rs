@@ -1,0 +1,144 @@
+//! Purge: remove the events of one state.
+
+use std::sync::Arc;
+
+use super::list::lane_key;
+use super::op::Op;
+use super::partition::Partition;
+use super::state::EventState;
+use super::{embedded, limits};
+use crate::error::{Result, ensure};
+use crate::step::reply::Reply;
+use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
+
+/// How many events a step removes at most.
+pub(super) const PURGE_EVENTS_MAX: usize = 1_000;
+
+/// Which events of a state to remove: all of them, unless it says less.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct PurgeFilter {
+    pub(super) key: Option<Arc<[u8]>>,
+    before: Option<Timestamp>,
+}
+
+impl PurgeFilter {
+    /// All events of the state.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The key of the events to remove, which those need that are [behind](EventState::Behind) another event of it, and
+    /// only those take.
+    pub fn key(self, key: impl AsRef<[u8]>) -> Self {
+        Self { key: Some(key.as_ref().into()), ..self }
+    }
+
+    /// Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix epoch.
+    pub fn before_us(self, before_us: Timestamp) -> Self {
+        Self { before: Some(before_us), ..self }
+    }
+
+    /// The first events to remove.
+    pub(super) fn range(&self, state: EventState) -> Result<PurgeRange> {
+        ensure!(state != EventState::Leased, "events that are leased are not purged: cancel them");
+        lane_key(state, self.key.as_deref())?;
+        ensure!(
+            state != EventState::Behind || self.before.is_none(),
+            "events that are behind another one have no time"
+        );
+        let before = self.before.unwrap_or(limits::TIME_US_MAX).min(limits::TIME_US_MAX);
+        let key = self.key.clone().unwrap_or_default();
+        Ok(PurgeRange { state, key, until: before.saturating_sub(1) })
+    }
+}
+
+/// Events of a partition that are still to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PurgeRange {
+    pub(super) state: EventState,
+    /// Of events that are behind another one; else empty.
+    pub(super) key: Arc<[u8]>,
+    /// The last time of the state that counts.
+    pub(super) until: Timestamp,
+}
+
+/// Removes events of a partition that are in one state, the first 1,000.
+#[derive(Clone, Debug)]
+pub struct Purge {
+    partition: Partition,
+    op: Op,
+    pub(super) range: PurgeRange,
+}
+
+/// What a [`Purge`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// How many events it removed.
+    pub removed: u64,
+    /// Those that are left for a next step; `None` if there are none.
+    pub left: Option<PurgeRange>,
+}
+
+impl Purge {
+    /// Removes these events.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for events that are leased, for events that are behind another one without its key or with a
+    /// bound of time, and for others with a key.
+    pub fn new(
+        partition: Partition,
+        op: Op,
+        state: EventState,
+        filter: &PurgeFilter,
+    ) -> Result<Self> {
+        Ok(Self::of(partition, op, filter.range(state)?))
+    }
+
+    pub(super) fn of(partition: Partition, op: Op, range: PurgeRange) -> Self {
+        Self { partition, op, range }
+    }
+}
+
+impl Operation for Purge {
+    head!(
+        "events.purge",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "records.lua",
+            "lanes.lua",
+            "names.lua",
+            "ends.lua",
+            "commit.lua",
+            "purge.lua"
+        ]
+    );
+    type Output = Purged;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            self.op.push(args);
+            args.push(self.range.state.name().as_bytes());
+            args.push(&self.range.key);
+            args.push_number(self.range.until);
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Purged> {
+        let mut replies = reply.list()?;
+        let removed = replies.next()?.count(PURGE_EVENTS_MAX)?;
+        let is_more = replies.next()?.flag()?;
+        let until = replies.next()?.number()?;
+        replies.end()?;
+        let left = is_more.then(|| PurgeRange { until, ..self.range.clone() });
+        Ok(Purged { removed, left })
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Purged> {
+        state.purge(&self.partition, self.range, context)
+    }
+}

@@ -1,0 +1,550 @@
+//! The handle of a queue.
+
+use std::borrow::Borrow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::calls::{Calls, Item, STALE_MAX, is_stale};
+use super::map::Map;
+use super::receives::Deliveries;
+use super::reshard::Wanted;
+use super::{
+    Cancel, Cancelled, Config, End, Event, EventId, Extend, Held, NewEvent, Publish, Published,
+    ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement, Stats, Worker,
+    limits,
+};
+use crate::client::{Async, Blocking, Client, Mode};
+use crate::error::{Error, ErrorKind, Result, ensure};
+use crate::step::When;
+use crate::step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
+use crate::worker::ids;
+
+/// For how long it is remembered what follows from an event in another partition: longer than it is tried again.
+const FOLLOWING_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A queue of events, which fire at their time; made by [`Client::events`].
+///
+/// ```
+/// use std::time::Duration;
+/// use millpond::events::NewEvent;
+///
+/// let queue = millpond::connect("memory:")?.events("orders");
+/// queue.publish(NewEvent::new("paid").key("customer-12"))?;
+/// let reminder = queue.publish(NewEvent::new("remind").delay(Duration::from_secs(3_600)))?;
+///
+/// for event in queue.receive(10)? {
+///     assert_eq!(&*event.payload, b"paid");
+///     queue.ack(&event)?;
+/// }
+/// queue.cancel([reminder.id], false)?;
+/// assert_eq!(queue.stats()?.events, 0);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+///
+/// # Rust
+/// Cheap to clone and to make again: what a process knows of a queue all handles of a client share.
+#[derive(Clone, Debug)]
+pub struct EventQueue<M: Mode = Blocking> {
+    pub(super) client: Client<M>,
+    name: Result<Arc<[u8]>, Arc<str>>,
+}
+
+impl<M: Mode> Client<M> {
+    /// The queue of events of this name. Makes no call: a queue comes to be when it is first used, with one partition
+    /// and the default [`Config`], unless it was [configured](EventQueue::configure) before.
+    pub fn events(&self, name: impl AsRef<[u8]>) -> EventQueue<M> {
+        let name = name.as_ref();
+        let checked = super::Partition::new(name, 0, 0).map(|_| name.into());
+        EventQueue {
+            client: self.clone(),
+            name: checked.map_err(|error: Error| error.message().into()),
+        }
+    }
+}
+
+impl<M: Mode> EventQueue<M> {
+    pub(super) fn name(&self) -> Result<Arc<[u8]>> {
+        let invalid = |message: &Arc<str>| Error::new(ErrorKind::InvalidArgument, &**message);
+        self.name.as_ref().map(Arc::clone).map_err(invalid)
+    }
+
+    /// The same queue, for an async client.
+    pub(super) fn to_async(&self) -> EventQueue<Async> {
+        EventQueue { client: self.client.to_async(), name: self.name.clone() }
+    }
+
+    /// Runs a call of several steps, unless something is wrong with what it was given.
+    pub(super) fn call<I: Send + 'static, T: Send + 'static, F>(
+        &self,
+        input: Result<I>,
+        body: impl FnOnce(Calls<M>, I) -> F + Send + 'static,
+    ) -> M::Reply<T>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let calls = Calls::new(self);
+        M::call(async move { body(calls?, input?).await })
+    }
+
+    /// Adds an event, for now or for a time.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an event beyond its limits, before anything is sent; `ALREADY_EXISTS` if
+    /// its deduplication id is taken and it says so; `QUEUE_FULL` if its partition holds as much as its configuration
+    /// allows; `WRONG_TYPE` if a key holds something else. Then nothing was added.
+    ///
+    /// # Delivery
+    /// A step that is sent again for a lost connection adds nothing twice. After `CONNECTION_LOST` or `TIMEOUT` the
+    /// event may or may not be there; published again with the same deduplication id it is there
+    /// once.
+    pub fn publish(&self, event: NewEvent) -> M::Reply<Published> {
+        self.call(event.check().map(|()| vec![event]), async |calls, events| {
+            let published = calls.publish(events).await?;
+            Ok(published[0])
+        })
+    }
+
+    /// Adds many events, each as [`publish`](Self::publish) would, and returns what became of each, in their order.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish); also `INVALID_ARGUMENT` for more than [`CALL_ITEMS_MAX`] events or
+    /// [`CALL_BYTES_MAX`] bytes.
+    ///
+    /// # Delivery
+    /// One atomic step for up to 1,000 events and 8 MiB of a partition, several for more, and one for each partition:
+    /// after an error some of these may be done.
+    pub fn publish_many(
+        &self,
+        events: impl IntoIterator<Item = NewEvent>,
+    ) -> M::Reply<Vec<Published>> {
+        let events = check_all(events);
+        self.call(events, async |calls, events| calls.publish(events).await)
+    }
+
+    /// Leases up to `max` events that are ready, those first that have been so for longest, for as long as the
+    /// configuration says. Nobody else gets them until they are [given up](Self::nack) or the lease is over.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000; `WRONG_TYPE` if a key holds something else.
+    ///
+    /// # Delivery
+    /// At least once. After `CONNECTION_LOST` or `TIMEOUT` events may be leased that nobody saw: they are delivered
+    /// again when their lease is over.
+    pub fn receive(&self, max: usize) -> M::Reply<Vec<Event>> {
+        let checked = Receive::check(max, None);
+        self.call(checked, async move |calls, ()| Ok(calls.receive(max, None, false).await?.events))
+    }
+
+    /// The consumer's loop: batches of events, as they become ready. See [`Deliveries`].
+    pub fn deliveries(&self) -> Deliveries<M> {
+        Deliveries::new(self.clone())
+    }
+
+    /// A worker, which receives events, keeps them while they are worked on, and says what becomes of them. See
+    /// [`Worker`].
+    pub fn worker(&self) -> Worker<M> {
+        Worker::new(self.clone())
+    }
+
+    /// Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+    ///
+    /// # Errors
+    /// `LEASE_LOST` if the event was delivered again since, or its delivery had ended in another way. An event that had
+    /// been ended by this is no error.
+    ///
+    /// # Delivery
+    /// An event whose lease is over can still be ended by this as long as nobody else has received it.
+    pub fn ack(&self, delivery: impl Into<Receipt>) -> M::Reply<()> {
+        self.end(delivery.into(), End::Done)
+    }
+
+    /// Says that working on an event failed, and why: it is delivered again after the backoff of the configuration, or
+    /// after this time, and becomes a dead letter if that was its last attempt. The events of its key wait meanwhile.
+    ///
+    /// Of `err` the last 1,024 bytes are kept.
+    ///
+    /// # Errors
+    /// As [`ack`](Self::ack); `INVALID_ARGUMENT` for a time above 100 years.
+    pub fn nack(
+        &self,
+        delivery: impl Into<Receipt>,
+        err: impl Into<String>,
+        after: impl Into<Option<Duration>>,
+    ) -> M::Reply<()> {
+        self.end(delivery.into(), End::Failed(err.into(), after.into()))
+    }
+
+    /// Gives an event back, at once or after this time, as if it had not been delivered.
+    ///
+    /// # Errors
+    /// As [`nack`](Self::nack).
+    pub fn release(
+        &self,
+        delivery: impl Into<Receipt>,
+        after: impl Into<Option<Duration>>,
+    ) -> M::Reply<()> {
+        self.end(delivery.into(), End::Released(after.into()))
+    }
+
+    /// Gives an event up: it becomes a dead letter for this reason, and the next event of its key is ready.
+    ///
+    /// # Errors
+    /// As [`ack`](Self::ack).
+    pub fn dead_letter(
+        &self,
+        delivery: impl Into<Receipt>,
+        reason: impl Into<String>,
+    ) -> M::Reply<()> {
+        self.end(delivery.into(), End::Dead(reason.into()))
+    }
+
+    fn end(&self, receipt: Receipt, end: End) -> M::Reply<()> {
+        let checked = end.check().map(|()| vec![Settlement { receipt, end }]);
+        self.call(checked, async |calls, ends| match calls.settle(ends).await?[0] {
+            Settled::Lost => Err(taken_over()),
+            _ => Ok(()),
+        })
+    }
+
+    /// Ends many deliveries as [`ack`](Self::ack) does, and returns what came of each, in their order.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an event that comes twice, and more than [`CALL_ITEMS_MAX`].
+    pub fn ack_many<D: Into<Receipt>>(
+        &self,
+        deliveries: impl IntoIterator<Item = D>,
+    ) -> M::Reply<Vec<Settled>> {
+        let end = |delivery: D| Settlement { receipt: delivery.into(), end: End::Done };
+        self.settle_many(deliveries.into_iter().map(end))
+    }
+
+    /// Ends many deliveries, each as it says, and returns what came of each, in their order.
+    ///
+    /// # Errors
+    /// As [`ack_many`](Self::ack_many); `INVALID_ARGUMENT` for a time above 100 years.
+    pub fn settle_many(
+        &self,
+        ends: impl IntoIterator<Item = Settlement>,
+    ) -> M::Reply<Vec<Settled>> {
+        let ends: Vec<_> = ends.into_iter().collect();
+        let checked = check_count(ends.len())
+            .and_then(|()| limits::distinct(ends.iter().map(|end| &end.receipt.id)))
+            .and_then(|()| ends.iter().try_for_each(|end| end.end.check()));
+        self.call(checked.map(|()| ends), async |calls, ends| calls.settle(ends).await)
+    }
+
+    /// Ends a delivery as [`ack`](Self::ack) does, and publishes what follows from it in the same step: both or
+    /// neither. What follows is never refused for want of room. Returns what became of each event, in their order.
+    ///
+    /// ```
+    /// use millpond::events::NewEvent;
+    ///
+    /// let queue = millpond::connect("memory:")?.events("orders");
+    /// queue.publish(NewEvent::new("paid").key("7"))?;
+    /// let paid = &queue.receive(1)?[0];
+    /// queue.ack_with(paid, [NewEvent::new("ship").key("7")])?;
+    /// assert_eq!(&*queue.receive(1)?[0].payload, b"ship");
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ack`](Self::ack) and [`publish_many`](Self::publish_many), and then nothing was done; `LEASE_LOST` also for
+    /// an event that has ended, as what follows from it cannot be published any more. More than 100 events are refused.
+    ///
+    /// # Delivery
+    /// In a queue of several partitions, events of other keys may belong to another partition than the delivery: these
+    /// are published first, each with a deduplication id that follows from the delivered event, unless it has one, so
+    /// that they are added once however often the event is delivered.
+    pub fn ack_with(
+        &self,
+        delivery: impl Into<Receipt>,
+        events: impl IntoIterator<Item = NewEvent>,
+    ) -> M::Reply<Vec<Published>> {
+        let receipt = delivery.into();
+        let checked = check_all(events).and_then(|events| {
+            let count = events.len();
+            ensure!(
+                count <= limits::FOLLOWING_MAX,
+                "{count} events follow from one; {} are allowed",
+                limits::FOLLOWING_MAX
+            );
+            Publish::check(&events)?;
+            Ok(events)
+        });
+        self.call(checked, async move |calls, events| calls.ack_with(receipt, events).await)
+    }
+
+    /// Leases events for longer: for so long from now, or for as long as the configuration says. Returns of each
+    /// whether it is held still.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a lease below a millisecond or above 100 years, and more than [`CALL_ITEMS_MAX`] events.
+    pub fn extend<D: Into<Receipt>>(
+        &self,
+        deliveries: impl IntoIterator<Item = D>,
+        lease: impl Into<Option<Duration>>,
+    ) -> M::Reply<Vec<Held>> {
+        let held: Vec<Receipt> = deliveries.into_iter().map(Into::into).collect();
+        let lease = lease.into();
+        let checked = check_count(held.len()).and_then(|()| lease.map_or(Ok(()), limits::lease));
+        self.call(checked.map(|()| held), async move |calls, held| {
+            let make = |partition, _, held| Extend::new(partition, held, lease);
+            calls.spread(held, 0, make, |extended| extended.held).await
+        })
+    }
+
+    /// Removes events that are not leased, wherever they wait, and dead letters. With `also_running` the holders of
+    /// those that are leased are told to stop, and these are not tried again. Returns what became of each.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use millpond::events::{Cancelled, NewEvent};
+    ///
+    /// let queue = millpond::connect("memory:")?.events("orders");
+    /// let reminder = queue.publish(NewEvent::new("remind").delay(Duration::from_secs(60)))?;
+    /// assert_eq!(queue.cancel([reminder.id], false)?, [Cancelled::Removed]);
+    /// assert_eq!(queue.cancel([reminder.id], false)?, [Cancelled::Gone]);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an event that comes twice, and more than [`CALL_ITEMS_MAX`].
+    pub fn cancel(
+        &self,
+        ids: impl IntoIterator<Item = impl Borrow<EventId>>,
+        also_running: bool,
+    ) -> M::Reply<Vec<Cancelled>> {
+        self.call(check_ids(ids), async move |calls, ids| {
+            let make = |partition, _, ids| Cancel::new(partition, ids, also_running);
+            calls.spread(ids, 0, make, |cancelled| cancelled).await
+        })
+    }
+
+    /// Gives events another time whose time has not come: so long from now. Returns what became of each.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use millpond::events::{NewEvent, Rescheduled};
+    ///
+    /// let queue = millpond::connect("memory:")?.events("orders");
+    /// let reminder = queue.publish(NewEvent::new("remind").delay(Duration::from_secs(60)))?;
+    /// let moved = queue.reschedule([reminder.id], Duration::from_secs(3_600))?;
+    /// assert_eq!(moved, [Rescheduled::Rescheduled]);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`cancel`](Self::cancel); `INVALID_ARGUMENT` for a delay above 100 years.
+    pub fn reschedule(
+        &self,
+        ids: impl IntoIterator<Item = impl Borrow<EventId>>,
+        delay: Duration,
+    ) -> M::Reply<Vec<Rescheduled>> {
+        self.reschedule_to(ids, When::After(delay))
+    }
+
+    /// Gives events another time whose time has not come, in milliseconds since the Unix epoch; a time that is over is
+    /// now. Returns what became of each.
+    ///
+    /// # Errors
+    /// As [`cancel`](Self::cancel); `INVALID_ARGUMENT` for a time after the year 2199.
+    pub fn reschedule_at_ms(
+        &self,
+        ids: impl IntoIterator<Item = impl Borrow<EventId>>,
+        at_ms: u64,
+    ) -> M::Reply<Vec<Rescheduled>> {
+        self.reschedule_to(ids, When::At(at_ms))
+    }
+
+    fn reschedule_to(
+        &self,
+        ids: impl IntoIterator<Item = impl Borrow<EventId>>,
+        at: When,
+    ) -> M::Reply<Vec<Rescheduled>> {
+        let checked = limits::when(at).and_then(|()| check_ids(ids));
+        self.call(checked, async move |calls, ids| {
+            let make = |partition, _, ids| Reschedule::new(partition, ids, at);
+            calls.spread(ids, 0, make, |rescheduled| rescheduled).await
+        })
+    }
+
+    /// How many events there are of each state, over all partitions. Makes no queue.
+    ///
+    /// # Errors
+    /// `WRONG_TYPE` if a key holds something else.
+    pub fn stats(&self) -> M::Reply<Stats> {
+        self.call(Ok(()), async |calls, ()| {
+            let partitions = calls.look().await?.map_or(1, |map| map.owners.len());
+            let mut stats = Stats::default();
+            for number in 0..partitions {
+                let partition = calls.numbered(number);
+                stats.add(calls.step(partition.and_then(ReadStats::new)).await?);
+            }
+            Ok(stats)
+        })
+    }
+
+    /// Gives the queue this configuration, and makes it if it is not there. When it returns each partition has it.
+    ///
+    /// ```
+    /// use millpond::events::Config;
+    ///
+    /// let queue = millpond::connect("memory:")?.events("orders");
+    /// let mut config = Config::default();
+    /// (config.partitions, config.max_attempts) = (4, 5);
+    /// queue.configure(config.clone())?;
+    /// assert_eq!(queue.config()?.as_ref(), Some(&config));
+    ///
+    /// config.partitions = 8;
+    /// assert_eq!(queue.configure(config).unwrap_err().kind(), millpond::ErrorKind::InvalidArgument);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a configuration beyond its limits, and another number of partitions than the queue has.
+    pub fn configure(&self, config: Config) -> M::Reply<()> {
+        self.call(config.check().map(|()| config), async |calls, config| {
+            let change = |known: Option<&Config>| {
+                let (wanted, has) = (config.partitions, known.map(|known| known.partitions));
+                ensure!(
+                    has.is_none_or(|has| has == wanted),
+                    "the queue has {} partitions, not {wanted}: reshard changes that",
+                    has.unwrap_or_default()
+                );
+                Ok(config.clone())
+            };
+            calls.configure(change).await
+        })
+    }
+
+    /// The configuration of the queue; `None` if it is not there.
+    ///
+    /// # Errors
+    /// `WRONG_TYPE` if a key holds something else.
+    pub fn config(&self) -> M::Reply<Option<Config>> {
+        self.call(Ok(()), async |calls, ()| Ok(calls.look().await?.map(|map| map.config.clone())))
+    }
+
+    /// Delivers nothing any more: when it returns nobody receives an event. Those that are leased can be ended, and
+    /// events can be published.
+    ///
+    /// # Errors
+    /// `WRONG_TYPE` if a key holds something else.
+    pub fn pause(&self) -> M::Reply<()> {
+        self.set_paused(true)
+    }
+
+    /// Delivers again after a [`pause`](Self::pause).
+    ///
+    /// # Errors
+    /// `WRONG_TYPE` if a key holds something else.
+    pub fn resume(&self) -> M::Reply<()> {
+        self.set_paused(false)
+    }
+
+    fn set_paused(&self, paused: bool) -> M::Reply<()> {
+        self.call(Ok(()), async move |calls, ()| {
+            let change = |known: Option<&Config>| {
+                Ok(Config { paused, ..known.cloned().unwrap_or_default() })
+            };
+            calls.configure(change).await
+        })
+    }
+}
+
+impl<M: Mode> Calls<M> {
+    async fn publish(&self, events: Vec<NewEvent>) -> Result<Vec<Published>> {
+        // What belongs anywhere goes to one place, so that a call is one step.
+        let drawn = ids::seed() as u16;
+        let make = |partition, op, events| Publish::new(partition, op, events, drawn);
+        self.spread(events, drawn, make, |published| published).await
+    }
+}
+
+impl<M: Mode> Calls<M> {
+    async fn ack_with(&self, receipt: Receipt, events: Vec<NewEvent>) -> Result<Vec<Published>> {
+        let mut published = vec![None; events.len()];
+        let mut tries = 0;
+        loop {
+            let map = self.map().await?;
+            match self.ack_with_map(&map, receipt, &events, &mut published).await {
+                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                    self.refresh(&map, map.owner_of(receipt.id.vslot())).await?;
+                    tries += 1;
+                }
+                result => break result?,
+            }
+        }
+        Ok(published.into_iter().flatten().collect())
+    }
+
+    /// Does that as far as it is not done, unless the map has changed meanwhile.
+    async fn ack_with_map(
+        &self,
+        map: &Map,
+        receipt: Receipt,
+        events: &[NewEvent],
+        published: &mut [Option<Published>],
+    ) -> Result<()> {
+        let drawn = receipt.id.vslot();
+        let home = map.owner_of(drawn);
+        let left = events.iter().enumerate().filter(|(index, _)| published[*index].is_none());
+        let (own, elsewhere): (Vec<_>, Vec<_>) =
+            left.partition(|(_, event)| map.owner_of(event.vslot(drawn)) == home);
+        let follow = |(index, event): &(usize, &NewEvent)| {
+            let event = NewEvent::clone(event);
+            match event.dedup_id {
+                Some(_) => event,
+                None => {
+                    event.dedup_id(format!("{}/{index}", receipt.id)).dedup_window(FOLLOWING_WINDOW)
+                }
+            }
+        };
+        let first = self.publish(elsewhere.iter().map(follow).collect()).await?;
+        for ((index, _), event) in elsewhere.into_iter().zip(first) {
+            published[index] = Some(event);
+        }
+        let wanted = own.iter().filter_map(|(_, event)| event.wanted());
+        let wanted = wanted.chain([Wanted::Event(receipt.id)]).collect();
+        if let Some(moving) = map.move_of(drawn) {
+            self.pull(map, moving, wanted).await?;
+        }
+        let slot = self.route.slot();
+        let all = own.iter().map(|(_, event)| NewEvent::clone(event)).collect();
+        let step = Publish::done(self.partition(map, home)?, slot.op(), all, receipt);
+        for ((index, _), event) in own.into_iter().zip(self.step(step).await?) {
+            published[index] = Some(event);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn check_count(count: usize) -> Result<()> {
+    ensure!(count <= CALL_ITEMS_MAX, "a call takes {CALL_ITEMS_MAX} events, not {count}");
+    Ok(())
+}
+
+pub(super) fn check_ids(
+    ids: impl IntoIterator<Item = impl Borrow<EventId>>,
+) -> Result<Vec<EventId>> {
+    let ids: Vec<EventId> = ids.into_iter().map(|id| *id.borrow()).collect();
+    check_count(ids.len())?;
+    limits::distinct(&ids)?;
+    Ok(ids)
+}
+
+fn check_all(events: impl IntoIterator<Item = NewEvent>) -> Result<Vec<NewEvent>> {
+    let (mut all, mut bytes) = (Vec::new(), 0);
+    for event in events {
+        event.check()?;
+        bytes += event.bytes();
+        all.push(event);
+        check_count(all.len())?;
+        ensure!(bytes <= CALL_BYTES_MAX, "a call takes {CALL_BYTES_MAX} bytes of events");
+    }
+    Ok(all)
+}
+
+pub(super) fn taken_over() -> Error {
+    Error::new(ErrorKind::LeaseLost, "another consumer has the event, or its delivery has ended")
+}

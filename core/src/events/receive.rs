@@ -1,0 +1,184 @@
+//! Receive: lease events that are ready.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::config::micros;
+use super::event::Event;
+use super::id::EventId;
+use super::op::Op;
+use super::partition::Partition;
+use super::state::EventState;
+use super::{embedded, limits};
+use crate::error::{Result, ensure};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
+
+/// The most events of one receive.
+pub(crate) const RECEIVE_EVENTS_MAX: usize = 1_000;
+
+/// What tells one delivery of an event from all others: the same for all events of one receive.
+pub type Token = [u8; 8];
+
+/// A delivery of an event: what ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Receipt {
+    /// The event.
+    pub id: EventId,
+    /// The token of the delivery.
+    pub token: Token,
+}
+
+impl From<&Event> for Receipt {
+    fn from(event: &Event) -> Self {
+        Self { id: event.id, token: event.token }
+    }
+}
+
+impl From<&Receipt> for Receipt {
+    fn from(receipt: &Receipt) -> Self {
+        *receipt
+    }
+}
+
+/// Leases events of a partition that are ready, once what is due has become so.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    partition: Partition,
+    op: Op,
+    pub(super) max: usize,
+    /// 0 for that of the configuration.
+    pub(super) lease_us: u64,
+    pub(super) token: Token,
+    pub(super) seed: u32,
+    waits: Option<Waits>,
+}
+
+/// A process that listens for the events of a partition.
+#[derive(Clone, Debug)]
+pub(super) struct Waits {
+    /// Its name, as a step tells it of events.
+    pub(super) process: Arc<str>,
+    /// Whether it waits on if this takes nothing.
+    pub(super) if_empty: bool,
+    /// Whether it waits on if this takes something, as others in it listen too.
+    pub(super) if_taken: bool,
+}
+
+/// How many of the processes that wait have an eye on what is due next.
+pub(super) const PLACES: u32 = 3;
+
+/// What a [`Receive`] took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// The events, those first that have been ready for longest.
+    pub events: Vec<Event>,
+    /// Until when they are leased, in microseconds since the Unix epoch.
+    pub leased_until: Timestamp,
+    /// How many more are ready.
+    pub ready: u64,
+    /// In how many microseconds there may be more; 0 if there is something to do now.
+    pub next_in: Option<u64>,
+    /// The place of the process among those that wait, if it does; that of all but the first ones is 3.
+    pub place: Option<u32>,
+    /// The schedules that need more ticks.
+    pub refills: Vec<Arc<str>>,
+}
+
+impl Receive {
+    /// Leases up to `max` events for `lease`, or for the time that the configuration says. `seed` decides when those
+    /// are tried again whose lease has run out.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000, and a lease below a millisecond or above
+    /// 100 years.
+    pub fn new(
+        partition: Partition,
+        op: Op,
+        max: usize,
+        lease: Option<Duration>,
+        token: Token,
+        seed: u32,
+    ) -> Result<Self> {
+        Self::check(max, lease)?;
+        let lease_us = lease.map_or(0, micros);
+        Ok(Self { partition, op, max, lease_us, token, seed, waits: None })
+    }
+
+    /// For a process that listens.
+    pub(super) fn waits(self, waits: Option<Waits>) -> Self {
+        Self { waits, ..self }
+    }
+
+    /// Refuses what no receive takes.
+    pub(super) fn check(max: usize, lease: Option<Duration>) -> Result<()> {
+        let is_allowed = (1..=RECEIVE_EVENTS_MAX).contains(&max);
+        ensure!(is_allowed, "a receive takes 1 to {RECEIVE_EVENTS_MAX} events, not {max}");
+        lease.map_or(Ok(()), limits::lease)
+    }
+}
+
+impl Operation for Receive {
+    head!(
+        "events.receive",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "records.lua",
+            "lanes.lua",
+            "names.lua",
+            "ends.lua",
+            "retry.lua",
+            "withdraw.lua",
+            "schedule/ticks.lua",
+            "commit.lua",
+            "alarm.lua",
+            "receive.lua"
+        ]
+    );
+    type Output = Received;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            self.op.push(args);
+            args.push_number(self.max as u64);
+            args.push_number(self.lease_us);
+            args.push(&self.token);
+            args.push_number(self.seed.into());
+            let (process, waits) = self.waits.as_ref().map_or(("", 0), |waits| {
+                let if_taken = if waits.if_taken { 2 } else { 0 };
+                (&*waits.process, u64::from(waits.if_empty) + if_taken)
+            });
+            args.push(process.as_bytes());
+            args.push_number(waits);
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Received> {
+        let mut replies = reply.list()?;
+        let leased_until = replies.next()?.number()?;
+        let ready = replies.next()?.number()?;
+        let next_in = match replies.next()? {
+            Reply::Int(-1) => None,
+            next_in => Some(next_in.number()?),
+        };
+        let place = match replies.next()? {
+            Reply::Int(-1) => None,
+            place => Some(place.number()?),
+        };
+        let refills = replies.next()?.count(replies.len())?;
+        let id_of = |reply: Reply| String::from_utf8(reply.bytes()?).map_err(|_| malformed());
+        let refills = (0..refills).map(|_| id_of(replies.next()?).map(Into::into));
+        let refills = refills.collect::<Result<_>>()?;
+        let state = (EventState::Leased, leased_until);
+        let events = replies.all(self.max, |replies| Event::decode(replies, state))?;
+        Ok(Received { events, leased_until, ready, next_in, place, refills })
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Received> {
+        state.receive(&self.partition, self.max, self.lease_us, self.token, self.seed, context)
+    }
+}

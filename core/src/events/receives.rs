@@ -1,0 +1,294 @@
+//! The loop of a consumer: events as they become ready.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::calls::Calls;
+use super::map::Map;
+use super::receive::{PLACES, RECEIVE_EVENTS_MAX, Waits};
+use super::{Event, EventQueue, HandOn, Partition, Receive};
+use crate::client::{Async, Blocking, Client, Mode};
+use crate::error::Result;
+use crate::runtime::waiters::Topic;
+use crate::worker::ids;
+use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
+
+/// The loop of a consumer: batches of leased events, of one event if nothing is said. Made by
+/// [`EventQueue::deliveries`].
+///
+/// Asking for the next batch does nothing to the one before: its events are leased until they are ended, or until the
+/// lease is over. Without [`wait`](Self::wait) the loop ends when nothing is ready, and in any case after an error that
+/// trying again cannot mend.
+///
+/// ```
+/// use millpond::events::NewEvent;
+///
+/// let queue = millpond::connect("memory:")?.events("orders");
+/// queue.publish_many((0..3).map(|number| NewEvent::new(number.to_string())))?;
+/// for batch in queue.deliveries().max(2) {
+///     let batch = batch?;
+///     queue.ack_many(&batch)?;
+/// }
+/// assert_eq!(queue.stats()?.events, 0);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+///
+/// # Rust
+/// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
+pub struct Deliveries<M: Mode = Blocking>(PollLoop<Receives<M>>);
+
+iterate! {
+    /// The next batch, or `None` when the loop is over; what the [`Stream`](futures_core::Stream) yields.
+    ///
+    /// # Errors
+    /// As [`EventQueue::receive`].
+    ///
+    /// # Delivery
+    /// A future that is dropped may have leased events that nobody saw. The next call of this goes on with the one that
+    /// was dropped.
+    Deliveries yields Vec<Event>, Vec<Event>
+}
+
+impl<M: Mode> Deliveries<M> {
+    pub(super) fn new(queue: EventQueue<M>) -> Self {
+        Self(PollLoop::new(Receives::new(queue)))
+    }
+
+    /// How long events are leased; as long as the queue's configuration says by default.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.0.source.lease = Some(lease);
+        self
+    }
+
+    /// Up to `max` events a batch; one by default.
+    #[must_use]
+    pub fn max(mut self, max: usize) -> Self {
+        self.0.source.max = max;
+        self
+    }
+
+    /// Waits up to `idle` for an event when none is ready, in place of ending at once; the time starts anew with each
+    /// batch. All that wait in a process share one connection; an event that becomes ready, by a step or as its time
+    /// comes, wakes one of them.
+    #[must_use]
+    pub fn wait(mut self, idle: Duration) -> Self {
+        self.0.wait(Some(idle));
+        self
+    }
+
+    /// Stops listening for events until the next batch is asked for, and the time of [`wait`](Self::wait) starts anew
+    /// then. For a caller that stops asking and keeps the loop: a loop that listens is told of events in place of
+    /// another one that waits.
+    pub fn stop_listening(&mut self) {
+        self.0.stop_listening();
+        self.0.source.listens = false;
+    }
+}
+
+/// Receives of a queue.
+pub(super) struct Receives<M: Mode> {
+    pub(super) queue: EventQueue<M>,
+    pub(super) lease: Option<Duration>,
+    max: usize,
+    /// How many partitions this listens for.
+    partitions: usize,
+    /// Whether it listens.
+    listens: bool,
+}
+
+/// What a look at the partitions found.
+pub(super) struct Received {
+    pub(super) events: Vec<Event>,
+    pub(super) map: Arc<Map>,
+    /// Of the partitions that were asked the number, in how many microseconds there may be more, and the place of this
+    /// process among those that wait.
+    looks: Vec<(usize, Option<u64>, Option<u32>)>,
+}
+
+/// How much later each process after the first looks when an event is due that nobody has taken.
+const APART: Duration = Duration::from_millis(25);
+
+impl<M: Mode> Receives<M> {
+    pub(super) fn new(queue: EventQueue<M>) -> Self {
+        Self { queue, lease: None, max: 1, partitions: 0, listens: false }
+    }
+
+    pub(super) fn set_max(&mut self, max: usize) {
+        self.max = max.min(RECEIVE_EVENTS_MAX);
+    }
+
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        then: impl FnOnce(Received) -> T + Send + 'static,
+    ) -> M::Reply<T> {
+        let (max, lease, listens) = (self.max, self.lease, self.listens);
+        let calls = Calls::new(&self.queue);
+        M::call(async move {
+            Receive::check(max, lease)?;
+            calls?.receive(max, lease, listens).await.map(then)
+        })
+    }
+
+    /// Sees to it that somebody is woken when the next events are ready: this loop, if it got nothing, or another one
+    /// that waits for the same queue.
+    pub(super) fn announce(&mut self, received: &Received, waiting: &mut Waiting) -> Result<()> {
+        let client = &self.queue.client;
+        let calls = Calls::new(&self.queue)?;
+        let partitions = received.map.owners.len();
+        let listen = || {
+            let topics = (0..partitions).map(|number| calls.topics(&received.map, number));
+            let topics: Vec<_> = topics.collect::<Result<_>>()?;
+            for (number, topics) in topics.iter().enumerate() {
+                calls.hand_on_unheard(client, number, &topics[0]);
+            }
+            Ok(client.listen(topics.concat()))
+        };
+        if partitions != self.partitions {
+            self.partitions = partitions;
+            waiting.listen_anew(listen)?;
+        }
+        if received.events.is_empty() {
+            waiting.listen(listen)?;
+        }
+        self.listens = received.events.is_empty() && waiting.is_listening();
+        // On a server that is shared, steps of others may go unheard. A look is at all partitions, so one is enough.
+        if let Some(interval) = client.fallback_poll_interval() {
+            client.wake_after(&calls.topics(&received.map, 0)?[0], interval);
+        }
+        for (number, next_in, place) in &received.looks {
+            let topics = calls.topics(&received.map, *number)?;
+            if topics.len() > 1 {
+                // The step has told the next one that waits, if there is more.
+                waiting.used(&topics[0]);
+                // Somebody who began to listen meanwhile may have been noted before the step: it looks again.
+                let others = client.listeners(&topics[0]) > usize::from(waiting.is_listening());
+                if place.is_none() && !received.events.is_empty() && others {
+                    client.wake_one(&topics[0]);
+                }
+            }
+            if *next_in == Some(0) {
+                // There is more: a wake-up for it is passed on when the listener goes.
+                continue;
+            }
+            topics.iter().for_each(|topic| waiting.used(topic));
+            let place = place.unwrap_or(0);
+            if let Some(next_in) = next_in.filter(|_| place < PLACES) {
+                client.wake_after(&topics[0], Duration::from_micros(next_in) + APART * place);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<M: Mode> Calls<M> {
+    /// What who waits for events of a partition listens to. By the first it is told alone.
+    fn topics(&self, map: &Map, number: usize) -> Result<Vec<Topic>> {
+        let partition = self.partition(map, number)?;
+        let own = self.route.process.as_ref().map(|process| partition.topic_of(process));
+        Ok(own.into_iter().chain([partition.topic()]).collect())
+    }
+
+    /// Whether this process waits on after a receive; `None` if it does not listen, or is not heard.
+    fn waits(&self, partition: &Partition, listens: bool) -> Option<Waits> {
+        let process = self.route.process.clone()?;
+        let listeners = self.client.upgrade()?.listeners(&partition.topic_of(&process));
+        let if_taken = listeners > usize::from(listens);
+        (listeners > 0).then_some(Waits { process, if_empty: true, if_taken })
+    }
+
+    /// Hands on what this process is told of a partition when nobody in it listens any more.
+    fn hand_on_unheard(&self, client: &Client<M>, number: usize, topic: &Topic) {
+        let Some(process) = self.route.process.clone() else { return };
+        let (client_of, name, of) =
+            (client.to_async().downgrade(), self.name.clone(), topic.clone());
+        let unheard = move || {
+            let Some(client) = client_of.upgrade() else { return };
+            let (queue, process, topic) = (client.events(&name), process.clone(), of.clone());
+            let Ok(calls) = Calls::new(&queue) else { return };
+            // It goes on although nobody waits for it.
+            drop(Async::call(async move {
+                let make = |partition, _| Ok(HandOn::new(partition, process.clone()));
+                calls.on(number, make).await?;
+                // Somebody who began to listen meanwhile may have been noted before the step: it looks again.
+                client.wake_one(&topic);
+                Ok(())
+            }));
+        };
+        client.on_unheard(topic, Arc::new(unheard));
+    }
+
+    /// Leases up to `max` events, from one partition after the other, for a loop that listens or does not.
+    pub(super) async fn receive(
+        &self,
+        max: usize,
+        lease: Option<Duration>,
+        listens: bool,
+    ) -> Result<Received> {
+        let map = self.map().await?;
+        let partitions = map.owners.len();
+        let first = self.route.next_turn();
+        let mut received = Received { events: Vec::new(), map, looks: Vec::new() };
+        let mut numbers: VecDeque<_> =
+            (0..partitions).map(|turn| first.wrapping_add(turn) % partitions).collect();
+        while let Some(number) = numbers.pop_front() {
+            let left = max - received.events.len();
+            let make = |partition, op| {
+                let (token, seed) = (ids::unique_bytes(), ids::seed());
+                let waits = self.waits(&partition, listens);
+                Ok(Receive::new(partition, op, left, lease, token, seed)?.waits(waits))
+            };
+            match self.on(number, make).await {
+                Ok(of) => {
+                    received.events.extend(of.events);
+                    // What was received is worked on, whatever comes of this: who receives next tries again.
+                    match self.refill(&of.refills).await.unwrap_or(false) {
+                        true if received.events.len() < max => numbers.push_front(number),
+                        true => received.looks.push((number, Some(0), of.place)),
+                        false => received.looks.push((number, of.next_in, of.place)),
+                    }
+                }
+                Err(error) if received.events.is_empty() => return Err(error),
+                // What is there already is leased, and has to be worked on.
+                Err(_) => break,
+            }
+            if received.events.len() == max {
+                break;
+            }
+        }
+        if let Some(map) = self.route.map() {
+            received.map = map;
+        }
+        if received.events.is_empty() && received.map.moving.is_some() {
+            self.help(&received.map.clone()).await?;
+            if let Some(map) = self.look().await? {
+                received.map = map;
+            }
+        }
+        Ok(received)
+    }
+}
+
+impl<M: Mode> Source for Receives<M> {
+    type Mode = M;
+    type Output = Received;
+    type Item = Vec<Event>;
+
+    fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Received> {
+        Self::ask(self, |received| received)
+    }
+
+    fn handle(
+        &mut self,
+        result: Result<Received>,
+        waiting: &mut Waiting,
+    ) -> Result<Found<Vec<Event>>> {
+        let received = result?;
+        self.announce(&received, waiting)?;
+        Ok(match received.events.is_empty() {
+            true => Found::Idle(None),
+            false => Found::Item(received.events),
+        })
+    }
+}

@@ -1,0 +1,52 @@
+-- Redrive all: makes dead letters events again, those first that died first.
+--
+-- KEYS[1] root, KEYS[2] none: see partition.lua
+-- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
+-- ARGV[4] reason    why they died, as its number in a state; 0 for any
+-- ARGV[5] max       how many at most
+-- ARGV[6] until     when they died at the latest, but not after now
+-- ARGV[7] after_at  of the position that the step goes on from
+-- ARGV[8] after_id  its id; nothing to begin
+-- Returns {how many were redriven, until}, and, if there may be more, the time and the id of the last that was looked
+-- at behind it.
+-- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+
+local LOOKED_MAX = 1000
+
+local failure, reply = begin(ARGV[2], ARGV[3])
+if failure then return failure end
+local slot, step = ARGV[2], tonumber(ARGV[3])
+if reply then return reply end
+if FROZEN then return redis.error_reply('STALE a part of the key space is on its way') end
+
+local reason, max = tonumber(ARGV[4]), tonumber(ARGV[5])
+-- What dies from now on is not redriven by the same call.
+local until_when = math.min(tonumber(ARGV[6]), NOW)
+local failure, entries = entries_behind(DEAD, tonumber(ARGV[7]), ARGV[8], LOOKED_MAX + 1)
+if failure then return failure end
+local ids, times = {}, {}
+for i = 1, #entries, 2 do
+  local at = tonumber(entries[i + 1])
+  if at > until_when then break end
+  ids[#ids + 1], times[#times + 1] = entries[i], at
+end
+local failure, heads, states = records_of(ids)
+failure = failure or check_heads(ids, heads)
+if failure then return failure end
+reply = {0, until_when}
+for i, id in ipairs(ids) do
+  if i > LOOKED_MAX or reply[1] == max then
+    reply[3], reply[4] = times[i - 1], ids[i - 1]
+    break
+  end
+  if reason == 0 or reason == read_state(states[i]).reason then
+    local failure = redrive(id, heads[i], states[i])
+    if failure then return failure end
+    reply[1] = reply[1] + 1
+  end
+end
+if reply[1] > 0 then remember(slot, step, reply) end
+local failure = commit()
+if failure then return failure end
+announce()
+return reply

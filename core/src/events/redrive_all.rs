@@ -1,0 +1,176 @@
+//! Redrive all: make dead letters events again, whichever there are.
+
+use super::id::EventId;
+use super::list::EventPosition;
+use super::op::Op;
+use super::partition::Partition;
+use super::state::DeadReason;
+use super::{embedded, limits};
+use crate::error::{Result, ensure};
+use crate::step::reply::{Reply, malformed};
+use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
+
+/// Which dead letters to redrive: all of them, unless it says less.
+///
+/// ```
+/// use millpond::events::{DeadReason, End, NewEvent, RedriveFilter, Settlement};
+///
+/// let queue = millpond::connect("memory:")?.events("orders");
+/// queue.publish(NewEvent::new("a"))?;
+/// let event = queue.receive(1)?.remove(0);
+/// queue.dead_letter(&event, "no such customer")?;
+/// let crashed = RedriveFilter::new().reason(DeadReason::Crashed);
+/// assert_eq!(queue.redrive_all(crashed)?, 0);
+/// assert_eq!(queue.redrive_all(RedriveFilter::new())?, 1);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct RedriveFilter {
+    reason: Option<DeadReason>,
+    since: Option<Timestamp>,
+    before: Option<Timestamp>,
+    max: Option<u64>,
+}
+
+impl RedriveFilter {
+    /// All dead letters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Only those that were given up for this reason.
+    pub fn reason(self, reason: DeadReason) -> Self {
+        Self { reason: Some(reason), ..self }
+    }
+
+    /// Only those that were given up at this time or later, in microseconds since the Unix epoch.
+    pub fn since_us(self, since_us: Timestamp) -> Self {
+        Self { since: Some(since_us), ..self }
+    }
+
+    /// Only those that were given up earlier than this, in microseconds since the Unix epoch.
+    pub fn before_us(self, before_us: Timestamp) -> Self {
+        Self { before: Some(before_us), ..self }
+    }
+
+    /// At most this many.
+    pub fn max(self, max: u64) -> Self {
+        Self { max: Some(max), ..self }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(self.max != Some(0), "a redrive is of one dead letter or more");
+        Ok(())
+    }
+
+    pub(super) fn most(&self) -> u64 {
+        self.max.unwrap_or(u64::MAX)
+    }
+
+    /// Those of a partition, from the first on.
+    pub(super) fn range(&self) -> RedriveRange {
+        let before = self.before.unwrap_or(limits::TIME_US_MAX).min(limits::TIME_US_MAX);
+        RedriveRange {
+            reason: self.reason,
+            until: before.saturating_sub(1),
+            after: self.since.and_then(EventPosition::before),
+        }
+    }
+}
+
+/// Dead letters of a partition that are still to be redriven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedriveRange {
+    pub(super) reason: Option<DeadReason>,
+    /// When they died at the latest.
+    pub(super) until: Timestamp,
+    pub(super) after: Option<EventPosition>,
+}
+
+/// Makes dead letters of a partition events again, those first that died first.
+#[derive(Clone, Debug)]
+pub struct RedriveAll {
+    partition: Partition,
+    op: Op,
+    pub(super) range: RedriveRange,
+    pub(super) max: usize,
+}
+
+/// What a [`RedriveAll`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedrivenAll {
+    /// How many dead letters it redrove.
+    pub redriven: u64,
+    /// Those that are left for a next step; `None` if there are none.
+    pub left: Option<RedriveRange>,
+}
+
+impl RedriveAll {
+    /// Redrives up to `max` of these dead letters. Those that fit the filter are looked for among 1,000.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000.
+    pub fn new(partition: Partition, op: Op, filter: &RedriveFilter, max: usize) -> Result<Self> {
+        Self::of(partition, op, filter.range(), max)
+    }
+
+    pub(super) fn of(
+        partition: Partition,
+        op: Op,
+        range: RedriveRange,
+        max: usize,
+    ) -> Result<Self> {
+        let most = limits::STEP_EVENTS_MAX;
+        ensure!((1..=most).contains(&max), "a step redrives 1 to {most} events, not {max}");
+        Ok(Self { partition, op, range, max })
+    }
+}
+
+impl Operation for RedriveAll {
+    head!(
+        "events.redrive_all",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "records.lua",
+            "lanes.lua",
+            "page.lua",
+            "redrive_event.lua",
+            "commit.lua",
+            "redrive_all.lua"
+        ]
+    );
+    type Output = RedrivenAll;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            self.op.push(args);
+            args.push_number(DeadReason::number(self.range.reason).into());
+            args.push_number(self.max as u64);
+            args.push_number(self.range.until);
+            EventPosition::push(self.range.after.as_ref(), args);
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<RedrivenAll> {
+        let mut replies = reply.list()?;
+        let redriven = replies.next()?.count(self.max)?;
+        let until = replies.next()?.number()?;
+        let after = replies.all(1, |replies| {
+            let state_at_us = replies.next()?.number()?;
+            let id = EventId::of_bytes(&replies.next()?.bytes()?).ok_or_else(malformed)?;
+            Ok(EventPosition { state_at_us, id })
+        })?;
+        let reason = self.range.reason;
+        let left = |after| RedriveRange { reason, until, after: Some(after) };
+        Ok(RedrivenAll { redriven, left: after.first().copied().map(left) })
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<RedrivenAll> {
+        state.redrive_all(&self.partition, self.range, self.max, context)
+    }
+}

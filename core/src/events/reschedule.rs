@@ -1,0 +1,90 @@
+//! Reschedule: another time for events that wait for theirs.
+
+use super::cancel::results;
+use super::id::EventId;
+use super::partition::Partition;
+use super::{embedded, limits};
+use crate::error::Result;
+use crate::step::reply::Reply;
+use crate::step::{Invocation, Operation, StepContext, When, head};
+
+/// Gives events another time that were not due yet.
+#[derive(Clone, Debug)]
+pub struct Reschedule {
+    partition: Partition,
+    pub(super) ids: Vec<EventId>,
+    pub(super) at: When,
+}
+
+/// What became of an event that was given another time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rescheduled {
+    /// It is not there: it has ended, or never was.
+    Gone,
+    /// It fires then.
+    Rescheduled,
+    /// Its time had come: it is ready, leased, to be tried again, or a dead letter.
+    TooLate,
+}
+
+impl Rescheduled {
+    /// Its name in every language, such as `rescheduled`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Rescheduled => "rescheduled",
+            Self::TooLate => "too_late",
+        }
+    }
+}
+
+impl Reschedule {
+    /// Gives these events this time.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for none or more than 1,000, and for a time that is too
+    /// late.
+    pub fn new(partition: Partition, ids: Vec<EventId>, at: When) -> Result<Self> {
+        limits::step(ids.len())?;
+        limits::when(at)?;
+        Ok(Self { partition, ids, at })
+    }
+}
+
+impl Operation for Reschedule {
+    head!(
+        "events.reschedule",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "records.lua",
+            "lanes.lua",
+            "commit.lua",
+            "reschedule.lua"
+        ]
+    );
+    type Output = Vec<Rescheduled>;
+    const IDEMPOTENT: bool = false;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            self.at.push_micros(args);
+            self.ids.iter().for_each(|id| args.push(id.as_bytes()));
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<Rescheduled>> {
+        let all = [Rescheduled::Gone, Rescheduled::Rescheduled, Rescheduled::TooLate];
+        results(reply.list()?, self.ids.len(), &all)
+    }
+
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<Vec<Rescheduled>> {
+        state.reschedule(&self.partition, &self.ids, self.at, context)
+    }
+}

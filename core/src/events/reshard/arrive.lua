@@ -1,0 +1,33 @@
+-- Arrive: the partition gets a part of the key space, and delivers nothing until all of it is there.
+--
+-- KEYS[1] root, KEYS[2] none: see partition.lua
+-- ARGV[1] generation  of the change, the same for both partitions
+-- ARGV[2] ranges      that the partition owns from now on
+-- ARGV[3] left_at     when the other partition gave them away, by its clock: nothing gets an earlier time here
+-- ARGV[4] revision    of the configuration of a partition that is made
+-- ARGV[5] config      as in CONFIG
+-- Returns 1 if it arrives by this step, 0 if it has before.
+-- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+
+local failure, is_there = look()
+if failure then return failure end
+local root = redis.call('HMGET', ROOT, 'generation', 'clock', 'gone')
+local generation, clock, is_gone = unpack(root)
+if is_gone then return redis.error_reply('STALE the queue is being deleted') end
+if generation and tonumber(generation) > tonumber(ARGV[1]) then
+  return redis.error_reply('STALE the generation is ' .. generation)
+end
+if is_there and generation == ARGV[1] then return 0 end
+redis.call('HDEL', ROOT, '')
+if not is_there then
+  redis.call('HSET', ROOT, 'version', LAYOUT, 'sequence', 0, 'period', 0, 'revision', ARGV[4], 'config', ARGV[5], 'map',
+    '')
+end
+-- One that was emptied before is about to be forgotten.
+for _, key in ipairs({ROOT, ROOT .. ':ops:0', ROOT .. ':ops:1'}) do
+  redis.call('PERSIST', key)
+end
+redis.call('HSET', ROOT, 'generation', ARGV[1], 'ranges', ARGV[2], 'frozen', 1, 'taken', 0, 'clock',
+  number(math.max(tonumber(clock or 0), tonumber(ARGV[3]))))
+redis.pcall('PUBLISH', CHANNEL, '1000')
+return 1

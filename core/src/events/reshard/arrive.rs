@@ -1,0 +1,63 @@
+//! Arrive: a partition gets a part of the key space.
+
+use super::super::config::Config;
+use super::super::embedded;
+use super::super::map::{Map, Range, text_of};
+use super::super::partition::Partition;
+use crate::error::Result;
+use crate::step::reply::Reply;
+use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
+
+/// Gives a partition a part of the key space, and makes the partition if it is not there. It delivers nothing until
+/// all events of that part are there, and its generation is that of the change.
+#[derive(Clone, Debug)]
+pub struct Arrive {
+    partition: Partition,
+    pub(in crate::events) ranges: Vec<Range>,
+    pub(in crate::events) left_at: Timestamp,
+    pub(in crate::events) revision: u64,
+    pub(in crate::events) config: Config,
+}
+
+impl Arrive {
+    /// The partition of this number owns what the map says, which another one has left at this time.
+    pub(in crate::events) fn new(
+        partition: Partition,
+        map: &Map,
+        number: usize,
+        left_at: Timestamp,
+    ) -> Self {
+        let (ranges, config) = (map.owners[number].ranges.clone(), map.config.clone());
+        Self { partition, ranges, left_at, revision: map.revision, config }
+    }
+}
+
+impl Operation for Arrive {
+    head!(
+        "events.arrive",
+        embedded::State,
+        partition,
+        ["../../step/commands.lua", "../partition.lua", "../look.lua", "arrive.lua"]
+    );
+    /// Whether it arrives by this step, and not by one before.
+    type Output = bool;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |args| {
+            args.push(text_of(&self.ranges).as_bytes());
+            args.push_number(self.left_at);
+            args.push_number(self.revision);
+            args.push(&self.config.packed());
+        })
+    }
+
+    fn decode(&self, reply: Reply) -> Result<bool> {
+        reply.flag()
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<bool> {
+        let partition = self.partition.clone();
+        state.arrive(&partition, self, context)
+    }
+}

@@ -1,0 +1,57 @@
+-- Import: a batch of what another partition gives away; or the end of that.
+--
+-- KEYS[1] root, KEYS[2] none: see partition.lua
+-- ARGV[1] generation  of the change
+-- ARGV[2] number      of the batch; 0 if nothing more comes, and the partition delivers again
+-- ARGV[3…]            of each thing what export.lua returns
+-- Returns 1 if it was taken; 0 for a batch that comes again, or late, which does nothing.
+-- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+
+local PLACES = {['4'] = LEASED, ['5'] = RETRY, ['6'] = DEAD, ['7'] = DONE}
+
+local failure = begin()
+if failure then return failure end
+local failure, taken = read('HGET', ROOT, 'taken')
+if failure then return failure end
+if not taken then return 0 end
+local batch = tonumber(ARGV[2])
+if batch == 0 then
+  redis.call('HDEL', ROOT, 'taken', 'frozen')
+  redis.pcall('PUBLISH', CHANNEL, '1000')
+  return 1
+end
+if tonumber(taken) >= batch then return 0 end
+
+for at = 3, #ARGV, 7 do
+  local place, time, named_until, id, record, head, body = unpack(ARGV, at, at + 6)
+  if place == 'name' then
+    gather('HSET', NAMES, record, id)
+    gather('ZADD', FORGET, time, record)
+  elseif place == 'schedule' then
+    gather('HSET', SCHEDULES, record, head)
+    gather('HSET', TEMPLATES, record, body)
+    if time ~= '0' then gather('ZADD', TICKS, time, record) end
+  else
+    gather('HSET', EVENTS, id, head)
+    if body ~= '' then gather('HSET', BODIES, id, body) end
+    if record ~= '' then gather('HSET', STATE, id, record) end
+    -- What waits becomes due in the order of its time, as if it had been published here.
+    local key = PLACES[place]
+    if key then
+      gather('ZADD', key, time, id)
+      local heads_lane = (key == LEASED or key == RETRY) and flag(string.byte(head, 2), KEYED)
+      if heads_lane then gather('HSET', LANES, key_of(head), id) end
+    else
+      local _, _, fire_at = struct.unpack(HEAD, head)
+      gather('ZADD', SCHEDULED, number(fire_at), id)
+    end
+    if named_until ~= '-1' then
+      gather('HSET', NAMES, name_of(head), id)
+      if named_until ~= '0' then gather('ZADD', FORGET, named_until, name_of(head)) end
+    end
+  end
+end
+gather('HSET', ROOT, 'taken', batch)
+local failure = commit(true)
+if failure then return failure end
+return 1

@@ -1,0 +1,23 @@
+-- Leave: the partition gives a part of the key space away, and delivers nothing until all of it has gone.
+--
+-- KEYS[1] root, KEYS[2] none: see partition.lua
+-- ARGV[1] generation  of the change, the same for both partitions
+-- ARGV[2] ranges      that the partition keeps
+-- ARGV[3] leaving     ranges that it gives away
+-- Returns when it left; 0 if all of it has gone already, or nothing is there.
+-- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+
+local failure, is_there = look()
+if failure then return failure end
+if not is_there then return 0 end
+local root = redis.call('HMGET', ROOT, 'generation', 'left_at', 'clock', 'now')
+local generation, left_at, clock, now = unpack(root)
+if tonumber(generation) > tonumber(ARGV[1]) then return redis.error_reply('STALE the generation is ' .. generation) end
+if generation == ARGV[1] then return tonumber(left_at or 0) end
+now = time_of_step(tonumber(clock), tonumber(now))
+redis.call('HDEL', ROOT, '')
+redis.call('HSET', ROOT, 'generation', ARGV[1], 'ranges', ARGV[2], 'leaving', ARGV[3], 'left_at', number(now), 'frozen',
+  1, 'sent', 0, 'cursor', 'events 0', 'clock', number(now))
+-- All that wait look again, and find the other partition.
+redis.pcall('PUBLISH', CHANNEL, '1000')
+return now

@@ -1,0 +1,285 @@
+#![doc = include_str!("README.md")]
+
+mod arrive;
+mod export;
+mod import;
+mod leave;
+#[cfg(all(test, feature = "schedules", feature = "embedded"))]
+mod model;
+mod moved;
+mod plan;
+mod remap;
+mod thaw;
+
+pub use arrive::Arrive;
+pub(super) use export::{BATCH_EVENTS, Wanted};
+pub use export::{Batch, Export};
+pub use import::Import;
+pub use leave::Leave;
+pub use moved::Moved;
+pub(super) use moved::{MovedEvent, MovedSchedule, What};
+pub use remap::Remap;
+pub use thaw::Thaw;
+
+use super::calls::{Calls, is_stale};
+use super::map::{Map, Moving};
+use super::{Config, EventQueue, limits};
+use crate::client::Mode;
+use crate::error::{Result, invalid};
+
+/// How many batches a step of resharding moves.
+const STEP_BATCHES: usize = 20;
+
+/// How many somebody moves who waits for events, of a move that nobody seems to drive.
+const HELP_BATCHES: usize = 5;
+
+impl<M: Mode> EventQueue<M> {
+    /// Gives the queue another number of partitions, and moves events accordingly, as few as possible. The queue is made
+    /// if it is not there.
+    ///
+    /// It is used meanwhile as always, but the two partitions between which events move deliver nothing until these are
+    /// there: some 20 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
+    /// stay. Whoever makes this call again goes on where another one stopped, and so do consumers that wait for events
+    /// of a move that nobody drives.
+    ///
+    /// ```
+    /// use millpond::events::NewEvent;
+    ///
+    /// let queue = millpond::connect("memory:")?.events("orders");
+    /// queue.publish_many((0..9).map(|number| NewEvent::new("paid").key([number])))?;
+    /// queue.reshard(4)?;
+    /// assert_eq!(queue.config()?.expect("it is there").partitions, 4);
+    /// assert_eq!(queue.receive(10)?.len(), 9);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a number that is not from 1 to 1,024; `WRONG_TYPE` if a key holds something else.
+    ///
+    /// # Delivery
+    /// Many steps. After an error some events have moved and the others have not: make the call again.
+    pub fn reshard(&self, partitions: usize) -> M::Reply<()> {
+        self.call(check(partitions), async |calls, partitions| {
+            while calls.reshard(partitions).await?.is_some() {}
+            Ok(())
+        })
+    }
+
+    /// A part of [`reshard`](Self::reshard), of up to 10,000 events or so, for a caller that shows how far it is or that
+    /// may stop. Returns how many events and other things have moved by this; 0 if there is nothing left to do. Call it
+    /// until then: meanwhile two partitions deliver nothing.
+    ///
+    /// ```
+    /// let queue = millpond::connect("memory:")?.events("orders");
+    /// while queue.reshard_step(2)? > 0 {}
+    /// assert_eq!(queue.config()?.expect("it is there").partitions, 2);
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`reshard`](Self::reshard).
+    pub fn reshard_step(&self, partitions: usize) -> M::Reply<u64> {
+        self.call(check(partitions), async |calls, partitions| {
+            loop {
+                match calls.reshard(partitions).await? {
+                    Some(0) => {}
+                    moved => break Ok(moved.unwrap_or(0)),
+                }
+            }
+        })
+    }
+}
+
+fn check(partitions: usize) -> Result<u16> {
+    let most = limits::PARTITIONS_MAX;
+    let allowed = u16::try_from(partitions).ok().filter(|count| (1..=most).contains(count));
+    allowed.ok_or_else(|| invalid(format!("a queue has 1 to {most} partitions, not {partitions}")))
+}
+
+impl<M: Mode> Calls<M> {
+    /// Begins the next move, or goes on with the one that is under way. Returns how much has moved; nothing if the queue
+    /// has `partitions`.
+    async fn reshard(&self, partitions: u16) -> Result<Option<u64>> {
+        let map = self.create(1, Config::default()).await?;
+        Config { partitions, ..map.config.clone() }.check()?;
+        let map = match (&map.moving, plan::next(&map, partitions)) {
+            (Some(_), _) => map,
+            (None, None) => {
+                let revision = map.revision + u64::from(!map.are_told);
+                self.set_config(revision, map.config.clone()).await?;
+                return Ok(None);
+            }
+            (None, Some(next)) => {
+                self.remap(&map, &next).await?;
+                return Ok(Some(0));
+            }
+        };
+        self.carry(&map, STEP_BATCHES).await.map(Some)
+    }
+
+    /// Ends the move that is under way, if one is.
+    pub(super) async fn complete(&self) -> Result<()> {
+        while let Some(map) = self.look().await?.filter(|map| map.moving.is_some()) {
+            self.carry(&map, STEP_BATCHES).await?;
+        }
+        Ok(())
+    }
+
+    /// Moves events of a move that nobody seems to drive.
+    pub(super) async fn help(&self, map: &Map) -> Result<()> {
+        let Some(moving) = &map.moving else { return Ok(()) };
+        match self.step(self.partition(map, moving.from).map(Export::peek)).await {
+            Ok(now) => {
+                let at = (map.owners[moving.from].generation, now.number);
+                if self.route.has_stood_still(at) {
+                    self.carry(map, HELP_BATCHES).await?;
+                }
+                Ok(())
+            }
+            Err(error) if is_stale(&error) => self.catch_up(map, moving).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves batches of the move under way, and ends it if nothing is left. Returns how much has moved.
+    async fn carry(&self, map: &Map, batches: usize) -> Result<u64> {
+        let Some(moving) = &map.moving else { return Ok(0) };
+        let (mut moved, mut taken) = (0, 0);
+        for _ in 0..batches {
+            match self.carry_batch(map, moving, &mut taken).await {
+                Ok(Some(more)) => moved += more,
+                Ok(None) => match self.finish(map, moving).await {
+                    Err(error) if !is_stale(&error) => return Err(error),
+                    _ => break,
+                },
+                // Somebody else has ended it, or begun another one.
+                Err(error) if is_stale(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Moves a batch, but for the first of a caller, which may have moved already; nothing if none is left.
+    async fn carry_batch(
+        &self,
+        map: &Map,
+        moving: &Moving,
+        taken: &mut u64,
+    ) -> Result<Option<u64>> {
+        if *taken == 0 && self.join(map, moving).await?.is_none() {
+            return Ok(None);
+        }
+        let from = self.partition(map, moving.from)?;
+        let batch = self.step(Ok(Export::new(from, *taken, None))).await?;
+        if batch.is_over {
+            return Ok(None);
+        }
+        self.hand_over(map, moving, batch, taken).await.map(Some)
+    }
+
+    /// Gives a batch to the partition that it is for.
+    async fn hand_over(
+        &self,
+        map: &Map,
+        moving: &Moving,
+        batch: Batch,
+        taken: &mut u64,
+    ) -> Result<u64> {
+        let (number, moved) = (batch.number, batch.moved.len() as u64);
+        if number == 0 {
+            return Ok(0);
+        }
+        let is_new = self.step(Ok(Import::new(self.partition(map, moving.to)?, batch))).await?;
+        *taken = number;
+        Ok(if is_new { moved } else { 0 })
+    }
+
+    /// Sees to it that both partitions know of the move. Returns when the first one gave its part away; nothing if all
+    /// of that has gone.
+    async fn join(&self, map: &Map, moving: &Moving) -> Result<Option<u64>> {
+        let from = self.partition(map, moving.from)?;
+        let kept = map.owners[moving.from].ranges.clone();
+        let left_at = self.step(Ok(Leave::new(from, kept, moving.ranges.clone()))).await?;
+        // Of a move that is over the second one may have gone since, and must not come back.
+        if let Some(left_at) = left_at {
+            self.arrive(map, moving, left_at).await?;
+        }
+        Ok(left_at)
+    }
+
+    async fn arrive(&self, map: &Map, moving: &Moving, left_at: u64) -> Result<()> {
+        let to = self.partition(map, moving.to)?;
+        self.step(Ok(Arrive::new(to, map, moving.to, left_at))).await.map(drop)
+    }
+
+    /// Sees to it that both partitions know of the move, or that it ends, unless another one has begun.
+    pub(super) async fn catch_up(&self, map: &Map, moving: &Moving) -> Result<()> {
+        let result = match self.join(map, moving).await {
+            Ok(None) => self.finish(map, moving).await,
+            result => result.map(drop),
+        };
+        match result {
+            Err(error) if !is_stale(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Moves this before all else.
+    pub(super) async fn pull(&self, map: &Map, moving: &Moving, wanted: Vec<Wanted>) -> Result<()> {
+        let mut taken = 0;
+        for wanted in wanted.chunks(BATCH_EVENTS) {
+            loop {
+                let from = self.partition(map, moving.from)?;
+                let step = Export::new(from, taken, Some(wanted.to_vec()));
+                let batch = match self.step(Ok(step)).await {
+                    // It owned nothing any more, and is forgotten.
+                    Err(error) if is_stale(&error) && self.is_over(map, moving).await? => {
+                        return Ok(());
+                    }
+                    batch => batch?,
+                };
+                if batch.number == 0 {
+                    break;
+                }
+                self.hand_over(map, moving, batch, &mut taken).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all of it has gone.
+    async fn is_over(&self, map: &Map, moving: &Moving) -> Result<bool> {
+        Ok(self.join(map, moving).await?.is_none())
+    }
+
+    /// Ends a move of which nothing is left.
+    async fn finish(&self, map: &Map, moving: &Moving) -> Result<()> {
+        let (from, to) = (self.partition(map, moving.from)?, self.partition(map, moving.to)?);
+        match self.step(Ok(Import::end(to.clone()))).await {
+            Err(error) if is_stale(&error) => {
+                // If nobody has gone on, the first partition is lost, as on a server that has lost its memory.
+                if self.look().await?.as_deref() != Some(map) {
+                    return Err(error);
+                }
+                self.arrive(map, moving, 0).await?;
+                self.step(Ok(Import::end(to))).await?;
+            }
+            result => drop(result?),
+        }
+        let after = map.after_move();
+        match self.step(Ok(Thaw::new(from, moving.from >= after.owners.len()))).await {
+            // It is forgotten already.
+            Err(error) if is_stale(&error) && self.is_over(map, moving).await? => {}
+            result => drop(result?),
+        }
+        self.remap(map, &after).await
+    }
+
+    /// Changes the map, unless somebody else has, and reads it again.
+    async fn remap(&self, map: &Map, next: &Map) -> Result<()> {
+        let step = self.numbered(0).map(|root| Remap::new(root, map.text(), next.text()));
+        self.step(step).await?;
+        self.look().await.map(drop)
+    }
+}

@@ -1,0 +1,562 @@
+//! A model of resharding on the real calls and steps: several clients, each with a map that may be old, work on one
+//! queue while it is resharded. A seed decides which call does its next step, which step or reply is lost, which caller
+//! dies in the middle, and how the clocks of the partitions differ. A ledger knows the promises from the outside: nothing
+//! is lost or delivered after its end, the events of a key come one at a time and in order, a deduplication id is
+//! taken once.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::super::{
+    Cancelled, Config, EventId, EventQuery, EventQueue, EventState, NewEvent, Receipt,
+    RedriveFilter, Schedule, Settled,
+};
+use crate::client::simulated::{Fate, Simulated, decide};
+use crate::runtime::clock::Clock;
+use crate::step::Chance;
+use crate::{ErrorKind, Options};
+
+/// Microseconds since the Unix epoch, in 2026.
+const BEGAN: u64 = 1_790_000_000_000_000;
+/// The last one is that of a schedule.
+const KEYS: [&str; 6] = ["", "a", "b", "c", "d", SCHEDULE];
+const PUBLISHED: u64 = 5;
+const SCHEDULE: &str = "s";
+const PARTITIONS_MAX: u64 = 4;
+const LEASE: Duration = Duration::from_secs(30);
+
+thread_local! {
+    /// What has happened, for a failure: keys are hashed at random, so a seed alone does not repeat one.
+    static TRACE: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+fn note(line: String) {
+    TRACE.with_borrow_mut(|trace| trace.push(line));
+}
+
+/// The clock of the partition that the step under way is on.
+#[derive(Default)]
+struct PartitionClock(AtomicU64);
+
+impl Clock for PartitionClock {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    /// It can be delivered, or is held by somebody who has died.
+    Open,
+    Held,
+    Dead,
+    /// It was to be ended, and whoever did that does not know whether it was.
+    Unsure,
+    Ended,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    key: usize,
+    /// Its place; nothing if its order is over.
+    place: Option<(u64, EventId)>,
+    state: State,
+    /// Somebody has asked to cancel it, and does not know yet, or never will, whether it was.
+    is_doubted: bool,
+}
+
+#[derive(Default)]
+struct Ledger {
+    events: BTreeMap<EventId, Known>,
+    /// The deduplication ids and who has them, with the key.
+    names: BTreeMap<(usize, u64), EventId>,
+    /// The ticks of the schedule that were delivered, and their events.
+    ticks: BTreeMap<u64, EventId>,
+    /// Held deliveries.
+    held: Vec<(Receipt, u64)>,
+    delivered: u64,
+    now: u64,
+}
+
+impl Ledger {
+    /// An event was delivered.
+    fn deliver(&mut self, event: &crate::events::Event) {
+        let key = KEYS.iter().position(|key| key.as_bytes() == &*event.key).expect("a key of ours");
+        self.delivered += 1;
+        let id = event.id;
+        if KEYS[key] == SCHEDULE {
+            let first = *self.ticks.entry(event.fire_at_us).or_insert(id);
+            assert_eq!(first, id, "a tick fires twice");
+        }
+        // Of a publish whose reply was lost nothing is known yet.
+        let place = Some((event.fire_at_us, id));
+        let known = self.events.entry(id).or_insert(Known {
+            key,
+            place,
+            state: State::Open,
+            is_doubted: false,
+        });
+        note(format!(
+            "{} {id} of {key} for {} is delivered until {}, attempt {}",
+            self.now, event.fire_at_us, event.state_at_us, event.attempts
+        ));
+        assert_ne!(known.state, State::Ended, "{id} fires after its end");
+        assert_ne!(known.state, State::Dead, "{id} is dead and fires");
+        let place = known.place;
+        known.state = State::Held;
+        for (other, of) in &self.events {
+            if key == 0 || of.key != key || *other == id {
+                continue;
+            }
+            let is_open = matches!(of.state, State::Open | State::Held) && !of.is_doubted;
+            let is_before = place.zip(of.place).is_some_and(|(place, of)| of < place);
+            assert!(!(is_open && is_before), "{id} of {key} is delivered before {other}");
+            let is_leased =
+                |(receipt, until): &(Receipt, u64)| receipt.id == *other && *until > self.now;
+            let is_held = of.state == State::Held && self.held.iter().any(is_leased);
+            assert!(!is_held, "{id} of {key} is delivered while {other} is held");
+        }
+        self.held.retain(|(receipt, _)| receipt.id != id);
+        self.held.push((event.into(), self.now + LEASE.as_micros() as u64));
+    }
+
+    fn doubt(&mut self, id: EventId, is_doubted: bool) {
+        if let Some(known) = self.events.get_mut(&id) {
+            known.is_doubted = is_doubted;
+        }
+    }
+
+    fn set(&mut self, id: EventId, state: State) {
+        note(format!("{} {id} is {state:?}", self.now));
+        self.held.retain(|(receipt, _)| receipt.id != id);
+        if let Some(known) = self.events.get_mut(&id) {
+            known.state = state;
+        }
+    }
+}
+
+struct Draw(Chance);
+
+impl Draw {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0.draw() % end
+    }
+
+    fn is_one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+}
+
+struct Task {
+    future: Pin<Box<dyn Future<Output = ()>>>,
+    /// Its caller may die.
+    is_mortal: bool,
+    is_receive: bool,
+}
+
+struct World {
+    clients: Vec<EventQueue<Simulated>>,
+    ledger: Rc<RefCell<Ledger>>,
+    tasks: Vec<Task>,
+    draw: Draw,
+    time: Rc<Cell<u64>>,
+    names: u64,
+    clock: Arc<PartitionClock>,
+    /// Whether nothing is lost and all clocks are the same.
+    is_sure: bool,
+}
+
+/// How often a step or its reply is lost, one in so many; and by how much clocks differ at most, in microseconds.
+#[derive(Clone, Copy)]
+struct Faults {
+    lost: u64,
+    skew: u64,
+}
+
+impl World {
+    fn new(seed: u32, faults: Faults) -> Self {
+        let clock = Arc::new(PartitionClock::default());
+        let time = Rc::new(Cell::new(BEGAN));
+        let (mut dice, of, skews) =
+            (Draw(Chance::new(seed ^ 0x5eed)), time.clone(), RefCell::new(BTreeMap::new()));
+        let now = clock.clone();
+        decide(move |name, state| {
+            let mut skews = skews.borrow_mut();
+            let skew = skews.entry(state.to_vec()).or_insert(0);
+            if faults.skew > 0 && dice.is_one_in(40) {
+                *skew = dice.below(faults.skew);
+            }
+            now.0.store(of.get() + *skew, Ordering::Relaxed);
+            let state = String::from_utf8_lossy(state);
+            note(format!("{} {name} on {state}, {skew} ahead", of.get()));
+            match faults.lost > 0 && dice.is_one_in(faults.lost) {
+                true if dice.is_one_in(2) => Fate::IsLost,
+                true => Fate::LosesItsReply,
+                false => Fate::Runs,
+            }
+        });
+        clock.0.store(BEGAN, Ordering::Relaxed);
+        // Tests that run at the same time have an engine each.
+        static WORLDS: AtomicU64 = AtomicU64::new(0);
+        let number = WORLDS.fetch_add(1, Ordering::Relaxed);
+        let connect = |_| {
+            let url = format!("memory:reshard-{number}");
+            let client = Options::parse(&url).expect("a URL").clock(clock.clone()).connect();
+            client.expect("an engine").to_simulated().events("orders")
+        };
+        let clients = (0..4).map(connect).collect();
+        let ledger = Rc::new(RefCell::new(Ledger { now: BEGAN, ..Ledger::default() }));
+        let (draw, is_sure) = (Draw(Chance::new(seed)), faults.lost == 0 && faults.skew == 0);
+        let mut world =
+            Self { clients, ledger, tasks: Vec::new(), draw, time, names: 0, clock, is_sure };
+        // Nothing dies but by a handler's word.
+        let mut config = Config::default();
+        (config.max_attempts, config.max_crashes, config.lease) = (0, 0, LEASE);
+        config.backoff_max = config.backoff_min;
+        let queue = world.clients[0].clone();
+        while world.finish(async { queue.configure(config.clone()).await }).is_err() {}
+        let schedule = Schedule::new(SCHEDULE).every(Duration::from_secs(2)).payload("tick");
+        while world.finish(async { queue.put_schedule(schedule.clone()).await }).is_err() {}
+        world
+    }
+
+    fn client(&mut self) -> EventQueue<Simulated> {
+        let number = self.draw.below(self.clients.len() as u64) as usize;
+        self.clients[number].clone()
+    }
+
+    fn spawn(&mut self, future: impl Future<Output = ()> + 'static) {
+        self.tasks.push(Task { future: Box::pin(future), is_mortal: false, is_receive: false });
+    }
+
+    /// Begins some call.
+    fn begin(&mut self) {
+        let (queue, ledger) = (self.client(), self.ledger.clone());
+        match self.draw.below(20) {
+            0..6 => self.publish(queue, ledger),
+            6..11 => {
+                let max = 1 + self.draw.below(3) as usize;
+                let call = queue.receive(max);
+                let receive = async move {
+                    // What is received and not seen is held until its lease is over.
+                    for event in call.await.unwrap_or_default() {
+                        ledger.borrow_mut().deliver(&event);
+                    }
+                };
+                let future = Box::pin(receive);
+                self.tasks.push(Task { future, is_mortal: false, is_receive: true });
+            }
+            11..16 => self.end(queue, ledger),
+            16 => self.cancel(queue, ledger),
+            17 => self.redrive(queue, ledger),
+            18 => {
+                let partitions = 1 + self.draw.below(PARTITIONS_MAX) as usize;
+                let future = Box::pin(async move { while !drive(&queue, partitions).await {} });
+                self.tasks.push(Task { future, is_mortal: true, is_receive: false });
+            }
+            _ => {
+                let call = queue.stats();
+                self.spawn(async move { drop(call.await) });
+            }
+        }
+    }
+
+    fn publish(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        let key = self.draw.below(PUBLISHED) as usize;
+        let mut event = NewEvent::new("x".repeat(self.draw.below(300) as usize)).key(KEYS[key]);
+        if self.draw.is_one_in(3) {
+            event = event.delay(Duration::from_millis(self.draw.below(4_000)));
+        }
+        let name = self.draw.is_one_in(3).then(|| {
+            self.names += self.draw.below(2);
+            (key, self.names)
+        });
+        if let Some((_, name)) = name {
+            event = event.dedup_id(name.to_string()).dedup_window(Duration::from_secs(600_000));
+        }
+        self.spawn(async move {
+            let Ok(published) = queue.publish(event).await else { return };
+            let mut ledger = ledger.borrow_mut();
+            if let Some(name) = name {
+                let first = *ledger.names.entry(name).or_insert(published.id);
+                assert_eq!(first, published.id, "{name:?} is taken twice");
+            }
+            note(format!(
+                "{} {} of {key} for {} is {:?}, as {name:?}",
+                ledger.now, published.id, published.fire_at_us, published.status
+            ));
+            let place = Some((published.fire_at_us, published.id)).filter(|(at, _)| *at > 0);
+            let known = Known { key, place, state: State::Open, is_doubted: false };
+            ledger.events.entry(published.id).or_insert(known);
+        });
+    }
+
+    fn end(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        let count = ledger.borrow().held.len() as u64;
+        if count == 0 {
+            return;
+        }
+        let (receipt, until) = ledger.borrow().held[self.draw.below(count) as usize];
+        match self.draw.below(10) {
+            // It died with what it holds.
+            0 => ledger.borrow_mut().set(receipt.id, State::Open),
+            1 => {
+                let call = queue.extend([receipt], LEASE);
+                self.spawn(async move { drop(call.await) });
+            }
+            2 | 3 => {
+                let after = Duration::from_millis(self.draw.below(3_000));
+                let call = queue.nack(receipt, "failed", after);
+                ledger.borrow_mut().set(receipt.id, State::Open);
+                self.spawn(async move { drop(call.await) });
+            }
+            4 => {
+                ledger.borrow_mut().set(receipt.id, State::Unsure);
+                let is_sure = self.is_sure;
+                self.spawn(async move {
+                    let ended = queue.dead_letter(receipt, "no such customer").await;
+                    // Of one whose lease is over it says nothing any more.
+                    let is_held = is_sure && until > ledger.borrow().now;
+                    let is_dead = ended.is_ok() && is_held;
+                    settle(&ledger, receipt, if is_dead { State::Dead } else { State::Unsure });
+                });
+            }
+            _ => {
+                ledger.borrow_mut().set(receipt.id, State::Unsure);
+                let is_sure = self.is_sure;
+                self.spawn(async move {
+                    match queue.ack_many([receipt]).await.map(|settled| settled[0]) {
+                        Ok(Settled::Lost) => {
+                            let is_held = is_sure && until > ledger.borrow().now;
+                            assert!(!is_held, "the end of {receipt:?} is lost");
+                        }
+                        Ok(_) => settle(&ledger, receipt, State::Ended),
+                        Err(_) => {}
+                    }
+                });
+            }
+        }
+    }
+
+    fn cancel(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        let Some(id) = self.any(|known| known.state == State::Open) else { return };
+        ledger.borrow_mut().set(id, State::Unsure);
+        ledger.borrow_mut().doubt(id, true);
+        self.spawn(async move {
+            match queue.cancel([id], false).await.map(|cancelled| cancelled[0]) {
+                Ok(Cancelled::Removed | Cancelled::Gone) => {
+                    ledger.borrow_mut().set(id, State::Ended)
+                }
+                // It may have been asked to end meanwhile.
+                Ok(Cancelled::Running) => ledger.borrow_mut().doubt(id, false),
+                Err(_) => {}
+            }
+        });
+    }
+
+    fn redrive(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        self.spawn(async move {
+            let query = EventQuery::new().limit(1);
+            let dead = queue.list(EventState::Dead, query).await.unwrap_or_default();
+            let Some(id) = dead.events.first().map(|event| event.id) else { return };
+            if let Some(known) = ledger.borrow_mut().events.get_mut(&id) {
+                (known.state, known.place) = (State::Unsure, None);
+            }
+            let _ = queue.redrive([id]).await;
+            // It may have died once more meanwhile.
+            if let Some(known) = ledger.borrow_mut().events.get_mut(&id)
+                && known.state == State::Dead
+            {
+                known.state = State::Unsure;
+            }
+        });
+    }
+
+    /// Some event that is so.
+    fn any(&mut self, is_so: impl Fn(&Known) -> bool) -> Option<EventId> {
+        let ledger = self.ledger.borrow();
+        let ids: Vec<_> = ledger.events.iter().filter(|(_, known)| is_so(known)).collect();
+        let number = self.draw.below(ids.len().max(1) as u64) as usize;
+        ids.get(number).map(|(id, _)| **id)
+    }
+
+    /// Lets some call do its next step, or its caller die.
+    fn go_on(&mut self) {
+        if self.tasks.is_empty() {
+            return;
+        }
+        let number = self.draw.below(self.tasks.len() as u64) as usize;
+        if self.tasks[number].is_mortal && self.draw.is_one_in(25) {
+            drop(self.tasks.swap_remove(number));
+            return;
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(()) = self.tasks[number].future.as_mut().poll(&mut context) {
+            drop(self.tasks.swap_remove(number));
+        }
+    }
+
+    fn pass(&mut self, micros: u64) {
+        self.time.set(self.time.get() + micros);
+        self.ledger.borrow_mut().now = self.time.get();
+    }
+
+    fn run(&mut self, turns: u64) {
+        for _ in 0..turns {
+            match self.draw.below(12) {
+                0..3 if self.tasks.len() < 12 => self.begin(),
+                3 => {
+                    let micros = self.draw.below(400_000);
+                    self.pass(micros);
+                }
+                _ => self.go_on(),
+            }
+            if self.draw.is_one_in(400) {
+                // What the ledger has not seen yet may not be received again.
+                while self.tasks.iter().any(|task| task.is_receive) {
+                    self.go_on();
+                }
+                self.pass(2 * LEASE.as_micros() as u64);
+            }
+        }
+    }
+
+    /// Runs a call to its end.
+    fn finish<T>(&mut self, call: impl Future<Output = T>) -> T {
+        let mut call = Box::pin(call);
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..1_000_000 {
+            if let Poll::Ready(output) = call.as_mut().poll(&mut context) {
+                return output;
+            }
+        }
+        panic!("a call does not end");
+    }
+
+    /// With no more faults all that was published and not ended is delivered, once each key's turn comes.
+    fn drain(&mut self) -> u64 {
+        while !self.tasks.is_empty() {
+            self.go_on();
+        }
+        let (now, time) = (self.clock.clone(), self.time.clone());
+        decide(move |_, _| {
+            now.0.store(time.get(), Ordering::Relaxed);
+            Fate::Runs
+        });
+        let queue = self.clients[0].clone();
+        let partitions = 1 + self.draw.below(PARTITIONS_MAX) as usize;
+        self.finish(async { queue.reshard(partitions).await }).expect("it is resharded");
+        let is_there = self.finish(async { queue.remove_schedule(SCHEDULE).await });
+        assert!(is_there.is_ok_and(|is_there| is_there), "the schedule is lost");
+        self.finish(async { queue.redrive_all(RedriveFilter::new()).await }).expect("redriven");
+        for known in self.ledger.borrow_mut().events.values_mut() {
+            if known.state == State::Dead {
+                (known.state, known.place) = (State::Open, None);
+            }
+        }
+        let mut idle = 0;
+        while idle < 4 {
+            let queue = self.client();
+            let events = self.finish(async { queue.receive(100).await }).expect("a receive");
+            idle = if events.is_empty() { idle + 1 } else { 0 };
+            for event in &events {
+                self.ledger.borrow_mut().deliver(event);
+            }
+            let receipts: Vec<Receipt> = events.iter().map(Into::into).collect();
+            for end in self.finish(async { queue.ack_many(&receipts).await }).expect("an end") {
+                assert_eq!(end, Settled::Ended);
+            }
+            receipts.iter().for_each(|of| self.ledger.borrow_mut().set(of.id, State::Ended));
+            if events.is_empty() {
+                self.pass(100 * LEASE.as_micros() as u64);
+            }
+        }
+        let queue = self.clients[1].clone();
+        let stats = self.finish(async { queue.stats().await }).expect("statistics");
+        assert_eq!(stats.events, 0, "{stats:?}");
+        let config = self.finish(async { queue.config().await }).expect("a configuration");
+        let count = config.map(|config: Config| usize::from(config.partitions));
+        assert_eq!(count, Some(partitions));
+        let open = |(_, known): &(&EventId, &Known)| {
+            matches!(known.state, State::Open | State::Held | State::Dead) && !known.is_doubted
+        };
+        let ledger = self.ledger.borrow();
+        let left: Vec<_> = ledger.events.iter().filter(open).collect();
+        assert!(left.is_empty(), "lost: {left:?}");
+        assert!(ledger.ticks.len() > 1, "{:?}", ledger.ticks);
+        ledger.delivered
+    }
+}
+
+/// Does a part of the work of resharding; whether there is no more, for now.
+async fn drive(queue: &EventQueue<Simulated>, partitions: usize) -> bool {
+    queue.reshard_step(partitions).await.map_or(true, |moved| moved == 0)
+}
+
+/// An end that was asked for is what became of the event, unless it was delivered again meanwhile.
+fn settle(ledger: &Rc<RefCell<Ledger>>, receipt: Receipt, state: State) {
+    let mut ledger = ledger.borrow_mut();
+    let is_newest =
+        !ledger.held.iter().any(|(of, _)| of.id == receipt.id && of.token != receipt.token);
+    if is_newest {
+        ledger.set(receipt.id, state);
+    }
+}
+
+fn simulate(seeds: std::ops::Range<u32>, faults: Faults) -> u64 {
+    let delivered = seeds.map(|seed| {
+        let result = std::panic::catch_unwind(|| {
+            TRACE.with_borrow_mut(Vec::clear);
+            let mut world = World::new(seed, faults);
+            world.run(3_000);
+            world.drain()
+        });
+        result.unwrap_or_else(|_| {
+            TRACE.with_borrow(|trace| trace.iter().for_each(|line| eprintln!("{line}")));
+            panic!("seed {seed}")
+        })
+    });
+    delivered.sum()
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_while_a_queue_is_resharded() {
+    let delivered = simulate(0..100, Faults { lost: 0, skew: 0 });
+    assert!(delivered > 10_000, "{delivered}");
+}
+
+#[test]
+fn neither_with_faults_and_clocks_that_differ() {
+    let delivered = simulate(0..100, Faults { lost: 30, skew: 20_000_000 });
+    assert!(delivered > 10_000, "{delivered}");
+}
+
+#[test]
+fn a_listing_and_dead_letters_move_too() {
+    let mut world = World::new(7, Faults { lost: 0, skew: 0 });
+    let queue = world.clients[0].clone();
+    let all = (0..20).map(|number| NewEvent::new("x").key([b'k', number]));
+    world.finish(async { queue.publish_many(all).await }).expect("published");
+    for event in world.finish(async { queue.receive(10).await }).expect("received") {
+        world.finish(async { queue.dead_letter(&event, "why").await }).expect("dead");
+    }
+    world.finish(async { queue.reshard(4).await }).expect("resharded");
+    let list = |state| {
+        let queue = queue.clone();
+        async move { queue.list(state, EventQuery::new()).await.expect("a page").events }
+    };
+    let dead = world.finish(list(EventState::Dead));
+    assert!(dead.len() == 10 && dead.iter().all(|event| &*event.err == "why"));
+    let waiting =
+        [EventState::Ready, EventState::Scheduled].map(|state| world.finish(list(state)).len());
+    assert!(waiting.iter().sum::<usize>() == 10 && waiting[1] > 0, "{waiting:?}");
+    let error = world.finish(async { queue.reshard(0).await }).expect_err("there is no such queue");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}

@@ -1,0 +1,20 @@
+-- When an event is tried again that failed, and whether it is.
+
+-- Whether it is given up.
+local function is_used_up(state)
+  return MAX_ATTEMPTS > 0 and state.attempts >= MAX_ATTEMPTS or MAX_CRASHES > 0 and state.crashes >= MAX_CRASHES
+end
+
+-- The chance that a step leaves delays to: the minimal standard generator, which doubles can do.
+local chance
+
+local function seed_with(seed)
+  chance = seed % 2147483646 + 1
+end
+
+-- After how many microseconds an event is tried again that was delivered so often: up to twice as long each time.
+local function backoff(attempts)
+  local most = math.min(BACKOFF_MAX, BACKOFF_MIN * 2 ^ math.min(attempts - 1, 60))
+  chance = chance * 48271 % 2147483647
+  return math.floor(most * chance / 2147483647)
+end

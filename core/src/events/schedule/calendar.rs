@@ -1,0 +1,132 @@
+//! The times of a schedule: strictly rising instants.
+
+use std::time::Duration;
+
+use jiff::Timestamp as Instant;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+
+use super::cron::Cron;
+use crate::error::{Result, invalid};
+use crate::events::config::micros;
+use crate::events::limits::TIME_MS_MAX;
+use crate::step::Timestamp;
+
+const SECOND: u64 = 1_000_000;
+
+/// Behind all times, in seconds since 1970.
+const END: i64 = (TIME_MS_MAX / 1_000) as i64;
+
+/// A rule that says when.
+#[derive(Clone, Debug)]
+pub(super) enum Calendar {
+    Cron(Cron, TimeZone),
+    Every { length_us: u64, anchor_us: Timestamp },
+}
+
+/// A time in which the clock of a zone is not changed, in seconds since 1970.
+#[derive(Clone, Copy)]
+struct Segment {
+    from: i64,
+    before: i64,
+    /// What the zone's clock is ahead by.
+    offset: i64,
+    /// What it was ahead by before that.
+    offset_before: i64,
+}
+
+impl Calendar {
+    /// The times of a cron expression on the clock of a zone.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an expression or a zone that is none.
+    pub(super) fn cron(text: &str, zone: &str) -> Result<Self> {
+        let cron = Cron::parse(text)?;
+        let zone = TimeZoneDatabase::bundled()
+            .get(zone)
+            .map_err(|_| invalid(format!("{zone:?} is no time zone of the tz database")))?;
+        Ok(Self::Cron(cron, zone))
+    }
+
+    /// Times that are so far apart, of which one is the anchor.
+    pub(super) fn every(length: Duration, anchor_us: Timestamp) -> Self {
+        Self::Every { length_us: micros(length), anchor_us }
+    }
+
+    /// The first time after another one, in microseconds since 1970.
+    pub(super) fn next(&self, after: Timestamp) -> Option<Timestamp> {
+        let end = END as u64 * SECOND;
+        if after >= end {
+            return None;
+        }
+        match self {
+            Self::Cron(cron, zone) => {
+                let next = next_of(cron, zone, (after / SECOND) as i64)?;
+                Some(next as u64 * SECOND)
+            }
+            Self::Every { length_us, anchor_us } => {
+                let phase = anchor_us % length_us;
+                let passed = (after + length_us - phase) / length_us;
+                let next = passed * length_us + phase;
+                Some(next).filter(|next| *next < end)
+            }
+        }
+    }
+
+    /// The last time after one and up to another.
+    pub(super) fn last(&self, after: Timestamp, upto: Timestamp) -> Option<Timestamp> {
+        let is_within = |next: &Timestamp| *next <= upto;
+        let (mut from, mut to) = (after, upto);
+        let mut found = self.next(from).filter(is_within)?;
+        // There is one after `from`, and none after `to`.
+        while from + 1 < to {
+            let middle = from + (to - from) / 2;
+            match self.next(middle).filter(is_within) {
+                Some(next) => (from, found) = (middle, next),
+                None => to = middle,
+            }
+        }
+        Some(found)
+    }
+}
+
+/// The first time after another one that an expression means on the clock of a zone.
+fn next_of(cron: &Cron, zone: &TimeZone, after: i64) -> Option<i64> {
+    let mut segment = Segment::at(zone, after + 1)?;
+    loop {
+        if let Some(next) = next_within(cron, segment, after) {
+            return Some(next);
+        }
+        segment = Segment::at(zone, segment.before).filter(|_| segment.before < END)?;
+    }
+}
+
+/// The first time of a segment after another one.
+fn next_within(cron: &Cron, segment: Segment, after: i64) -> Option<i64> {
+    let Segment { from, before, offset, offset_before } = segment;
+    let first = from.max(after + 1) + offset;
+    // Times of day that the clock skipped fire when it did, and those that it shows again have fired.
+    let shown = from + offset_before;
+    let first = match cron.is_interval() {
+        true => first,
+        false if from > after && cron.next(shown, from + offset).is_some() => return Some(from),
+        false => first.max(shown),
+    };
+    cron.next(first, before + offset).map(|next| next - offset)
+}
+
+impl Segment {
+    /// The segment that a time is in.
+    fn at(zone: &TimeZone, time: i64) -> Option<Self> {
+        let instant = |time| Instant::from_second(time).ok();
+        let offset_at = |time| Some(i64::from(zone.to_offset(instant(time)?).seconds()));
+        // What is looked for is strictly before and after, so that a change at `time` begins the segment.
+        let changed = zone.preceding(instant(time + 1)?).next();
+        let next = zone.following(instant(time)?).next();
+        let from = changed.map_or(i64::MIN / 2, |change| change.timestamp().as_second());
+        let before = next.map_or(END, |change| change.timestamp().as_second().min(END));
+        let offset = offset_at(time)?;
+        let offset_before =
+            if from < -END { offset } else { offset_at(from - 1).unwrap_or(offset) };
+        Some(Self { from, before, offset, offset_before })
+    }
+}

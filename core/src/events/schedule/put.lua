@@ -1,0 +1,37 @@
+-- Put: adds or changes a schedule, or gives it more ticks.
+--
+-- KEYS[1] root, KEYS[2] none: see partition.lua
+-- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
+-- ARGV[4] id
+-- ARGV[5] version     that it has; 0 if it is not there
+-- ARGV[6] schedule    as in SCHEDULE with its ticks; its version, missed and passed ticks and last event do not count
+-- ARGV[7] template    the length (4) and bytes of what clients know it by, and the body of its events; nothing for more
+--                     ticks. What is due by then is made an event of before it changes.
+-- Returns {1}; {0} if it has another version.
+-- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+
+local schedules = use_schedules()
+local failure, reply = begin(ARGV[2], ARGV[3])
+if failure then return failure end
+local slot, step, id, template = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[7]
+if reply then return reply end
+local failure, before = schedules.read(id)
+if failure then return failure end
+if (before and before.version or 0) ~= tonumber(ARGV[5]) then return {0} end
+local schedule = schedules.unpack(ARGV[6])
+schedule.version = schedules.next_version(before and before.version or 0)
+if before then
+  if template ~= '' then
+    local failure, made = schedules.fire(id, before, true)
+    if failure then return failure end
+    freed = freed + made
+  end
+  schedule.missed, schedule.passed, schedule.last = before.missed, before.passed, before.last
+end
+schedules.put(id, schedule, schedule.ticks[1])
+if template ~= '' then gather('HSET', TEMPLATES, id, template) end
+remember(slot, step, {1})
+local failure = commit(template ~= '')
+if failure then return failure end
+announce(schedule.ticks[1])
+return {1}

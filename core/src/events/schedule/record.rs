@@ -1,0 +1,183 @@
+//! A schedule as a partition holds it.
+
+use std::sync::Arc;
+
+use crate::error::{Result, ensure};
+use crate::events::id::EventId;
+use crate::events::vslot::vslot_of;
+use crate::step::Timestamp;
+
+/// The most bytes of the id of a schedule, which is a key.
+pub(crate) const SCHEDULE_ID_BYTES_MAX: usize = 256;
+
+/// The most ticks that a partition holds of a schedule.
+pub(crate) const TICKS_MAX: usize = 64;
+
+/// A schedule as a partition holds it: SCHEDULE of `ticks.lua`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScheduleRecord {
+    /// A tick replaces the event of the one before that nobody has received.
+    pub is_latest: bool,
+    /// The id is the key of its events.
+    pub is_in_order: bool,
+    /// No other ticks follow those that are there.
+    pub ends: bool,
+    /// It has no ticks for now.
+    pub is_paused: bool,
+    /// How long its events live, in microseconds; 0 for ever.
+    pub ttl_us: u64,
+    /// Its next ticks, in microseconds since the Unix epoch.
+    pub ticks: Vec<Timestamp>,
+    /// Rises with each change.
+    pub version: u64,
+    /// How many ticks nobody received in time.
+    pub missed: u64,
+    /// The last tick that has passed, in microseconds since the Unix epoch; 0 for none.
+    pub passed_us: Timestamp,
+    /// The event of that tick, or of an earlier one; the smallest id for none.
+    pub last: EventId,
+}
+
+/// A schedule that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredSchedule {
+    /// Its id.
+    pub id: Arc<str>,
+    /// When it fires.
+    pub record: ScheduleRecord,
+    /// What it is known by.
+    pub template: Template,
+}
+
+/// What a schedule publishes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Template {
+    /// What only clients read: its rule.
+    pub rule: Arc<[u8]>,
+    /// The body of its events.
+    pub body: Arc<[u8]>,
+}
+
+mod flag {
+    pub(super) const LATEST: u8 = 1;
+    pub(super) const IN_ORDER: u8 = 2;
+    pub(super) const ENDS: u8 = 4;
+    /// Nothing in scripts.
+    pub(super) const PAUSED: u8 = 8;
+}
+
+const FORMAT: u8 = 1;
+
+impl ScheduleRecord {
+    pub(in crate::events) fn packed(&self, id: &str) -> Vec<u8> {
+        let mut out = Vec::with_capacity(48 + 8 * self.ticks.len());
+        let flags = [
+            (self.is_latest, flag::LATEST),
+            (self.is_in_order, flag::IN_ORDER),
+            (self.ends, flag::ENDS),
+            (self.is_paused, flag::PAUSED),
+        ];
+        let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, one)| all | one);
+        out.extend([FORMAT, flags]);
+        for number in [self.version, self.ttl_us, self.missed, self.passed_us] {
+            out.extend(number.to_be_bytes());
+        }
+        out.extend(self.last.as_bytes());
+        out.extend(vslot_of(id.as_bytes()).to_be_bytes());
+        for tick in &self.ticks {
+            out.extend(tick.to_be_bytes());
+        }
+        out
+    }
+
+    pub(in crate::events) fn unpack(packed: &[u8]) -> Option<Self> {
+        let ([format, flags], rest) = packed.split_first_chunk()?;
+        let (numbers, rest) = rest.split_first_chunk::<32>()?;
+        let (last, rest) = rest.split_first_chunk::<12>()?;
+        let (_, ticks) = rest.split_first_chunk::<2>()?;
+        let (ticks, more) = ticks.as_chunks::<8>();
+        let number = |at: usize| Some(u64::from_be_bytes(*numbers[8 * at..].first_chunk()?));
+        let is = |one| flags & one != 0;
+        (*format == FORMAT && more.is_empty()).then_some(Self {
+            is_latest: is(flag::LATEST),
+            is_in_order: is(flag::IN_ORDER),
+            ends: is(flag::ENDS),
+            is_paused: is(flag::PAUSED),
+            ttl_us: number(1)?,
+            ticks: ticks.iter().map(|tick| u64::from_be_bytes(*tick)).collect(),
+            version: number(0)?,
+            missed: number(2)?,
+            passed_us: number(3)?,
+            last: EventId::of_bytes(last)?,
+        })
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let ticks = self.ticks.len();
+        ensure!(ticks <= TICKS_MAX, "a schedule has {ticks} ticks; {TICKS_MAX} are allowed");
+        ensure!(self.ticks.is_sorted_by(|one, next| one < next), "the ticks do not rise");
+        Ok(())
+    }
+}
+
+impl Template {
+    /// What is published by this rule: a body as [`NewEvent`](crate::events::NewEvent) packs it.
+    pub fn new(rule: impl Into<Arc<[u8]>>, body: impl Into<Arc<[u8]>>) -> Self {
+        Self { rule: rule.into(), body: body.into() }
+    }
+
+    pub(in crate::events) fn packed(&self) -> Vec<u8> {
+        [&(self.rule.len() as u32).to_be_bytes(), &*self.rule, &*self.body].concat()
+    }
+
+    pub(in crate::events) fn unpack(packed: &[u8]) -> Option<Self> {
+        let (length, rest) = packed.split_first_chunk()?;
+        let (rule, body) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+        Some(Self { rule: rule.into(), body: body.into() })
+    }
+}
+
+/// Refuses what is no id of a schedule, and ids that are kept for owners.
+pub(super) fn check_own_id(id: &str) -> Result<()> {
+    check_id(id)?;
+    ensure!(!id.contains('\0'), "the schedule's id holds a NUL character");
+    Ok(())
+}
+
+/// Refuses what is no id of a schedule.
+pub(super) fn check_id(id: &str) -> Result<()> {
+    let bytes = id.len();
+    ensure!(bytes > 0, "the schedule's id is empty");
+    ensure!(
+        bytes <= SCHEDULE_ID_BYTES_MAX,
+        "the schedule's id has {bytes} bytes; {SCHEDULE_ID_BYTES_MAX} are allowed"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_reads_back() {
+        let record = ScheduleRecord {
+            is_latest: true,
+            ends: true,
+            ttl_us: 7,
+            ticks: vec![5, 9],
+            version: 3,
+            missed: 2,
+            passed_us: 4,
+            last: EventId::MAX,
+            ..ScheduleRecord::default()
+        };
+        assert_eq!(ScheduleRecord::unpack(&record.packed("id")), Some(record));
+        assert_eq!(ScheduleRecord::unpack(&[1; 49]), None);
+        let template = Template::new(*b"rule", *b"body");
+        assert_eq!(Template::unpack(&template.packed()), Some(template));
+    }
+}

@@ -1,0 +1,127 @@
+-- Schedules: events that a calendar adds.
+
+local schedules
+local function use_schedules()
+  if schedules then return schedules end
+  -- When a schedule is looked at again whose ticks are used up, if nobody brings more.
+  schedules = {REFILL_AGAIN = 5000000}
+  -- What is kept of each: the format 1, flags; as numbers of eight bytes its version, which rises with each change,
+  -- how long its events live (0 for ever), how many ticks nobody received in time, and the last tick that has passed;
+  -- the id of its last event, and the part of the key space that it belongs to. Then its next ticks, which clients
+  -- compute.
+  local SCHEDULE = '>BBI8I8I8I8c12I2'
+  local SCHEDULE_BYTES = 48
+  -- Flags: a tick replaces the event of the one before that nobody has received; the id is the key of its events; no
+  -- other ticks follow those that are there.
+  local LATEST, IN_ORDER, ENDS = 1, 2, 4
+  local NO_EVENT = string.rep('\0', 12)
+  -- How many ticks are enough, unless they reach far enough.
+  local TICKS_LEFT_MIN, TICKS_LEFT_ENOUGH, REACH_MIN = 2, 32, 1800000000
+
+  function schedules.unpack(record)
+    local _, flags, version, ttl, missed, passed, last, vslot = struct.unpack(SCHEDULE, record)
+    local ticks = {}
+    for at = SCHEDULE_BYTES + 1, #record, 8 do
+      ticks[#ticks + 1] = struct.unpack('>I8', record, at)
+    end
+    return {flags = flags, version = version, ttl = ttl, missed = missed, passed = passed, last = last, vslot = vslot,
+      ticks = ticks}
+  end
+
+  -- A schedule, nothing if it is not there; or first an error.
+  function schedules.read(id)
+    local failure, record = read('HGET', SCHEDULES, id)
+    if failure or not record then return failure end
+    return nil, schedules.unpack(record)
+  end
+
+  -- Gathers a schedule, and when it is to be looked at, if at all.
+  function schedules.put(id, schedule, look_at)
+    local packed = {struct.pack(SCHEDULE, 1, schedule.flags, schedule.version, schedule.ttl, schedule.missed,
+      schedule.passed, schedule.last, schedule.vslot)}
+    for _, tick in ipairs(schedule.ticks) do
+      packed[#packed + 1] = struct.pack('>I8', tick)
+    end
+    gather('HSET', SCHEDULES, id, table.concat(packed))
+    if look_at then gather('ZADD', TICKS, number(look_at), id) else gather('ZREM', TICKS, id) end
+  end
+
+  function schedules.next_version(before)
+    return math.max(before + 1, NOW)
+  end
+
+  -- Gathers an event of a schedule, which is promoted in its place by who receives; returns an error, and its id.
+  function schedules.occur(id, schedule, at)
+    local failure, template = read('HGET', TEMPLATES, id)
+    if failure then return failure end
+    local length = struct.unpack('>I4', template)
+    local body, key, flags = string.sub(template, 5 + length), '', 0
+    SEQUENCE = math.max(SEQUENCE + 1, math.floor((NOW - SEQUENCE_BASE) / 16))
+    local event = struct.pack('>I4I6I2', GENERATION, SEQUENCE, schedule.vslot)
+    if flag(schedule.flags, IN_ORDER) then key, flags = id, KEYED end
+    local is_long = #body > SHORT_MAX
+    if is_long then
+      flags = flags + LONG
+      gather('HSET', BODIES, event, body)
+    end
+    local head = struct.pack(HEAD, 1, flags, at, at, schedule.ttl > 0 and at + schedule.ttl or 0, 0) ..
+      struct.pack('>I2', #key) .. key .. '\0' .. struct.pack('>I4', #body)
+    gather('HSET', EVENTS, event, is_long and head or head .. body)
+    gather('ZADD', SCHEDULED, number(at), event)
+    gather('HSET', ROOT, 'sequence', number(SEQUENCE))
+    return nil, event
+  end
+
+  -- Removes an event of a schedule that nobody has received; returns an error, and whether it did.
+  local function replace(event)
+    if event == NO_EVENT then return end
+    local failure, head = read('HGET', EVENTS, event)
+    if failure or not head or flag(string.byte(head, 2), CANCELLED) then return failure end
+    local failure, state = read('HGET', STATE, event)
+    if failure or state then return failure end
+    return withdraw(event, head), true
+  end
+
+  -- Makes events of the ticks of a schedule that have come, and takes these from it; returns an error, and how many
+  -- events. Of one whose ticks have all come nothing is made, and nothing returned, unless no others follow or
+  -- `is_whole`: a later one may have come too, which replaces them. What they replace is removed even so.
+  function schedules.fire(id, schedule, is_whole)
+    local ticks, due, made = schedule.ticks, 0, 0
+    while due < #ticks and ticks[due + 1] <= NOW do
+      due = due + 1
+    end
+    if due == 0 then return nil, 0 end
+    local is_latest, first = flag(schedule.flags, LATEST), 1
+    if is_latest then
+      local failure, is_replaced = replace(schedule.last)
+      if failure then return failure end
+      if is_replaced then schedule.missed = schedule.missed + 1 end
+    end
+    if due == #ticks and not is_whole and not flag(schedule.flags, ENDS) then return end
+    if is_latest then
+      first = due
+      schedule.missed = schedule.missed + due - 1
+    end
+    for i = first, due do
+      if schedule.ttl > 0 and ticks[i] + schedule.ttl <= NOW then
+        schedule.missed = schedule.missed + 1
+      else
+        local failure, event = schedules.occur(id, schedule, ticks[i])
+        if failure then return failure end
+        schedule.last, made = event, made + 1
+      end
+    end
+    schedule.passed, schedule.ticks = ticks[due], {unpack(ticks, due + 1)}
+    schedule.version = schedules.next_version(schedule.version)
+    return nil, made
+  end
+
+  -- Whether a client is to compute more ticks.
+  function schedules.is_running_out(schedule)
+    local ticks = schedule.ticks
+    if flag(schedule.flags, ENDS) then return false end
+    return #ticks < TICKS_LEFT_MIN or #ticks < TICKS_LEFT_ENOUGH and ticks[#ticks] < NOW + REACH_MIN
+  end
+
+  return schedules
+end

@@ -1,0 +1,174 @@
+//! Statistics of a queue of events.
+
+use std::sync::Arc;
+
+use super::embedded;
+use super::partition::Partition;
+use crate::error::Result;
+use crate::kind::{Kind, Statistic};
+use crate::step::reply::Reply;
+use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
+
+pub(crate) const KIND: Kind = Kind {
+    number: embedded::KIND,
+    name: "events",
+    scripts: super::scripts,
+    #[cfg(test)]
+    cases: super::cases::cases,
+    empty_state: || Arc::new(embedded::State::default()),
+    statistics: |client, name| {
+        let stats = client.run(ReadStats::new(Partition::new(name, 0, 0)?))?;
+        Ok(stats.numbers().map(|(name, value)| Statistic::of(name, value)).to_vec())
+    },
+};
+
+/// Reads how many events a partition has of each state.
+#[derive(Clone, Debug)]
+pub struct ReadStats {
+    partition: Partition,
+}
+
+/// How many events a partition has of each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// All that are not done, dead letters too.
+    pub events: u64,
+    /// Wait for their time.
+    pub scheduled: u64,
+    /// Are ready to be received.
+    pub ready: u64,
+    /// Are leased.
+    pub leased: u64,
+    /// Failed, and wait to be tried again.
+    pub retry: u64,
+    /// Are dead letters.
+    pub dead: u64,
+    /// Wait behind another event of their key.
+    pub behind: u64,
+    /// Deduplication ids that are remembered.
+    pub dedup_ids: u64,
+    /// Since when the oldest is ready, in microseconds since the Unix epoch.
+    pub ready_since_us: Option<Timestamp>,
+    /// The time, in microseconds since the Unix epoch.
+    pub now_us: Timestamp,
+    /// How many events the partitions allow to be leased at a time; 0 for any number.
+    pub concurrency: u64,
+    /// How many events a second the queue delivers at most; 0 for any number.
+    pub rate: u64,
+    /// How many events that lets through at once; 0 without a rate.
+    pub rate_left: u64,
+    /// Are done, and kept for a time.
+    pub done: u64,
+    /// Schedules that have a tick to come: one that is paused or at its end has none.
+    pub schedules: u64,
+}
+
+impl Stats {
+    fn numbers(&self) -> [(&'static str, u64); 9] {
+        [
+            ("events", self.events),
+            ("scheduled", self.scheduled),
+            ("ready", self.ready),
+            ("leased", self.leased),
+            ("retry", self.retry),
+            ("dead", self.dead),
+            ("dedup_ids", self.dedup_ids),
+            ("done", self.done),
+            ("schedules", self.schedules),
+        ]
+    }
+
+    /// Adds those of another partition.
+    pub(super) fn add(&mut self, other: Self) {
+        self.events += other.events;
+        self.scheduled += other.scheduled;
+        self.ready += other.ready;
+        self.leased += other.leased;
+        self.retry += other.retry;
+        self.dead += other.dead;
+        self.behind += other.behind;
+        self.dedup_ids += other.dedup_ids;
+        self.ready_since_us = self.ready_since_us.into_iter().chain(other.ready_since_us).min();
+        self.now_us = self.now_us.max(other.now_us);
+        self.concurrency += other.concurrency;
+        self.rate = self.rate.max(other.rate);
+        self.rate_left += other.rate_left;
+        self.done += other.done;
+        self.schedules += other.schedules;
+    }
+
+    /// With those that are in no other state.
+    pub(super) fn with_behind(self) -> Self {
+        let known = self.scheduled + self.ready + self.leased + self.retry + self.dead;
+        Self { behind: self.events.saturating_sub(known), ..self }
+    }
+}
+
+impl ReadStats {
+    /// Reads those of this partition, of whatever generation.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn new(partition: Partition) -> Result<Self> {
+        Ok(Self { partition })
+    }
+}
+
+impl Operation for ReadStats {
+    head!(
+        "events.stats",
+        embedded::State,
+        partition,
+        [
+            "../step/commands.lua",
+            "partition.lua",
+            "look.lua",
+            "records.lua",
+            "commit.lua",
+            "stats.lua"
+        ]
+    );
+    type Output = Stats;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        self.partition.call(Self::script(), |_| {})
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Stats> {
+        let mut replies = reply.list()?;
+        let mut stats = Stats::default();
+        for count in [
+            &mut stats.events,
+            &mut stats.scheduled,
+            &mut stats.ready,
+            &mut stats.leased,
+            &mut stats.retry,
+            &mut stats.dead,
+            &mut stats.dedup_ids,
+        ] {
+            *count = replies.next()?.number()?;
+        }
+        stats.ready_since_us = match replies.next()? {
+            Reply::Int(-1) => None,
+            since => Some(since.number()?),
+        };
+        for count in [
+            &mut stats.now_us,
+            &mut stats.concurrency,
+            &mut stats.rate,
+            &mut stats.rate_left,
+            &mut stats.done,
+            &mut stats.schedules,
+        ] {
+            *count = replies.next()?.number()?;
+        }
+        replies.end()?;
+        Ok(stats.with_behind())
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Stats> {
+        Ok(state.stats(context).with_behind())
+    }
+}

@@ -1,0 +1,56 @@
+-- Removes an event that is not leased, from wherever it waits.
+
+-- Lanes longer than this are not searched: the event stays in its lane as one that was cancelled, and ends when its
+-- turn comes.
+local SEARCHED_MAX = 1000
+
+-- Takes an event from those that this step makes ready: whether it is among them.
+local function keep_from_ready(id)
+  local entries = strings_of('ZADD', READY)
+  for i = #entries, 2, -2 do
+    if entries[i] == id then
+      table.remove(entries, i)
+      table.remove(entries, i - 1)
+      freed = freed - 1
+      return true
+    end
+  end
+end
+
+-- Gathers that; returns an error. Its name is free then, unless another event takes it.
+local function withdraw(id, head)
+  local found
+  for _, key in ipairs({SCHEDULED, READY, RETRY, DEAD}) do
+    local failure, score = read('ZSCORE', key, id)
+    if failure then return failure end
+    if score then
+      gather('ZREM', key, id)
+      found = key
+      break
+    end
+  end
+  if not flag(string.byte(head, 2), KEYED) or found == SCHEDULED or found == DEAD then
+    return remove(id, head)
+  end
+  if found or keep_from_ready(id) then return remove(id, head) or free_lane(head) end
+  -- It waits behind another one of its key.
+  local key = key_of(head)
+  local failure, lane = use_lanes().of(key)
+  if failure then return failure end
+  for at, other in ipairs(lane.behind) do
+    if other == id then
+      table.remove(lane.behind, at)
+      return remove(id, head)
+    end
+  end
+  local failure, length = read('LLEN', LANE .. key)
+  if failure then return failure end
+  if length <= SEARCHED_MAX then
+    lane.removed[id] = true
+    return remove(id, head)
+  end
+  local marked = struct.pack('>BB', 1, string.byte(head, 2) + CANCELLED) .. string.sub(head, 3)
+  gather('HDEL', BODIES, id)
+  gather('HSET', EVENTS, id, marked)
+  return free_name(id, head)
+end

@@ -1,0 +1,202 @@
+//! A worker: receives events, keeps them while they are worked on, and says what becomes of them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::receives::Receives;
+use super::run::Takes;
+use super::{EventQueue, Job, Run};
+use crate::client::{Async, Blocking, Mode};
+use crate::error::Result;
+use crate::worker::failure::Failure;
+use crate::worker::report::{Drained, Report};
+use crate::worker::settings::Settings;
+
+/// Says how events are worked on; made by [`EventQueue::worker`]. [`run`](Self::run) works until it is stopped, with
+/// `concurrency` events at a time, and [`drain`](Self::drain) until nothing is ready.
+///
+/// An event is the worker's while it is worked on: a native thread extends its lease three times a lease. How long that
+/// is, how often an event is tried and what it is put off by says the queue's [`Config`](super::Config).
+///
+/// ```
+/// use millpond::events::{Failure, Job, NewEvent};
+///
+/// let queue = millpond::connect("memory:")?.events("orders");
+/// queue.publish_many([NewEvent::new("paid").key("7"), NewEvent::new("?").key("8")])?;
+/// let drained = queue.worker().drain(|job: &Job| match &*job.event().payload {
+///     b"paid" => Ok(()), // done and deleted
+///     _ => Err(Failure::Reject("no event of ours".to_owned())), // a dead letter
+/// })?;
+/// assert_eq!((drained.done, drained.dead), (1, 1));
+/// # Ok::<(), millpond::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct Worker<M: Mode = Blocking> {
+    queue: EventQueue<M>,
+    lease: Option<Duration>,
+    timeout: Option<Duration>,
+    settings: Settings<Job<M>>,
+}
+
+impl<M: Mode> fmt::Debug for Worker<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("lease", &self.lease).finish_non_exhaustive()
+    }
+}
+
+/// What a handler may return: nothing, also in a [`Result`] whose error is a [`Failure`] or becomes one.
+pub trait Outcome {
+    /// How the job ends.
+    fn outcome(self) -> Result<(), Failure>;
+}
+
+impl Outcome for () {
+    fn outcome(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl<E: Into<Failure>> Outcome for Result<(), E> {
+    fn outcome(self) -> Result<(), Failure> {
+        self.map_err(Into::into)
+    }
+}
+
+impl<M: Mode> Worker<M> {
+    pub(super) fn new(queue: EventQueue<M>) -> Self {
+        Self { queue, lease: None, timeout: None, settings: Settings::default() }
+    }
+
+    /// How long an event is leased; as long as the queue's configuration says by default. A native thread extends it
+    /// three times a lease.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses as many
+    /// threads.
+    pub fn concurrency(mut self, jobs: usize) -> Self {
+        self.settings.concurrency = jobs;
+        self
+    }
+
+    /// How many more jobs [`run`](Self::run) holds ready, so that one step takes several; 0, the default, for none.
+    /// What nobody has begun is given back by a stop.
+    pub fn prefetch(mut self, jobs: usize) -> Self {
+        self.settings.prefetch = jobs;
+        self
+    }
+
+    /// How long a handler may work; for ever by default. The future of an async handler is dropped then, and the
+    /// job has failed; others find it in [`Job::time_left`].
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Reports also what went well: jobs that are done or given back. For metrics.
+    pub fn tell_all(mut self, tell_all: bool) -> Self {
+        self.settings.tell_all = tell_all;
+        self
+    }
+
+    /// Is told of what becomes of jobs in [`run`](Self::run): of those that failed, were put aside or lost, and of a
+    /// server that is away and back; with [`tell_all`](Self::tell_all) of all. By default these reports go to standard
+    /// error, a line each.
+    pub fn on_report(mut self, hook: impl Fn(&Report<Job<M>>) + Send + Sync + 'static) -> Self {
+        self.settings.on_report = Some(Arc::new(hook));
+        self
+    }
+
+    /// Begins to work, for a loop that says how jobs end: what [`run`](Self::run) is made of. See [`Run`].
+    pub fn start(&self) -> Run<M> {
+        self.begin(false)
+    }
+
+    /// [`start`](Self::start), but the run is over when nothing is available: what [`drain`](Self::drain) is made of.
+    /// All is reported.
+    pub fn start_drain(&self) -> Run<M> {
+        self.begin(true)
+    }
+
+    fn begin(&self, drains: bool) -> Run<M> {
+        let mut receives = Receives::new(self.queue.clone());
+        receives.lease = self.lease;
+        let takes = Takes::new(receives, self.timeout);
+        Run::begin(takes, self.settings.plan(drains), &self.settings.stop)
+    }
+
+    /// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs after
+    /// this time is given back, and its handler is told that the job is lost. Zero is at once, and a second stop
+    /// changes the time. A worker that was stopped stays so.
+    ///
+    /// From any thread.
+    ///
+    /// # Rust
+    /// Not from a signal handler, which must not wait for a lock.
+    pub fn stop(&self, within: Duration) {
+        self.settings.stop.stop(within);
+    }
+}
+
+impl Worker<Blocking> {
+    /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
+    /// a [`Job`] and says how it ends: see [`Run::end`].
+    ///
+    /// A server that is away is asked again until it is back.
+    ///
+    /// # Errors
+    /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
+    ///
+    /// # Delivery
+    /// At least once. The job of a handler that panics is taken over when its lease is over.
+    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<()> {
+        let run = self.start();
+        self.settings.run(|| run.next(), |job| run.work(job, &handler))
+    }
+
+    /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
+    /// cron starts.
+    ///
+    /// # Errors
+    /// Those of the connection too.
+    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<Drained> {
+        let run = self.start_drain();
+        self.settings.drain(|| run.next(), |job| run.work(job, &mut handler))?;
+        Ok(run.drained())
+    }
+}
+
+impl Worker<Async> {
+    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise as
+    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost the future of its handler
+    /// is dropped.
+    ///
+    /// # Errors
+    /// As [`run`](Worker::<Blocking>::run) of a blocking worker.
+    ///
+    /// # Delivery
+    /// The jobs of a run whose future is dropped are taken over when their leases are over.
+    pub async fn run<R: Outcome>(&self, handler: impl AsyncFn(&Job<Async>) -> R) -> Result<()> {
+        let run = self.start();
+        let work = async |job| run.work(job, &handler).await;
+        self.settings.run_async(|context| run.poll_next(context), work).await
+    }
+
+    /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
+    ///
+    /// # Errors
+    /// Those of the connection too.
+    pub async fn drain<R: Outcome>(
+        &self,
+        handler: impl AsyncFn(&Job<Async>) -> R,
+    ) -> Result<Drained> {
+        let run = self.start_drain();
+        let work = async |job| run.work(job, &handler).await;
+        self.settings.drain_async(|context| run.poll_next(context), work).await?;
+        Ok(run.drained())
+    }
+}

@@ -1,0 +1,135 @@
+//! A job: a message that is being worked on, extended until it ends.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::name::Name;
+use super::run::Messages;
+use super::worker::Policy;
+use super::{Extend, Message, Receipt, ShuffleConsumer};
+use crate::client::{Async, Blocking, Mode};
+use crate::error::Result;
+use crate::worker::failure::Failure;
+use crate::worker::lease::{Held, Lease};
+use crate::worker::run::Place;
+use crate::worker::settings::TimeLimit;
+
+/// A message that is being worked on; made by a [`Run`](super::Run), which ends it.
+///
+/// A native thread extends it three times a lease, so a busy handler keeps it. It belongs to its process: in the child
+/// of a fork [`Run::end`](super::Run::end) fails with `FORKED`.
+pub struct Job<M: Mode = Blocking> {
+    pub(super) core: Arc<JobCore<M>>,
+    /// Its place in a run.
+    pub(super) place: Option<Place<Messages<M>>>,
+    limit: TimeLimit,
+}
+
+/// A message that is held.
+pub(super) struct JobCore<M: Mode> {
+    pub(super) consumer: ShuffleConsumer<M>,
+    pub(super) message: Message,
+    pub(super) policy: Arc<Policy>,
+    pub(super) lease: Arc<Lease<M, HeldMessage>>,
+}
+
+impl<M: Mode> JobCore<M> {
+    /// What holds a message that was taken by a step sent at this time.
+    pub(super) fn new(
+        consumer: ShuffleConsumer<M>,
+        holder: &Arc<Holder>,
+        message: Message,
+        policy: Arc<Policy>,
+        taken_at: Instant,
+    ) -> Self {
+        let held = HeldMessage { holder: holder.clone(), receipt: (&message).into() };
+        let lease = Lease::begin(consumer.client().downgrade(), held, policy.lease, taken_at);
+        Self { consumer, message, policy, lease }
+    }
+}
+
+/// Who holds messages.
+pub(super) struct Holder {
+    pub(super) name: Name,
+    pub(super) group: Vec<u8>,
+    pub(super) consumer: Vec<u8>,
+}
+
+/// What a job holds.
+#[derive(Clone)]
+pub(super) struct HeldMessage {
+    pub(super) holder: Arc<Holder>,
+    pub(super) receipt: Receipt,
+}
+
+impl Held for HeldMessage {
+    type Renew = Extend;
+
+    fn renew(&self, _: Duration) -> Result<Extend> {
+        let Holder { name, group, consumer } = &*self.holder;
+        Extend::of(name.clone(), group, consumer, vec![self.receipt])
+    }
+
+    fn renewed(&mut self, extended: u64) -> bool {
+        extended == 1
+    }
+}
+
+impl<M: Mode> Job<M> {
+    pub(super) fn new(core: Arc<JobCore<M>>, place: Option<Place<Messages<M>>>) -> Self {
+        let limit = TimeLimit::begin(core.policy.timeout);
+        Self { core, place, limit }
+    }
+
+    /// The message, as it was taken.
+    pub fn message(&self) -> &Message {
+        &self.core.message
+    }
+
+    /// Whether the lease is lost, because another consumer has the message or because none of the extensions has
+    /// succeeded for a whole lease: stop working. The job's end means nothing then.
+    pub fn is_lost(&self) -> bool {
+        self.core.lease.is_lost()
+    }
+
+    /// How long the handler may still work, as the worker's `timeout` says; `None` for ever.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.limit.left()
+    }
+
+    /// Calls `then` when the lease is lost, at once if it is lost already: to tell the work to stop. When the job has
+    /// ended, or is dropped, what was not called is dropped. It is called on a thread that renewals wait for, so it hands
+    /// over and returns. In the child of a fork it is never called.
+    pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
+        self.core.lease.on_lost(then);
+    }
+
+    /// Refuses the child of a fork: the parent has the job and extends it.
+    pub(super) fn check_process(&self) -> Result<()> {
+        self.core
+            .lease
+            .check_process("a job belongs to the process that took it; begin a run in the child")
+    }
+}
+
+impl Job<Async> {
+    /// The output of the handler's future, or how the job ends if it took too long or was lost before, which drops the
+    /// future.
+    pub(super) async fn within<T>(&self, handler: impl Future<Output = T>) -> Result<T, Failure> {
+        self.limit.within(handler, |lost| self.on_lost(lost)).await
+    }
+}
+
+impl<M: Mode> Drop for JobCore<M> {
+    fn drop(&mut self) {
+        self.lease.stop();
+    }
+}
+
+impl<M: Mode> fmt::Debug for Job<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("message", &self.core.message.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,25 @@
+//! The chance that steps leave things to.
+
+/// The minimal standard generator, which a script can do in doubles: scripts draw the same numbers.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    /// What is drawn is less.
+    pub(crate) const MODULUS: u64 = 2_147_483_647;
+
+    pub(crate) fn new(seed: u32) -> Self {
+        Self(u64::from(seed) % (Self::MODULUS - 1) + 1)
+    }
+
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.0 = self.0 * 48_271 % Self::MODULUS;
+        self.0
+    }
+
+    /// Puts these in any order.
+    pub(crate) fn shuffle(&mut self, order: &mut [usize]) {
+        for last in (1..order.len()).rev() {
+            order.swap(last, (self.draw() % (last as u64 + 1)) as usize);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Cancel: tell the holders of tasks to stop.
+
+use std::sync::Arc;
+
+use super::list::checked_ids;
+use super::name::Name;
+use super::{embedded, limits};
+use crate::error::Result;
+use crate::step::reply::{Reply, malformed};
+use crate::step::{ByteList, Invocation, Operation, StepContext, head};
+
+/// Notes that tasks are cancelled which somebody has claimed, so that the next renewal says so.
+#[derive(Clone, Debug)]
+pub struct Cancel {
+    name: Name,
+    ids: Vec<Arc<str>>,
+}
+
+impl Cancel {
+    /// Cancels the tasks of these ids.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for names beyond their limits, no id and more than [`PAGE_MAX`](super::PAGE_MAX).
+    pub fn new<I: AsRef<str>>(
+        name: impl AsRef<[u8]>,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<Self> {
+        Self::of(Name::new(name.as_ref())?, ids)
+    }
+
+    pub(super) fn of<I: AsRef<str>>(name: Name, ids: impl IntoIterator<Item = I>) -> Result<Self> {
+        Ok(Self { name, ids: checked_ids(ids, limits::id)? })
+    }
+}
+
+impl Operation for Cancel {
+    head!(
+        "tasks.cancel",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "store.lua", "cancel.lua"]
+    );
+    /// Of each id, whether it is cancelled now.
+    type Output = Vec<bool>;
+    const IDEMPOTENT: bool = true;
+
+    fn invocation(&self) -> Invocation {
+        let mut args = ByteList::default();
+        self.ids.iter().for_each(|id| args.push(id.as_bytes()));
+        Invocation { script: Self::script(), keys: self.name.keys(), args }
+    }
+
+    fn decode(&self, reply: Reply) -> Result<Vec<bool>> {
+        let flags = reply.list()?.all(self.ids.len(), |replies| replies.next()?.flag())?;
+        if flags.len() == self.ids.len() { Ok(flags) } else { Err(malformed()) }
+    }
+
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<bool>> {
+        Ok(self.ids.iter().map(|id| state.cancel(id, context)).collect())
+    }
+}

@@ -1,0 +1,37 @@
+//! What a loop does now and then.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// When something is due, which is at once for the first time. Times are those of
+/// [`Client::time`](crate::Client::time).
+#[derive(Default)]
+pub(crate) struct Due {
+    next_ms: AtomicU64,
+}
+
+impl Due {
+    pub(crate) fn is_due(&self, now: Duration) -> bool {
+        self.left(now).is_zero()
+    }
+
+    pub(crate) fn left(&self, now: Duration) -> Duration {
+        Duration::from_millis(self.next_ms.load(Ordering::Acquire)).saturating_sub(now)
+    }
+
+    /// It is due after this time.
+    pub(crate) fn put_off(&self, now: Duration, delay: Duration) {
+        self.next_ms.store(after(now, delay), Ordering::Release);
+    }
+
+    /// It is due after this time, if not before.
+    pub(crate) fn bring_forward(&self, now: Duration, delay: Duration) {
+        self.next_ms.fetch_min(after(now, delay), Ordering::AcqRel);
+    }
+}
+
+fn after(now: Duration, delay: Duration) -> u64 {
+    // Not before the time that a server counts, in whole milliseconds.
+    let rest = u64::from(!delay.is_zero());
+    (now + delay).as_millis() as u64 + rest
+}

@@ -1,0 +1,29 @@
+//! Why a job was not done.
+
+use std::time::Duration;
+
+/// Why a job was not done, for the handler of a worker. Any error becomes an [`Error`](Self::Error).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// This went wrong: it is tried again after the worker's backoff, and put aside if that was the last attempt.
+    Error(String),
+    /// Try again later, for this reason.
+    Retry(String),
+    /// Try again after this time, for this reason.
+    RetryAfter(String, Duration),
+    /// Move it to this queue of its task store, for this reason. A message of a shuffle queue cannot be moved.
+    Move(String, String),
+    /// Put it aside at once, into the error queue or among the dead letters, for this reason: no other attempt would
+    /// do better.
+    Reject(String),
+    /// Give it back untried, for another worker, after a short random time.
+    Release,
+    /// Give it back untried, for another worker, after this time.
+    ReleaseAfter(Duration),
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::Error(error.to_string())
+    }
+}

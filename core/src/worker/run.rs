@@ -1,0 +1,784 @@
+//! A run of a worker: takes jobs for those who ask for them, up to a limit, and ends them in groups. It never
+//! calls a handler: threads, event loops and hosts ask for the next job and say how it ended.
+//!
+//! - One call at a time asks the queue for work, as much as there is room for, on the thread or task of one of
+//!   those who wait for a job.
+//! - An end goes out at once if none is under way, else with all that have gathered by then, in one step in which
+//!   each succeeds or fails alone. One that the connection fails is sent again while the job is held.
+//! - A stop takes nothing more, gives back what nobody has begun, waits for what is running, and after its
+//!   deadline gives that back too.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use super::poll_loop::{Drive, PollLoop, Source, Watch};
+use super::report::{Drained, Report, ReportKind};
+use super::settings::check_concurrency;
+use super::stop::Stoppable;
+use crate::client::{Async, Blocking};
+use crate::error::{Error, ErrorKind, Result, Retry};
+use crate::runtime::backoff::Backoff;
+use crate::runtime::sync::{lock, wait_until};
+use crate::runtime::timer::{Scheduled, Timer};
+use crate::runtime::waiters::Handle;
+use crate::runtime::{fork, interrupt};
+
+/// After how long a server that is away is asked again.
+const AWAY: Backoff = Backoff { first: Duration::from_millis(100), most: Duration::from_secs(5) };
+
+/// After how long an end that the connection failed is sent again.
+const AGAIN: Backoff = Backoff { first: Duration::from_millis(50), most: Duration::from_secs(2) };
+
+/// For how long an end is still sent again after a stop's deadline.
+const LAST: Duration = Duration::from_secs(2);
+
+/// How often one poll looks for what comes next. Each change asks for another look, and a reply of a step may be
+/// a change itself, for ever: on tokio it is not ready, and wakes at once, when the budget of the task that polls
+/// is used up, which is not renewed before that poll returns.
+const LOOKS_MAX: usize = 8;
+
+/// What is told of what could not be sent until then.
+pub(crate) const UNSENT: &str = "the server did not respond until the worker had to stop";
+
+/// A queue as a run sees it: where jobs come from, and how they end.
+pub(crate) trait Queue: Send + Sync + 'static {
+    /// Takes jobs.
+    type Source: Source<Item = Batch<Self::Job>> + Room + Send;
+    /// A job that is held; a copy is the same job.
+    type Job: Clone + Send + Sync + 'static;
+    /// How a job is to end, ready to be sent.
+    type End: Send + 'static;
+
+    /// The most ends of one step.
+    const ENDS_MAX: usize;
+
+    /// Sends ends, and calls back with the result of each.
+    fn send(
+        self: &Arc<Self>,
+        ends: Vec<Sending<Self::End>>,
+        done: impl FnOnce(Vec<(Sending<Self::End>, Result<()>)>) + Send + 'static,
+    );
+
+    /// What the result of an end means, which may have been done before this result if that is unsure.
+    fn ended(self: &Arc<Self>, end: Self::End, result: Result<()>, is_unsure: bool) -> Ended<Self>;
+
+    /// What is told of an end that could not be sent before the run is over.
+    fn unsent(end: Self::End) -> Report<Self::Job>;
+
+    /// Whether its handler ended the job itself.
+    fn is_ended(_: &Self::Job) -> bool {
+        false
+    }
+
+    /// Calls back with an end that gives the job back, untried and available at once. If its handler runs, that
+    /// is told that the job is lost.
+    fn give_back(self: &Arc<Self>, job: Self::Job, then: impl FnOnce(Self::End) + Send + 'static);
+}
+
+/// What a step took.
+pub(crate) struct Batch<J> {
+    pub(crate) jobs: Vec<J>,
+    pub(crate) reports: Vec<Report<J>>,
+}
+
+/// Takes up to as many jobs as there is room for.
+pub(crate) trait Room {
+    fn set_room(&mut self, room: usize);
+}
+
+/// An end on its way.
+pub(crate) struct Sending<E> {
+    pub(crate) end: E,
+    /// How often it was sent in vain.
+    tries: u32,
+    /// A result was lost, so it may have been done.
+    is_unsure: bool,
+}
+
+impl<E> Sending<E> {
+    fn new(end: E) -> Self {
+        Self { end, tries: 0, is_unsure: false }
+    }
+}
+
+/// What the result of an end means.
+pub(crate) enum Ended<Q: Queue + ?Sized> {
+    /// The job is over.
+    Done(Report<Q::Job>),
+    /// It has to end in this way instead.
+    Instead(Q::End),
+    /// The connection failed, and the same is to be sent again.
+    Again(Q::End),
+}
+
+/// How a run works.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// How many jobs run at a time.
+    pub(crate) concurrency: usize,
+    /// How many more are held ready.
+    pub(crate) prefetch: usize,
+    /// The run is over when nothing is available; an error of the connection ends it.
+    pub(crate) drains: bool,
+    /// Also what went well is reported.
+    pub(crate) tells_all: bool,
+}
+
+/// What comes next.
+pub(crate) enum Next<J> {
+    /// A job to work on, and its number in the run.
+    Job(u64, J),
+    Report(Report<J>),
+}
+
+/// A job's place in a run, which another job gets once this is dropped.
+pub(crate) struct Place<Q: Queue> {
+    pub(crate) run: Arc<Run<Q>>,
+    pub(crate) number: u64,
+}
+
+impl<Q: Queue> Drop for Place<Q> {
+    fn drop(&mut self) {
+        self.run.leave(self.number);
+    }
+}
+
+pub(crate) struct Run<Q: Queue> {
+    queue: Arc<Q>,
+    plan: Plan,
+    /// Used by one at a time: who has set `is_taking`.
+    takes: Mutex<PollLoop<Q::Source>>,
+    state: Mutex<State<Q>>,
+    changed: Condvar,
+    /// Wakes those who wait, for what the loop waits for.
+    bell: Waker,
+    process: u32,
+}
+
+struct State<Q: Queue> {
+    /// Held, and begun by nobody.
+    ready: VecDeque<Q::Job>,
+    running: HashMap<u64, Q::Job>,
+    numbers: u64,
+    reports: VecDeque<Report<Q::Job>>,
+    /// What became of its jobs.
+    drained: Drained,
+    /// Ends that wait for the step under way.
+    gathered: Vec<Sending<Q::End>>,
+    is_sending: bool,
+    /// How many ends have no result yet.
+    ending: usize,
+    /// Somebody drives the loop that takes jobs.
+    is_taking: bool,
+    /// That loop has a step under way.
+    is_asking: bool,
+    /// The last step found nothing, and nothing has ended since it was sent.
+    is_dry: bool,
+    /// Something has ended since the step under way was sent, which may have been too early to find it.
+    is_stale: bool,
+    /// What wakes the loop while it waits for work.
+    sleeper: Option<Handle>,
+    /// The server is away: how often it was asked, and when to ask again.
+    away: Option<(u32, Instant)>,
+    /// Nothing more is taken: since a stop, or an error that ended the run.
+    is_closing: bool,
+    /// The end of a stop's patience.
+    deadline: Option<Scheduled>,
+    /// When that was.
+    given_up: Option<Instant>,
+    /// What ended the run.
+    failed: Option<Error>,
+    /// Changes whenever those who wait have to look again.
+    changes: u64,
+    wakers: Vec<Waker>,
+    alarm: Option<Scheduled>,
+}
+
+/// What a look at the run came to.
+enum Look<J> {
+    Next(Result<Option<Next<J>>>),
+    /// Nothing until a change after this one, or until this time.
+    Wait(u64, Option<Instant>),
+}
+
+struct Bell<Q: Queue>(Weak<Run<Q>>);
+
+impl<Q: Queue> Wake for Bell<Q> {
+    fn wake(self: Arc<Self>) {
+        if let Some(run) = self.0.upgrade() {
+            run.notify(lock(&run.state));
+        }
+    }
+}
+
+impl<Q: Queue> Run<Q> {
+    pub(crate) fn new(queue: Arc<Q>, mut takes: PollLoop<Q::Source>, plan: Plan) -> Arc<Self> {
+        let refused = check_concurrency(plan.concurrency).err();
+        Arc::new_cyclic(|run: &Weak<Self>| {
+            takes.watch(run.clone());
+            Self {
+                queue,
+                plan,
+                takes: Mutex::new(takes),
+                state: Mutex::new(State::new(refused)),
+                changed: Condvar::new(),
+                bell: Arc::new(Bell(run.clone())).into(),
+                process: std::process::id(),
+            }
+        })
+    }
+
+    pub(crate) fn concurrency(&self) -> usize {
+        self.plan.concurrency
+    }
+
+    pub(crate) fn drained(&self) -> Drained {
+        lock(&self.state).drained
+    }
+
+    /// Wakes those who wait, to look again.
+    fn notify(&self, mut state: MutexGuard<'_, State<Q>>) {
+        state.changes += 1;
+        let wakers = std::mem::take(&mut state.wakers);
+        let alarm = state.alarm.take();
+        drop(state);
+        drop(alarm);
+        self.changed.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Wakes the loop that waits for work as well, as there is something else to do.
+    fn interrupt(&self, mut state: MutexGuard<'_, State<Q>>) {
+        let sleeper = state.sleeper.take();
+        self.notify(state);
+        if let Some(sleeper) = sleeper {
+            sleeper.wake();
+        }
+    }
+
+    /// Looks for what comes next, and drives the loop that takes jobs if nobody does.
+    fn look(self: &Arc<Self>, context: &mut Context<'_>) -> Look<Q::Job>
+    where
+        <Q::Source as Source>::Mode: Drive,
+    {
+        loop {
+            let mut state = lock(&self.state);
+            let changes = state.changes;
+            if let Some(next) = state.next(&self.plan) {
+                return Look::Next(Ok(Some(next)));
+            }
+            if state.is_over() {
+                let failed = state.failed.take();
+                drop(state);
+                lock(&self.takes).stop_listening();
+                return Look::Next(failed.map_or(Ok(None), Err));
+            }
+            let now = Instant::now();
+            let again = state.away.map(|(_, until)| until).filter(|until| *until > now);
+            let room = match again {
+                Some(_) => 0,
+                None => state.room(&self.plan),
+            };
+            if room == 0 || state.is_taking {
+                let is_idle = state.is_closing && !state.is_taking;
+                drop(state);
+                if is_idle {
+                    // A listener is woken in place of another one.
+                    lock(&self.takes).stop_listening();
+                }
+                return Look::Wait(changes, again);
+            }
+            state.is_taking = true;
+            state.is_stale &= state.is_asking;
+            drop(state);
+            let mut takes = lock(&self.takes);
+            takes.source.set_room(room);
+            let taken = takes.poll(context);
+            let (is_asking, is_held_up) = (takes.is_asking(), takes.is_held_up());
+            drop(takes);
+            let mut state = lock(&self.state);
+            (state.is_taking, state.is_asking) = (false, is_asking);
+            if taken.is_ready() {
+                state.sleeper = None;
+            }
+            match taken {
+                Poll::Pending => return Look::Wait(changes, None),
+                Poll::Ready(Some(Err(error))) if error.kind() == ErrorKind::Cancelled => {
+                    self.notify(state);
+                    return Look::Next(Err(error));
+                }
+                Poll::Ready(None) if is_held_up => self.notify(state),
+                Poll::Ready(taken) => self.take_in(state, taken),
+            }
+        }
+    }
+
+    fn take_in(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State<Q>>,
+        taken: Option<Result<Batch<Q::Job>>>,
+    ) {
+        match taken {
+            None => state.is_dry = !state.is_stale,
+            Some(Ok(batch)) => {
+                state.recovered();
+                state.ready.extend(batch.jobs);
+                state.count(&batch.reports);
+                state.reports.extend(batch.reports);
+            }
+            Some(Err(error)) if self.plan.drains || error.retry() == Retry::Never => {
+                (state.failed, state.is_closing) = (Some(error), true);
+            }
+            Some(Err(error)) => {
+                let failures = state.away.map_or(0, |(failures, _)| failures);
+                state.away = Some((failures + 1, Instant::now() + AWAY.delay(failures)));
+                if failures == 0 {
+                    let message = format!("the server is away, and is asked again: {error}");
+                    state.reports.push_back(Report::of_run(ReportKind::Away, message, Some(error)));
+                }
+            }
+        }
+        self.give_back_unbegun(state);
+    }
+
+    /// Gives back what nobody has begun, if the run is not to begin it any more.
+    fn give_back_unbegun(self: &Arc<Self>, mut state: MutexGuard<'_, State<Q>>) {
+        let unbegun = match state.is_closing {
+            true => std::mem::take(&mut state.ready),
+            false => VecDeque::new(),
+        };
+        state.ending += unbegun.len();
+        self.interrupt(state);
+        self.give_back(unbegun);
+    }
+
+    fn give_back(self: &Arc<Self>, jobs: impl IntoIterator<Item = Q::Job>) {
+        for job in jobs {
+            let run = self.clone();
+            self.queue.give_back(job, move |end| run.add(Sending::new(end)));
+        }
+    }
+
+    /// Ends a job of the run, as `prepare` says once it knows. Nothing happens to one that was given back.
+    pub(crate) fn end(
+        self: &Arc<Self>,
+        number: u64,
+        prepare: impl FnOnce(Box<dyn FnOnce(Q::End) + Send>),
+    ) {
+        if self.is_own() && self.remove(number, true) {
+            let run = self.clone();
+            prepare(Box::new(move |end| run.add(Sending::new(end))));
+        }
+    }
+
+    /// A job of the run is over, or nobody works on it any more.
+    pub(crate) fn leave(&self, number: u64) {
+        if self.is_own() {
+            self.remove(number, false);
+        }
+    }
+
+    /// Whether the job was running. Makes room for another one.
+    fn remove(&self, number: u64, is_ending: bool) -> bool {
+        let mut state = lock(&self.state);
+        let Some(job) = state.running.remove(&number) else { return false };
+        state.ending += usize::from(is_ending);
+        (state.is_dry, state.is_stale) = (false, true);
+        self.notify(state);
+        drop(job);
+        true
+    }
+
+    fn add(self: &Arc<Self>, end: Sending<Q::End>) {
+        lock(&self.state).gathered.push(end);
+        self.send();
+    }
+
+    /// Sends what has gathered, unless ends are under way.
+    fn send(self: &Arc<Self>) {
+        loop {
+            let mut state = lock(&self.state);
+            if state.is_sending || state.gathered.is_empty() {
+                return;
+            }
+            state.is_sending = true;
+            let count = state.gathered.len().min(Q::ENDS_MAX);
+            let ends = state.gathered.drain(..count).collect();
+            drop(state);
+            // Whoever of the two comes last goes on: an embedded engine calls back before this returns.
+            let is_second = Arc::new(AtomicBool::new(false));
+            let (run, first) = (self.clone(), is_second.clone());
+            self.queue.send(ends, move |results| {
+                run.sent(results);
+                if first.swap(true, Ordering::AcqRel) {
+                    run.send();
+                }
+            });
+            if !is_second.swap(true, Ordering::AcqRel) {
+                return;
+            }
+        }
+    }
+
+    fn sent(self: &Arc<Self>, results: Vec<(Sending<Q::End>, Result<()>)>) {
+        let (mut reports, mut again) = (Vec::new(), Vec::new());
+        let is_late = lock(&self.state).given_up.is_some_and(|since| since.elapsed() >= LAST);
+        for (Sending { end, tries, is_unsure }, result) in results {
+            let is_lost = result.as_ref().is_err_and(|error| error.retry() == Retry::Unknown);
+            match self.queue.ended(end, result, is_unsure) {
+                Ended::Done(report) => reports.push(report),
+                Ended::Instead(end) => again.push(Sending::new(end)),
+                Ended::Again(end) if is_late => reports.push(Q::unsent(end)),
+                Ended::Again(end) => {
+                    let is_unsure = is_unsure || is_lost;
+                    let (run, end) = (self.clone(), Sending { end, tries: tries + 1, is_unsure });
+                    Timer::detached(AGAIN.delay(tries), move || run.add(end));
+                }
+            }
+        }
+        let mut state = lock(&self.state);
+        state.is_sending = false;
+        state.ending -= reports.len();
+        (state.is_dry, state.is_stale) = (false, true);
+        state.gathered.append(&mut again);
+        state.count(&reports);
+        reports.retain(|report| self.plan.tells_all || report.kind.is_failure());
+        let is_told = !reports.is_empty();
+        state.reports.extend(reports);
+        match is_told {
+            true => self.interrupt(state),
+            false => self.notify(state),
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    fn check_process(&self) -> Result<()> {
+        fork::check(
+            self.is_own(),
+            "a run belongs to the process that began it; begin one in the child",
+        )
+    }
+}
+
+impl<Q: Queue> Run<Q>
+where
+    Q::Source: Source<Mode = Blocking>,
+{
+    /// What comes next, or `None` when the run is over. Any number of threads may wait here.
+    pub(crate) fn next(self: &Arc<Self>) -> Result<Option<Next<Q::Job>>> {
+        self.check_process()?;
+        loop {
+            let (changes, until) = match self.look(&mut Context::from_waker(Waker::noop())) {
+                Look::Next(next) => return next,
+                Look::Wait(changes, until) => (changes, until),
+            };
+            interrupt::wait_in_slices(until, |until| {
+                let mut state = lock(&self.state);
+                while state.changes == changes && until.is_none_or(|until| until > Instant::now()) {
+                    state = wait_until(&self.changed, state, until);
+                }
+                state.changes != changes
+            })?;
+        }
+    }
+}
+
+impl<Q: Queue> Run<Q>
+where
+    Q::Source: Source<Mode = Async>,
+{
+    /// What comes next, or `None` when the run is over.
+    pub(crate) fn poll_next(
+        self: &Arc<Self>,
+        context: &Context<'_>,
+    ) -> Poll<Result<Option<Next<Q::Job>>>> {
+        self.check_process()?;
+        for _ in 0..LOOKS_MAX {
+            match self.look(&mut Context::from_waker(&self.bell)) {
+                Look::Next(next) => return Poll::Ready(next),
+                Look::Wait(changes, until) => {
+                    let mut state = lock(&self.state);
+                    if state.changes == changes {
+                        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+                            state.wakers.push(context.waker().clone());
+                        }
+                        let bell = self.bell.clone();
+                        let alarm = until.map(|until| Timer::at(until, move || bell.wake()));
+                        let before = std::mem::replace(&mut state.alarm, alarm);
+                        drop(state);
+                        drop(before);
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<Q: Queue> Stoppable for Run<Q> {
+    fn stop(self: Arc<Self>, deadline: Option<Instant>) {
+        if !self.is_own() {
+            return;
+        }
+        let mut state = lock(&self.state);
+        state.is_closing = true;
+        let before = state.deadline.take();
+        let is_now = deadline.is_some_and(|deadline| deadline <= Instant::now());
+        if let (Some(deadline), false) = (deadline, is_now) {
+            let run = self.clone();
+            state.deadline = Some(Timer::at(deadline, move || run.give_up()));
+        }
+        self.give_back_unbegun(state);
+        drop(before);
+        if is_now {
+            self.give_up();
+        }
+    }
+}
+
+impl<Q: Queue> Run<Q> {
+    /// Gives back what is running.
+    fn give_up(self: &Arc<Self>) {
+        let mut state = lock(&self.state);
+        state.given_up.get_or_insert_with(Instant::now);
+        let mut running = std::mem::take(&mut state.running);
+        running.retain(|_, job| !Q::is_ended(job));
+        state.ending += running.len();
+        self.notify(state);
+        self.give_back(running.into_values());
+    }
+}
+
+impl<Q: Queue> Drop for Run<Q> {
+    /// Gives back what nobody has begun, of a run that was left without a stop.
+    fn drop(&mut self) {
+        if !self.is_own() {
+            return;
+        }
+        let unbegun = std::mem::take(&mut lock(&self.state).ready);
+        for job in unbegun {
+            let queue = self.queue.clone();
+            self.queue.give_back(job, move |end| queue.send(vec![Sending::new(end)], |_| ()));
+        }
+    }
+}
+
+impl<Q: Queue> Watch for Run<Q> {
+    fn may_take(&self) -> bool {
+        let state = lock(&self.state);
+        !state.is_closing && state.reports.is_empty()
+    }
+
+    fn may_sleep(&self, sleeper: Handle) -> bool {
+        let mut state = lock(&self.state);
+        state.recovered();
+        state.sleeper = Some(sleeper);
+        !state.is_closing && state.reports.is_empty()
+    }
+}
+
+/// Makes a public run, of the jobs of a queue. The docs are those of the type.
+macro_rules! runs {
+    ($(#[$docs:meta])+ $run:ident of $queue:ident, $job:ident) => {
+        $(#[$docs])+
+        pub struct $run<M: $crate::client::Mode = $crate::client::Blocking>(
+            std::sync::Arc<$crate::worker::run::Run<$queue<M>>>,
+        );
+
+        impl<M: $crate::client::Mode> $run<M> {
+            /// How many jobs it hands out at a time, as the worker's `concurrency` says.
+            pub fn concurrency(&self) -> usize {
+                self.0.concurrency()
+            }
+
+            /// What became of its jobs so far.
+            pub fn drained(&self) -> $crate::worker::report::Drained {
+                self.0.drained()
+            }
+
+            /// The number of a job of this run.
+            fn number_of(&self, job: &$job<M>) -> $crate::error::Result<u64> {
+                job.check_process()?;
+                match &job.place {
+                    Some(place) if std::sync::Arc::ptr_eq(&place.run, &self.0) => Ok(place.number),
+                    _ => Err($crate::error::invalid("the job is none of this run")),
+                }
+            }
+
+            fn event(
+                &self,
+                next: $crate::worker::run::Next<<$queue<M> as $crate::worker::run::Queue>::Job>,
+            ) -> $crate::worker::report::Event<$job<M>> {
+                match next {
+                    $crate::worker::run::Next::Job(number, job) => {
+                        let place = Some($crate::worker::run::Place { run: self.0.clone(), number });
+                        $crate::worker::report::Event::Job($job::new(job, place))
+                    }
+                    $crate::worker::run::Next::Report(report) => {
+                        $crate::worker::report::Event::Report(report.map(|job| $job::new(job, None)))
+                    }
+                }
+            }
+        }
+
+        impl $run<$crate::client::Blocking> {
+            /// The next job, or what became of one; `None` when the run is over. It waits while there is no
+            /// job, and while `concurrency` jobs are running. Any number of threads may wait here.
+            ///
+            /// # Errors
+            /// What ended the run, to one caller: an error that trying again cannot mend. `CANCELLED` for an
+            /// interrupt, after which the run goes on.
+            pub fn next(&self) -> $crate::error::Result<Option<$crate::worker::report::Event<$job>>> {
+                Ok(self.0.next()?.map(|next| self.event(next)))
+            }
+        }
+
+        impl $run<$crate::client::Async> {
+            /// The next job, or what became of one; `None` when the run is over. It is pending while there is
+            /// no job, and while `concurrency` jobs are running.
+            ///
+            /// # Errors
+            /// What ended the run, to one caller: an error that trying again cannot mend.
+            pub async fn next(
+                &self,
+            ) -> $crate::error::Result<Option<$crate::worker::report::Event<$job<$crate::client::Async>>>> {
+                std::future::poll_fn(|context| self.poll_next(context)).await
+            }
+
+            /// [`next`](Self::next) for a future written by hand.
+            pub fn poll_next(
+                &self,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<
+                $crate::error::Result<Option<$crate::worker::report::Event<$job<$crate::client::Async>>>>,
+            > {
+                let next = std::task::ready!(self.0.poll_next(context))?;
+                std::task::Poll::Ready(Ok(next.map(|next| self.event(next))))
+            }
+        }
+
+        impl $run<$crate::client::Blocking> {
+            /// Ends a job as its handler says.
+            pub(super) fn work<R: super::Outcome>(
+                &self,
+                job: $job,
+                handler: impl FnOnce(&$job) -> R,
+            ) {
+                // It is a job of this run, so that only the child of a fork is refused.
+                drop(self.end(&job, handler(&job).outcome()));
+            }
+        }
+
+        impl $run<$crate::client::Async> {
+            /// Ends a job as the future of its handler says, or as one that took too long or was lost.
+            pub(super) async fn work<R: super::Outcome>(
+                &self,
+                job: $job<$crate::client::Async>,
+                handler: impl AsyncFnOnce(&$job<$crate::client::Async>) -> R,
+            ) {
+                let outcome = job.within(handler(&job)).await.and_then(super::Outcome::outcome);
+                drop(self.end(&job, outcome));
+            }
+        }
+
+        impl<M: $crate::client::Mode> Clone for $run<M> {
+            fn clone(&self) -> Self {
+                Self(self.0.clone())
+            }
+        }
+
+        impl<M: $crate::client::Mode> std::fmt::Debug for $run<M> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($run)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(crate) use runs;
+
+impl<Q: Queue> State<Q> {
+    /// A run that is refused is over before it takes anything.
+    fn new(refused: Option<Error>) -> Self {
+        Self {
+            ready: VecDeque::new(),
+            running: HashMap::new(),
+            numbers: 0,
+            reports: VecDeque::new(),
+            drained: Drained::default(),
+            gathered: Vec::new(),
+            is_sending: false,
+            ending: 0,
+            is_taking: false,
+            is_asking: false,
+            is_dry: false,
+            is_stale: false,
+            sleeper: None,
+            away: None,
+            is_closing: refused.is_some(),
+            deadline: None,
+            given_up: None,
+            failed: refused,
+            changes: 0,
+            wakers: Vec::new(),
+            alarm: None,
+        }
+    }
+
+    fn next(&mut self, plan: &Plan) -> Option<Next<Q::Job>> {
+        if let Some(report) = self.reports.pop_front() {
+            return Some(Next::Report(report));
+        }
+        if self.running.len() >= plan.concurrency {
+            return None;
+        }
+        let job = self.ready.pop_front()?;
+        self.numbers += 1;
+        self.running.insert(self.numbers, job.clone());
+        Some(Next::Job(self.numbers, job))
+    }
+
+    fn count(&mut self, reports: &[Report<Q::Job>]) {
+        reports.iter().for_each(|report| self.drained.count(report.kind));
+    }
+
+    fn is_over(&self) -> bool {
+        let is_idle = self.ready.is_empty() && self.running.is_empty() && self.ending == 0;
+        let is_quiet = !self.is_taking && !self.is_asking;
+        (self.is_closing || self.is_dry) && is_idle && is_quiet
+    }
+
+    /// How many jobs to take now.
+    fn room(&self, plan: &Plan) -> usize {
+        if self.is_closing || self.is_dry {
+            // A step under way may still bring some, to give back.
+            return usize::from(self.is_asking);
+        }
+        // One after the other, an end comes before the next job, which may need the same documents.
+        if plan.concurrency == 1 && plan.prefetch == 0 && self.ending > 0 {
+            return 0;
+        }
+        match self.ready.len() * 2 > plan.prefetch && !self.ready.is_empty() {
+            true => 0,
+            false => {
+                let held = self.running.len() + self.ready.len();
+                (plan.concurrency + plan.prefetch).saturating_sub(held)
+            }
+        }
+    }
+
+    fn recovered(&mut self) {
+        if let Some((failures, _)) = self.away.take() {
+            let times = if failures == 1 { "time" } else { "times" };
+            let message = format!("the server is back; it was asked {failures} {times} in vain");
+            self.reports.push_back(Report::of_run(ReportKind::Back, message, None));
+        }
+    }
+}

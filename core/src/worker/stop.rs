@@ -1,0 +1,48 @@
+//! The stop of a worker, from any thread.
+
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use crate::runtime::sync::lock;
+
+/// What can be stopped.
+pub(crate) trait Stoppable: Send + Sync {
+    /// Takes nothing more, and after the deadline gives back what is running; without one it waits for that.
+    fn stop(self: Arc<Self>, deadline: Option<Instant>);
+}
+
+/// Stops the runs of a worker, those that have begun and those that begin later.
+#[derive(Default)]
+pub(crate) struct Stop(Mutex<Stopping>);
+
+#[derive(Default)]
+struct Stopping {
+    /// Set by the first stop, to its deadline.
+    asked: Option<Option<Instant>>,
+    runs: Vec<Weak<dyn Stoppable>>,
+}
+
+impl Stop {
+    /// Stops within this time.
+    pub(crate) fn stop(&self, within: Duration) {
+        let deadline = Instant::now().checked_add(within);
+        let mut stopping = lock(&self.0);
+        stopping.asked = Some(deadline);
+        let runs: Vec<_> = stopping.runs.iter().filter_map(Weak::upgrade).collect();
+        drop(stopping);
+        runs.into_iter().for_each(|run| run.stop(deadline));
+    }
+
+    /// A run begins, which a stop before this stops at once.
+    pub(crate) fn begin<R: Stoppable + 'static>(&self, run: &Arc<R>) {
+        let weak = Arc::downgrade(run);
+        let mut stopping = lock(&self.0);
+        stopping.runs.retain(|run| run.strong_count() > 0);
+        stopping.runs.push(weak);
+        let asked = stopping.asked;
+        drop(stopping);
+        if let Some(deadline) = asked {
+            run.clone().stop(deadline);
+        }
+    }
+}
