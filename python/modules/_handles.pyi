@@ -3,24 +3,47 @@
 
 import builtins
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, AnyStr, Generic, Literal, final
 
 from typing_extensions import TypeAlias
 
 from .._native import Doc, Message, Modification, Receipt, Task
+from ..event_values import (
+    DeadReason,
+    Delivery,
+    EventIds,
+    EventState,
+    IfExists,
+    EventPlace,
+    ManyDeliveries,
+    Missed,
+    NewEvents,
+    Overlap,
+    Schedules,
+)
 from ..records import (
     Added,
     DeadLetter,
     DocPage,
     DocPosition,
+    Drained,
+    Event,
+    EventConfig,
+    EventPage,
+    EventStats,
     Modified,
     NamespaceStats,
     Position,
+    Published,
     QueueStats,
     Reclaimed,
     Recovery,
     Renewed,
+    ScheduleInfo,
     ShuffleStats,
+    Swept,
+    SyncedSchedules,
     TaskId,
     TaskPage,
 )
@@ -62,13 +85,44 @@ class Batches(Generic[AnyStr]):
 @final
 class ShuffleQueue(Generic[AnyStr]):
     # core
+    async def dead_letters(
+        self, max: int, after: str | None
+    ) -> list[DeadLetter[AnyStr]]: ...
     async def delete_dead_letters(self, letters: list[str]) -> int: ...
+    async def requeue_dead_letters(self, letters: list[str]) -> list[Receipt | None]: ...
     # methods
 
 @final
 class ShuffleConsumer(Generic[AnyStr]):
     async def read(self, wait: Seconds | None) -> Message[AnyStr] | None: ...
     async def read_many(self, max: int, wait: Seconds | None) -> list[Message[AnyStr]]: ...
+    # methods
+
+@final
+class ShuffleWorker(Generic[AnyStr]):
+    def start(self, drains: bool, tells_all: bool) -> ShuffleRun: ...
+    # methods
+
+@final
+class ShuffleRun:
+    @property
+    def concurrency(self) -> int: ...
+    async def next(self) -> list[tuple[Any, ...]] | None: ...
+    def drained(self) -> Drained: ...
+    def end(self, job: ShuffleJob[Any], returned: None) -> None: ...
+    def fail(
+        self,
+        job: ShuffleJob[Any],
+        kind: str,
+        err: str,
+        delay: Seconds | None,
+        queue: str | None,
+    ) -> None: ...
+
+@final
+class ShuffleJob(Generic[AnyStr]):
+    @property
+    def message(self) -> Message[AnyStr]: ...
     # methods
 
 @final
@@ -81,6 +135,48 @@ class Garbage(Generic[AnyStr]):
     def counts(self) -> tuple[int, int]: ...
 
 @final
+class EventQueue:
+    # core
+    async def reschedule(
+        self, ids: EventIds, delay: Seconds
+    ) -> list[Literal["gone", "rescheduled", "too_late"]]: ...
+    async def reschedule_at_ms(
+        self, ids: EventIds, at_ms: int
+    ) -> list[Literal["gone", "rescheduled", "too_late"]]: ...
+    # methods
+
+@final
+class Deliveries:
+    async def next(self) -> list[Event] | None: ...
+
+@final
+class EventWorker:
+    def start(self, drains: bool, tells_all: bool) -> EventRun: ...
+    # methods
+
+@final
+class EventRun:
+    @property
+    def concurrency(self) -> int: ...
+    async def next(self) -> list[tuple[Any, ...]] | None: ...
+    def drained(self) -> Drained: ...
+    def end(self, job: EventJob, returned: None) -> None: ...
+    def fail(
+        self,
+        job: EventJob,
+        kind: str,
+        err: str,
+        delay: Seconds | None,
+        queue: str | None,
+    ) -> None: ...
+
+@final
+class EventJob:
+    @property
+    def event(self) -> Event: ...
+    # methods
+
+@final
 class TaskStore:
     # methods
 
@@ -90,7 +186,19 @@ class Claims:
 
 @final
 class Worker:
+    def start(self, drains: bool, tells_all: bool) -> Run: ...
     # methods
+
+@final
+class Run:
+    @property
+    def concurrency(self) -> int: ...
+    async def next(self) -> list[tuple[Any, ...]] | None: ...
+    def drained(self) -> Drained: ...
+    def end(self, job: Job, returned: Modification | None) -> None: ...
+    def fail(
+        self, job: Job, kind: str, err: str, delay: Seconds | None, queue: str | None
+    ) -> None: ...
 
 @final
 class Jobs:

@@ -6,8 +6,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Literal, overload
 
 from .. import _native
+from .._native import ManualClock
 from ..records import Recovery
 from ..values import Member, Seconds, warn_of_recovery
+from .events import EventQueue
 from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
@@ -30,6 +32,7 @@ def connect(
     username: str | None = None,
     password: str | None = None,
     client_name: str | None = None,
+    clock: ManualClock | None = None,
 ) -> Client[bytes]: ...
 @overload
 def connect(
@@ -42,6 +45,7 @@ def connect(
     username: str | None = None,
     password: str | None = None,
     client_name: str | None = None,
+    clock: ManualClock | None = None,
 ) -> Client[str]: ...
 def connect(
     url: str,
@@ -53,6 +57,7 @@ def connect(
     username: str | None = None,
     password: str | None = None,
     client_name: str | None = None,
+    clock: ManualClock | None = None,
 ) -> Client[Any]:
     """Connects to a server or opens an embedded engine.
 
@@ -75,6 +80,10 @@ def connect(
     One process at a time opens a ``file:``; processes share queues over ``redis:``. With
     ``?repair`` a damaged one is opened as far as it is sound.
 
+    An embedded engine can have a ``clock``, for tests: a :class:`~millpond.ManualClock`. Clients that
+    share an engine share its clock, and one that brings another is refused with
+    :class:`~millpond.InvalidArgumentError`. So is a clock for a server, whose time is the server's.
+
     >>> import millpond.aio
     >>> async with millpond.aio.connect("memory:") as client:
     ...     await client.ick("files").add([(1.0, "a.txt")])
@@ -90,6 +99,7 @@ def connect(
         username=username,
         password=password,
         client_name=client_name,
+        clock=clock,
     )
     warn_of_recovery(native.recovery())
     return Client(native)
@@ -118,7 +128,11 @@ class Client(Generic[AnyStr]):
         track_keys: Literal["global", "queue"] = "global",
     ) -> ShuffleQueue[AnyStr]: ...
 
+    def events(self, name: Member) -> EventQueue: ...
+
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore: ...
+
+    async def task_stores(self) -> list[AnyStr]: ...
 
     def recovery(self) -> Recovery | None: ...
 

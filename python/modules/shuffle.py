@@ -19,11 +19,22 @@ from ..records import DeadLetter, ShuffleStats
 from ..values import Fields, Member, Seconds, Written, letter_ids
 from .mode import Loop
 from .shuffle_consumer import Messages, ShuffleConsumer
+from .shuffle_worker import ShuffleJob, ShuffleWorker
 
 if TYPE_CHECKING:
     from . import _handles
 
-__all__ = ["Garbage", "Message", "Messages", "Receipt", "ShuffleConsumer", "ShuffleQueue", "shard"]
+__all__ = [
+    "Garbage",
+    "Message",
+    "Messages",
+    "Receipt",
+    "ShuffleConsumer",
+    "ShuffleJob",
+    "ShuffleQueue",
+    "ShuffleWorker",
+    "shard",
+]
 
 
 class ShuffleQueue(Generic[AnyStr]):
@@ -90,13 +101,25 @@ class ShuffleQueue(Generic[AnyStr]):
 
     async def stats(self, group: Member) -> ShuffleStats: ...
 
-    async def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]: ...
+    async def dead_letters(
+        self, max: int = 100, after: DeadLetter[AnyStr] | str | None = None
+    ) -> list[DeadLetter[AnyStr]]:
+        """core"""
+        return await self._native.dead_letters(max, None if after is None else letter_ids(after)[0])
 
     async def delete_dead_letters(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
     ) -> int:
         """core"""
         return await self._native.delete_dead_letters(letter_ids(letters))
+
+    async def requeue_dead_letters(
+        self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
+    ) -> list[Receipt | None]:
+        """core"""
+        return await self._native.requeue_dead_letters(letter_ids(letters))
+
+    async def remove_idle_consumers(self, min_idle: Seconds) -> int: ...
 
 
 class Garbage(Loop[list[AnyStr]]):

@@ -8,6 +8,7 @@ from .._native import Message
 from ..records import Reclaimed
 from ..values import Seconds, Taken
 from .mode import Loop
+from .shuffle_worker import ShuffleWorker
 
 if TYPE_CHECKING:
     from . import _handles
@@ -52,11 +53,32 @@ class ShuffleConsumer(Generic[AnyStr]):
 
     def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]: ...
 
+    def worker(
+        self,
+        *,
+        concurrency: int = 10,
+        prefetch: int = 0,
+        timeout: Seconds | None = None,
+        lease: Seconds = 60,
+        backoff: Seconds = 30,
+        backoff_max: Seconds = 60,
+        delete: bool = False,
+        keep_consumers: Seconds = 86_400,
+    ) -> ShuffleWorker[AnyStr]: ...
+
     async def ack(self, messages: Taken) -> int: ...
 
     async def ack_and_delete(self, messages: Taken) -> int: ...
 
+    async def ack_each(self, messages: Taken) -> list[bool]: ...
+
+    async def ack_and_delete_each(self, messages: Taken) -> list[bool]: ...
+
     async def extend(self, messages: Taken) -> int: ...
+
+    async def release(self, messages: Taken, min_idle: Seconds, delay: Seconds = 0) -> int: ...
+
+    async def reject(self, messages: Taken, reason: str) -> int: ...
 
     async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]: ...
 

@@ -32,11 +32,12 @@ from ..records import (
     Position,
     QueueStats,
     Renewed,
+    Swept,
     TaskPage,
 )
-from ..task_ends import Move, Release, Retry
+from ..outcomes import Move, Reject, Release, Report, Retry
 from ..task_values import Content, DocHandles, Docs, TaskHandles, Tasks, Texts
-from ..values import UNSET, Seconds, Unset
+from ..values import UNSET, Fields, Seconds, Unset
 from .mode import Loop
 from .task_worker import Job, Jobs, Worker
 
@@ -51,7 +52,9 @@ __all__ = [
     "Jobs",
     "Modification",
     "Move",
+    "Reject",
     "Release",
+    "Report",
     "Retry",
     "Task",
     "TaskChange",
@@ -104,6 +107,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        headers: Fields | None = None,
         skip_colliding: Literal[False] = False,
     ) -> Task[Content]: ...
     @overload
@@ -121,6 +125,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        headers: Fields | None = None,
         skip_colliding: bool,
     ) -> Task[Content] | None: ...
     async def insert(
@@ -137,6 +142,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        headers: Fields | None = None,
         skip_colliding: bool = False,
     ) -> Task[Any] | None:
         """Inserts one task, with a value that JSON has, or with a JSON text as ``json``, or without
@@ -146,7 +152,8 @@ class TaskStore:
         on, in milliseconds since the Unix epoch, or after ``delay`` seconds. Of the available tasks
         of a queue those with the highest ``priority``, 0 to 9, are claimed first. After ``ttl``
         seconds the task is deleted, done or not, leased or not. ``attempt`` and ``err`` say how
-        often it was tried before and what went wrong.
+        often it was tried before and what went wrong. ``headers`` are names with bytes, for what
+        travels with it and is not its value: up to 64, and 16 KiB together.
 
         Its ``id`` is unique in the store, 16 random hexadecimal digits by default. If it is taken,
         raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns None and does
@@ -165,6 +172,7 @@ class TaskStore:
             err=err,
             priority=priority,
             ttl=ttl,
+            headers=headers,
             skip_colliding=skip_colliding,
         )
         inserted = (await self.modify(gathered)).inserted
@@ -184,6 +192,9 @@ class TaskStore:
         self,
         queues: Texts,
         *,
+        concurrency: int = 10,
+        prefetch: int = 0,
+        timeout: Seconds | None = None,
         wait: Seconds | None = None,
         lease: Seconds = 30,
         backoff: Seconds = 30,
@@ -196,6 +207,8 @@ class TaskStore:
     async def renew(
         self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
     ) -> Renewed: ...
+
+    async def cancel(self, ids: Texts) -> builtins.list[bool]: ...
 
     async def fetch(self, ids: Texts) -> Tasks: ...
 
@@ -218,6 +231,54 @@ class TaskStore:
     async def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[QueueStats]: ...
+
+    async def pause(self, queue: str) -> None: ...
+
+    async def resume(self, queue: str) -> None: ...
+
+    async def purge(
+        self,
+        queue: str,
+        *,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
+        limit: int | None = None,
+        available: bool = False,
+        claimed: bool = False,
+        future: bool = False,
+        claimant: str | None = None,
+        err: str | None = None,
+        include_held: bool = False,
+    ) -> Swept: ...
+
+    async def move_tasks(
+        self,
+        queue: str,
+        to: str,
+        *,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
+        limit: int | None = None,
+        available: bool = False,
+        claimed: bool = False,
+        future: bool = False,
+        claimant: str | None = None,
+        err: str | None = None,
+        include_held: bool = False,
+    ) -> Swept: ...
+
+    async def redrive(
+        self,
+        queue: str,
+        to: str,
+        *,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
+        limit: int | None = None,
+        available: bool = False,
+        claimed: bool = False,
+        future: bool = False,
+        claimant: str | None = None,
+        err: str | None = None,
+        include_held: bool = False,
+    ) -> Swept: ...
 
     async def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs: ...
 

@@ -3,6 +3,7 @@
 use millpond::Options;
 use pyo3::prelude::*;
 
+use crate::clock::ManualClock;
 use crate::generated::Client;
 use crate::handle::{Handle, block};
 use crate::to_python::plain;
@@ -11,7 +12,7 @@ use crate::{convert, errors};
 /// A client for callers that block or, by `is_async`, for those with an event loop.
 #[pyfunction]
 #[pyo3(signature = (url, *, is_async, decode_responses, timeout, connect_timeout, retries,
-    username, password, client_name))]
+    username, password, client_name, clock))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords, and one function reads them")]
 pub(crate) fn connect(
     py: Python<'_>,
@@ -24,6 +25,7 @@ pub(crate) fn connect(
     username: Option<String>,
     password: Option<String>,
     client_name: Option<String>,
+    clock: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Client> {
     let mut options = Options::parse(url).map_err(|error| errors::exception(py, &error))?;
     if let Some(timeout) = timeout {
@@ -44,6 +46,11 @@ pub(crate) fn connect(
     }
     if let Some(name) = client_name {
         options = options.client_name(name);
+    }
+    if let Some(clock) = clock {
+        let manual = clock.cast::<ManualClock>();
+        let manual = manual.map_err(|_| convert::wrong_type("clock", "a ManualClock", clock))?;
+        options = options.clock(manual.get().core.clone());
     }
     // A Python warning reports what the recovery found.
     options = options.on_warning(|_| {});

@@ -1,11 +1,13 @@
 //! What is written to a shuffle queue: fields with their values, and many messages of them.
 
 use millpond::shuffle::FIELDS_MAX;
+use millpond::tasks::Headers;
 use millpond::{CALL_ITEMS_MAX, step::ByteList};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
 use crate::convert::{check_bytes, iterable, push, with_bytes, wrong_type};
+use crate::errors::invalid;
 
 /// The fields of a message and their values.
 #[derive(Default)]
@@ -63,6 +65,19 @@ pub(crate) fn read(path: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyRe
         fields.push(|| format!("{}[1]", path()), &value)?;
     }
     Ok(fields)
+}
+
+/// Headers of a task, read as fields are.
+pub(crate) fn headers(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Headers> {
+    let fields = read(|| name.to_owned(), values)?;
+    Headers::new(fields.iter()).map_err(|error| invalid(values.py(), error.message().to_owned()))
+}
+
+/// Headers by their names.
+pub(crate) fn dict<'py>(py: Python<'py>, headers: &Headers) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    headers.iter().try_for_each(|(name, value)| dict.set_item(name, PyBytes::new(py, value)))?;
+    Ok(dict)
 }
 
 /// Messages to write: the shard key and the fields of each.

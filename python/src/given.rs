@@ -37,7 +37,7 @@ pub(crate) fn up_to<T: Field>(name: &str, value: &Bound<'_, PyAny>, max: usize) 
 /// A number, with the core's limit. What does not fit is refused as any other that is too large.
 pub(crate) fn amount<T: TryFrom<u64>>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
     let number = convert::whole(name, value)?.unwrap_or(u64::MAX);
-    let largest = [u64::MAX, u64::from(u32::MAX), u64::from(u8::MAX)];
+    let largest = [u64::MAX, u64::from(u32::MAX), u64::from(u16::MAX), u64::from(u8::MAX)];
     let fits = [number].into_iter().chain(largest).find_map(|number| T::try_from(number).ok());
     Ok(fits.expect("the largest number of 8 bits fits"))
 }
@@ -57,6 +57,7 @@ fields! {
     Arc<str> => |name, value, _| convert::text(name, value).map(Self::from),
     Vec<u8> => |name, value, _| convert::bytes(name, value),
     u8 => |name, value, _| amount(name, value),
+    u16 => |name, value, _| amount(name, value),
     u32 => |name, value, _| convert::small_size(name, value),
     u64 => |name, value, _| convert::large_size(name, value),
     i64 => |name, value, _| convert::integer(name, value),
@@ -68,7 +69,9 @@ fields! {
     Fields => |name: &str, value, _| fields::read(|| name.to_owned(), value),
     Messages => |_, value, _| fields::messages(value),
     Vec<Receipt> => |_, value, _| receipts(value),
+    MessageId => |_, value, _| read_id(value),
     Vec<MessageId> => |_, value: &Bound<'_, PyAny>, _| value.try_iter()?.map(|id| read_id(&id?)).collect(),
+    tasks::Headers => |name, value, _| fields::headers(name, value),
     TaskId => |name, value, _| task_handles::task(name, value),
     DocId => |name, value, _| task_handles::doc(name, value),
     Vec<TaskId> => |name, value, _| task_handles::many(name, value, task_handles::task),

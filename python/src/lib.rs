@@ -3,10 +3,12 @@
 //! hand in Python above it; there is no queue logic here.
 
 mod client;
+mod clock;
 mod completions;
 mod convert;
 mod doc;
 mod errors;
+mod events;
 mod fields;
 mod generated;
 mod given;
@@ -17,6 +19,7 @@ mod lease;
 mod loops;
 mod modification;
 mod process;
+mod runs;
 mod shuffle;
 mod shuffle_consumer;
 mod shuffle_message;
@@ -36,25 +39,32 @@ mod _native {
     #[pymodule_export]
     use super::client::connect;
     #[pymodule_export]
+    use super::clock::ManualClock;
+    #[pymodule_export]
     use super::doc::{Doc, DocChange};
     #[pymodule_export]
     use super::generated::{
-        Client, Ick, IckChannel, Job, ShuffleConsumer, ShuffleQueue, TaskStore, Worker,
+        Client, EventJob, EventQueue, EventWorker, Ick, IckChannel, Job, ShuffleConsumer,
+        ShuffleJob, ShuffleQueue, ShuffleWorker, TaskStore, Worker,
     };
     #[pymodule_export]
     use super::handle::panic;
     #[pymodule_export]
     use super::lease::ConsumerLease;
     #[pymodule_export]
-    use super::loops::{Batches, Claims, Garbage, Jobs, Messages};
+    use super::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
     #[pymodule_export]
     use super::modification::Modification;
+    #[pymodule_export]
+    use super::runs::{EventRun, Run, ShuffleRun};
     #[pymodule_export]
     use super::shuffle::shard;
     #[pymodule_export]
     use super::shuffle_message::{Message, Receipt, undecodable};
     #[pymodule_export]
     use super::task::{Task, TaskChange};
+    #[pymodule_export]
+    use super::when::fixed;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 
-use millpond::{Async, Error, ErrorKind, Result, ick, shuffle, tasks};
+use millpond::{Async, Error, ErrorKind, Result, events, ick, shuffle, tasks};
 use pyo3::prelude::*;
 
 use crate::completions::Completions;
@@ -209,6 +209,13 @@ loop_class!(
     tasks::Claims<Async>,
     Vec<tasks::Task>,
     tasks::Claims::<Async>::stop_listening
+);
+loop_class!(
+    Deliveries,
+    events::Deliveries,
+    events::Deliveries<Async>,
+    Vec<events::Event>,
+    events::Deliveries::<Async>::stop_listening
 );
 loop_class!(
     Jobs,

@@ -85,7 +85,13 @@ macro_rules! as_it_is {
     )+};
 }
 
-as_it_is!((), bool, u32, u64, usize, f64, String);
+as_it_is!(bool, u16, u32, u64, usize, f64, String);
+
+impl ToPython for () {
+    fn to_python(self, py: Python<'_>, _: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(py.None().into_bound(py))
+    }
+}
 
 macro_rules! as_class {
     ($($ty:ty => $class:expr),+ $(,)?) => {$(

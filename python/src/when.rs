@@ -35,6 +35,23 @@ pub(crate) fn read(
     })
 }
 
+/// The milliseconds of `at` or `at_ms`, of which there is none with a delay.
+#[pyfunction(name = "_at_ms")]
+pub(crate) fn fixed(
+    py: Python<'_>,
+    at: Option<&Bound<'_, PyAny>>,
+    at_ms: Option<&Bound<'_, PyAny>>,
+    delay: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<u64>> {
+    match read(py, at, at_ms, delay)? {
+        When::At(ms) => Ok(Some(ms)),
+        When::After(_) => Ok(None),
+        When::LeftOut => {
+            Err(errors::invalid(py, "one of at, at_ms and delay has to be given".to_owned()))
+        }
+    }
+}
+
 /// The milliseconds of a datetime; a part of one counts as one, so that nothing is early.
 pub(crate) fn to_ms(argument: &str, at: &Bound<'_, PyAny>) -> PyResult<u64> {
     let py = at.py();

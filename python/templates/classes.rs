@@ -46,6 +46,9 @@ impl {{ class.name }} {
 {% if field.annotation is startingwith("str") %}
     fn {{ field.name }}(&self) -> {{ "Option<&str>" if field.is_optional else "&str" }} {
         {{ "" if field.is_optional else "&" }}self.core.{{ field.name }}{{ ".as_deref()" if field.is_optional }}
+{% elif field.annotation is startingwith("dict") %}
+    fn {{ field.name }}<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        crate::fields::dict(py, &self.core.{{ field.name }})
 {% else %}
     fn {{ field.name }}(&self) -> {{ "Option<u64>" if field.is_optional else "u" ~ field.bits }} {
         self.core.{{ field.name }}
@@ -70,7 +73,7 @@ impl {{ class.name }} {
         let named = PyDict::new(py);
 {% for field in class.fields if not field.is_positional %}
 {% set name = "json" if field.is_json else field.name %}
-        named.set_item("{{ name }}", self.{{ name }}())?;
+        named.set_item("{{ name }}", self.{{ name }}({{ "py)?" if field.annotation is startingwith("dict") else ")" }})?;
 {% endfor %}
         Ok((({% for field in class.fields if field.is_positional %}self.{{ field.name }}(), {% endfor %}).into_pyobject(py)?, named))
     }

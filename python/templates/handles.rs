@@ -1,5 +1,7 @@
 //! The classes whose methods convert arguments, call the core and convert the result.
 
+#![allow(clippy::unit_arg, reason = "one form for all calls")]
+
 use std::time::Duration;
 
 use millpond::step::ByteList;
@@ -13,7 +15,7 @@ use crate::given::{amount, given, required, up_to};
 use crate::handle::{Handle, call, derive, either};
 use crate::json::{self, Given, Json};
 use crate::lease::ConsumerLease;
-use crate::loops::{Batches, Claims, Garbage, Jobs, Messages};
+use crate::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
 use crate::modification::Modification;
 use crate::task::{Task, TaskChange};
 use crate::to_python::{ToPython, decoded, plain};
@@ -30,7 +32,8 @@ use crate::when::{self, When};
 {%- endfor %}
 {%- endmacro %}
 {% macro set(step, call) -%}
-{{ step.target }} = {{ "derive!(core, |core| core." ~ call ~ ")" if step.is_handle else step.target ~ "." ~ call }};
+{% if step.is_record %}{{ step.target }}.{{ step.name }} = {{ step.name }};{% else %}
+{{ step.target }} = {{ "derive!(core, |core| core." ~ call ~ ")" if step.is_handle else step.target ~ "." ~ call }};{% endif %}
 {%- endmacro %}
 {% macro steps(all) %}
 {% for step in all %}
@@ -44,7 +47,7 @@ use crate::when::{self, When};
         match when::read(py, at, at_ms, delay)? {
             When::LeftOut => {}
             When::At(at_ms) => { {{ set(step, "at_ms(at_ms)") }} }
-            When::After(delay) => { {{ set(step, "after(delay)") }} }
+            When::After(delay) => { {{ set(step, step.call ~ "(delay)") }} }
         }
 {% elif step.kind == "flag" %}
         if {{ step.name }} { {{ set(step, step.call) }} }
@@ -154,11 +157,11 @@ impl {{ class.name }} {
 impl crate::given::Field for {{ enum.path }} {
     fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
         match &*String::read(name, value, 0)? {
-{% for variant in enum.variants %}
-            "{{ variant|lower }}" => Ok(Self::{{ variant }}),
+{% for (variant, word) in enum.variants %}
+            "{{ word }}" => Ok(Self::{{ variant }}),
 {% endfor %}
             other => {
-                let message = format!("{name} is {other:?}; it has to be {% for variant in enum.variants %}\"{{ variant|lower }}\"{{ " or " if not loop.last }}{% endfor %}");
+                let message = format!("{name} is {other:?}; it has to be {% for (_, word) in enum.variants %}\"{{ word }}\"{{ " or " if not loop.last }}{% endfor %}");
                 Err(errors::invalid(value.py(), message))
             }
         }

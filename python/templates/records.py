@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, AnyStr, Generic, NamedTuple
 
 from ._native import Doc, Message, Task
+from .event_values import DeadReason, EventState, Status
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -29,8 +30,12 @@ class {{ record.name }}({{ "Generic[AnyStr]" if record.is_generic else "NamedTup
 {% for field in record.fields if field.at %}
 
     @property
-    def {{ field.at }}(self) -> datetime.datetime:
+    def {{ field.at }}(self) -> datetime.datetime{{ " | None" if field.is_optional }}:
         """The same as ``{{ field.name }}``, as a datetime in UTC."""
+{% if field.is_optional %}
+        if self.{{ field.name }} is None:
+            return None
+{% endif %}
         return _EPOCH + datetime.timedelta(milliseconds=self.{{ field.name }})
 {% endfor %}
 {% endfor %}

@@ -14,11 +14,15 @@ CALLS = {"add", "close", "commit", "delete", "exchange", "lease", "peek", "relea
 CALLS |= {"stats", "write", "write_many", "read", "read_many", "ack", "ack_and_delete", "extend"}
 CALLS |= {"reclaim", "len", "backlog", "pending_count", "dead_letters", "write_tracked"}
 CALLS |= {"delete_tracked", "cordon_deadline_exceeded", "write_tracked_many", "resize"}
-CALLS |= {"delete_dead_letters"}
+CALLS |= {"delete_dead_letters", "requeue_dead_letters", "remove_idle_consumers"}
+CALLS |= {"ack_each", "ack_and_delete_each", "reject"}
 CALLS |= {"insert", "modify", "claim", "claim_many", "renew", "fetch", "list", "queues"}
 CALLS |= {"are_empty", "queue_stats", "claim_docs", "get_doc", "put_doc", "fetch_docs", "list_docs"}
-CALLS |= {"namespace_stats"}
-CALLS |= {"time", "finish", "done", "fail", "retry", "move_to", "run"}
+CALLS |= {"namespace_stats", "pause", "resume", "purge", "move_tasks", "redrive"}
+CALLS |= {"publish", "publish_call", "publish_many", "receive", "ack_many", "ack_with", "nack", "dead_letter"}
+CALLS |= {"cancel", "reschedule", "configure", "config", "redrive_all"}
+CALLS |= {"put_schedule", "sync_schedules", "get_schedule", "list_schedules", "trigger_schedule"}
+CALLS |= {"time", "finish", "done", "fail", "retry", "move_to", "run", "drain"}
 
 
 class Awaited:

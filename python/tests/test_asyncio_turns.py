@@ -70,7 +70,7 @@ async def run_a_worker(client: Any, until: float) -> None:
 
     store = client.tasks("x")
     await store.insert("q")
-    await store.worker("q").run(handle)
+    await store.worker("q").drain(handle)
 
 
 WORK = [write_read_ack, add_and_commit, take_batches, take_messages, be_refused]

@@ -17,7 +17,7 @@ import pytest
 
 MODULES = ["", ".aio", ".aio.client", ".aio.ick", ".aio.shuffle", ".client", ".errors", ".ick"]
 MODULES += [".shuffle", ".shuffle_consumer", ".aio.shuffle_consumer", ".values"]
-MODULES += [".tasks", ".task_worker", ".records", ".aio.tasks", ".aio.task_worker"]
+MODULES += [".events", ".aio.events", ".tasks", ".task_worker", ".records", ".aio.tasks", ".aio.task_worker"]
 
 
 @contextmanager

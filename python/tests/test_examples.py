@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,29 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
+def until_terminated(example: str, url: str, count: int, words: str) -> str:
+    """What it prints when it is asked to end, after it has said those words that often.
+
+    Its threads print side by side: where Python does not buffer, a line's end is a write of its own.
+    """
+    command = [sys.executable, str(EXAMPLES / example), url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        try:
+            assert program.stdout
+            said = 0
+            while said < count:
+                line = program.stdout.readline()
+                assert line, "it ended by itself"
+                said += line.count(words)
+            program.terminate()
+            last = program.stdout.read().lstrip("\n")
+        except BaseException:
+            program.kill()  # as leaving the block waits for it
+            raise
+    assert program.returncode == 0
+    return last
+
+
 @pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_example_alone(example: str) -> None:
     assert run(str(EXAMPLES / example))
@@ -40,9 +64,7 @@ def test_shuffle_producer_and_consumer_share_a_server(
     shared_server: Servers, consumer: str
 ) -> None:
     assert "9 messages" in run(str(EXAMPLES / "shuffle_producer.py"), shared_server.url)
-    printed = run(str(EXAMPLES / consumer), shared_server.url)
-    assert printed.count("printing page") == 9
-    assert "9 pages" in printed
+    assert until_terminated(consumer, shared_server.url, 9, "printing page") == "0 still with others\n"
 
 
 def test_shuffle_on_a_server(shared_server: Servers) -> None:
@@ -52,15 +74,41 @@ def test_shuffle_on_a_server(shared_server: Servers) -> None:
 @pytest.mark.parametrize("worker", ["tasks_worker.py", "asyncio_tasks_worker.py"])
 def test_tasks_producer_and_worker_share_a_server(own_server: Servers, worker: str) -> None:
     assert "6 mails to send" in run(str(EXAMPLES / "tasks_producer.py"), own_server.url)
-    printed = run(str(EXAMPLES / worker), own_server.url)
-    assert printed.count("sending a mail") == 6
-    assert "6 mails archived" in printed
+    assert until_terminated(worker, own_server.url, 6, "sending a mail") == "6 mails archived\n"
 
 
 def test_tasks_on_a_server(shared_server: Servers) -> None:
     printed = run(str(EXAMPLES / "tasks.py"), shared_server.url)
     assert "one order, one invoice" in printed
     assert "after 2 attempts" in printed
+
+
+def test_events_producer_and_worker_share_a_server(own_server: Servers) -> None:
+    assert "attempt 2" in run(str(EXAMPLES / "events.py"), own_server.url)
+    assert "9 webhooks to deliver" in run(str(EXAMPLES / "events_producer.py"), own_server.url)
+    last = until_terminated("events_worker.py", own_server.url, 8, "deliver to")
+    assert last == "1 webhooks could not be delivered\n"
+
+
+def test_each_night_a_fleet_does_its_job_once(own_server: Servers) -> None:
+    read, write = os.pipe()
+    command = [sys.executable, str(EXAMPLES / "events_nightly.py"), own_server.url, "1"]
+    fleet = [subprocess.Popen(command, stdout=write) for _ in range(2)]
+    os.close(write)
+    nights = []
+    try:
+        with os.fdopen(read) as printed:
+            for line in printed:
+                nights += re.findall("clean up for .*", line)
+                if len(nights) == 4:
+                    for process in fleet:
+                        process.terminate()
+    finally:
+        for process in fleet:
+            process.kill()
+    assert [process.wait() for process in fleet] == [0, 0]
+    assert len(nights) >= 4
+    assert len(set(nights)) == len(nights)
 
 
 def test_programs_in_the_readme() -> None:

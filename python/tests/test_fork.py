@@ -6,6 +6,7 @@ import asyncio
 import math
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -205,6 +206,49 @@ def test_multiprocessing(shared_server: Any, name: str) -> None:
         parts = [(shared_server.url, name, first) for first in range(0, 2000, 200)]
         assert pool.map_async(add_some, parts).get(60) == [200] * 10
     assert POOL_CLIENT[0].ick(name).stats().pset_size == 2001
+
+
+def test_a_worker_in_gunicorn(own_server: Any, tmp_path: Path) -> None:
+    """The recipe of the README: SIGTERM lets the jobs that are running end, and no other begins."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    (recipe,) = re.findall(r"```py\n(.*?)```", readme, re.DOTALL)
+    (tmp_path / "gunicorn.conf.py").write_text(recipe)
+    handler = """
+import os, time
+def send(job):
+    os.write(1, f"begin {job.task.value}\\n".encode())  # in one piece, as two processes write
+    while not os.path.exists("stopping"):
+        time.sleep(0.01)
+    time.sleep(0.5)
+    os.write(1, f"end {job.task.value}\\n".encode())
+"""
+    (tmp_path / "mails.py").write_text(handler)
+    (tmp_path / "web.py").write_text("def app(environ, start):\n    raise NotImplementedError\n")
+    store = millpond.connect(own_server.url).tasks("shop")
+    for number in range(6):
+        store.insert("mails", number)
+    command = [sys.executable, "-u", "-m", "gunicorn", "--workers", "2"]
+    command += ["--bind", "127.0.0.1:0", "web:app"]
+    environment = {**os.environ, "REDIS_URL": own_server.url, "TMPDIR": str(tmp_path)}
+    pipe = subprocess.PIPE
+    lines = []
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment, cwd=tmp_path
+    ) as server:
+        assert server.stdout is not None
+        for line in server.stdout:
+            lines.append(line)
+            if line.startswith("begin") and str(lines).count("begin") == 2:
+                server.terminate()
+            if "Worker exiting" in line and str(lines).count("Worker exiting") == 2:
+                (tmp_path / "stopping").touch()
+    assert server.returncode == 0, lines
+    done = [line.split() for line in lines if re.match("(begin|end) ", line)]
+    begun, ended = done[:2], done[2:]
+    assert [word for word, _ in begun] == ["begin"] * 2
+    assert sorted(ended) == sorted(["end", number] for _, number in begun)
+    (stats,) = store.queue_stats()
+    assert (stats.size, stats.available) == (4, 4)
 
 
 def test_gunicorn(own_server: Any, tmp_path: Path) -> None:

@@ -176,6 +176,44 @@ async def test_what_a_silent_consumer_left(connect: Any, url: str, name: str) ->
         letter.deliveries = 0
 
 
+async def test_messages_are_rejected_requeued_and_released(
+    connect: Any, url: str, name: str
+) -> None:
+    queue = connect(url).shuffle_queue(name)
+    await queue.write_many(numbered(3))
+    consumer, other = queue.consumer("g", "c"), queue.consumer("g", "other")
+    messages = await consumer.read_many(3)
+    assert await other.reject(messages, "rejected: not its own") == 0
+    assert await consumer.reject(messages[0], "rejected: nö") == 1
+    assert await consumer.reject(messages[:2], "exhausted") == 1
+    first, second = await queue.dead_letters()
+    assert (first.reason, second.reason) == ("rejected: nö", "exhausted")
+    assert await queue.dead_letters(max=9, after=first) == [second]
+    assert await queue.dead_letters(9, second.id) == []
+    assert await consumer.ack_each(messages) == [False, False, True]
+    requeued = await queue.requeue_dead_letters([second, second.id, first.id])
+    assert [receipt is None for receipt in requeued] == [False, True, False]
+    assert await queue.requeue_dead_letters(first) == [None]
+    again = await consumer.read_many(9)
+    assert {message.id for message in again} == {requeued[0].id, requeued[2].id}
+    assert await consumer.release(again, min_idle=60) == 2
+    minute = datetime.timedelta(minutes=1)
+    reclaimed = (await other.reclaim(minute, 9)).messages
+    assert [message.deliveries for message in reclaimed] == [1, 1]
+    assert await other.release(reclaimed[0], minute, delay=30) == 1
+    assert await other.ack_and_delete_each(reclaimed) == [True, True]
+    assert await queue.remove_idle_consumers(60) == 0
+    for wrong in ("", "x" * 4097):
+        with pytest.raises(millpond.InvalidArgumentError, match="the reason"):
+            await consumer.reject(messages[0], wrong)
+    with pytest.raises(millpond.InvalidArgumentError, match="delay"):
+        await consumer.release(messages[0], 1, delay=2)
+    with pytest.raises(millpond.InvalidArgumentError):
+        await queue.dead_letters(9, "")
+    with pytest.raises(TypeError):
+        await consumer.reject(messages[0], 3)
+
+
 async def test_dead_letters_stay_until_they_are_deleted(connect: Any, url: str, name: str) -> None:
     client = connect(url)
     queue = client.shuffle_queue(name, ttl=60, dead_ttl=datetime.timedelta(days=1))

@@ -325,10 +325,14 @@ async def test_queues_and_their_stats(connect: Any, url: str, name: str) -> None
     assert await store.queues("=", ["mail/o"]) == {"=": 1, "mail/out": 3}
     assert await store.queues(exact=["=", "none"], limit=5) == {"=": 1}
     assert await store.queues(limit=1) == {"=": 1}
+    await store.pause("mail/in")
+    ready = (await store.list("mail/in")).tasks[0].at_ms
+    free, _, held = [task.at_ms for task in (await store.list("mail/out")).tasks]
     assert await store.queue_stats(prefixes=["mail/"]) == [
-        millpond.QueueStats("mail/in", 3, 2, 0, 1, 0),
-        millpond.QueueStats("mail/out", 3, 2, 1, 0, 1),
+        millpond.QueueStats("mail/in", 3, 2, 0, 1, 0, True, ready, None),
+        millpond.QueueStats("mail/out", 3, 2, 1, 0, 1, False, free, held),
     ]
+    await store.resume("mail/in")
     assert await store.are_empty("none", prefixes="x") is True
     assert await store.are_empty(["none", "="]) is False
 

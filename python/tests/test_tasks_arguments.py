@@ -179,6 +179,8 @@ async def test_handles(connect: Any) -> None:
         (lambda: store.claims("q", wait="1"), TypeError, "wait must be a number of seconds"),
         (lambda: store.worker("q", 1), TypeError, "positional"),
         (lambda: store.worker("q", backoff=-1), Invalid, "backoff is -1"),
+        (lambda: store.worker("q", concurrency=-1), Invalid, "concurrency is negative"),
+        (lambda: store.worker("q", timeout=-1), Invalid, "timeout is -1"),
         (lambda: store.worker("q", max_attempts=-1), Invalid, "max_attempts is negative"),
         (lambda: store.worker("q", max_claims=2**32), Invalid, "max_claims is too large"),
         (lambda: store.worker("q", error_queue=1), TypeError, "error_queue must be str"),
@@ -238,12 +240,14 @@ async def test_what_a_handler_raises(connect: Any, name: str) -> None:
         def handle(job: Any, wrong: Any = wrong) -> None:
             raise wrong
 
-        with pytest.raises(error):
-            await store.worker("q").run(handle)
+        told: list[Any] = []
+        worker = store.worker("q", max_attempts=1)
+        await worker.drain(handle, lambda job, error: told.append(type(error)))
+        assert told == [error, millpond.MillpondError]
     await store.insert("p")
 
     def tell(job: Any) -> None:
         raise Retry("x" * 100_000, 5)
 
-    await store.worker("p").run(tell)
+    await store.worker("p").drain(tell)
     assert len((await store.list("p")).tasks[0].err) == 65_536

@@ -32,7 +32,7 @@ def test_a_store_works_in_a_child(shared_server: Any, name: str, used: bool) -> 
             ids.add(store.insert("q", number).id)
         assert len(ids) == 100
         seen = []
-        store.worker("q").run(lambda job: seen.append(job.task.value))
+        store.worker("q").drain(lambda job: seen.append(job.task.value))
         assert sorted(seen) == list(range(100))
         assert list(store.claims("q", wait=0.05)) == []
 
@@ -124,7 +124,7 @@ def test_asyncio_in_a_child(shared_server: Any, name: str) -> None:
             gathered.insert("q", number)
         await store.modify(gathered)
         seen = []
-        await store.worker("q").run(lambda job: seen.append(job.task.value))
+        await store.worker("q").drain(lambda job: seen.append(job.task.value))
         assert sorted(seen) == list(range(100))
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(kept.__anext__(), 0.05)

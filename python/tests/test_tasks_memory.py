@@ -58,7 +58,7 @@ async def use_async(store: Any, calls: int) -> None:
 
     for _ in range(0, calls, 4 * 50):
         await asyncio.gather(*(store.insert("q", number % 2) for number in range(50)))
-        await asyncio.gather(*(store.worker("q").run(handle) for _ in range(5)))
+        await asyncio.gather(*(store.worker("q").drain(handle) for _ in range(5)))
         assert await store.are_empty("q")
 
 

@@ -77,7 +77,7 @@ def test_times_are_datetimes_too() -> None:
     assert doc.modified - doc.created == timedelta(milliseconds=1)
     with pytest.raises(OverflowError):
         Task("t", 0, at_ms=2**63).at
-    assert millpond.Renewed([], [], 1).at == task.at
+    assert millpond.Renewed([], [], cancelled=[], at_ms=1).at == task.at
 
 
 @pytest.mark.parametrize("at_ms", [100_000_000, 1_699_999_999_999, 253_402_300_799_999])

@@ -49,11 +49,13 @@ def test_ctrl_c(url: str, name: str, how: str) -> None:
 def test_ctrl_c_ends_a_run(url: str, name: str) -> None:
     store = millpond.connect(url).tasks(name)
     with interrupted():
-        store.worker("q", wait=math.inf).run(pytest.fail)
+        store.worker("q").run(pytest.fail, stop_on_signals=False)
     store.insert("q", 1)
     with pytest.raises(KeyboardInterrupt):
         # Only when the handler runs.
-        store.worker("q").run(lambda job: signal.raise_signal(signal.SIGINT))
+        store.worker("q").run(
+            lambda job: signal.raise_signal(signal.SIGINT), stop_on_signals=False
+        )
     task = store.claim("q")
     assert task is not None and task.claims == 2
 
@@ -120,7 +122,7 @@ store = millpond.connect({url!r}).tasks("of a program that ends")
 def start(work):
     threading.Thread(target=work, daemon=True).start()
 start(lambda: list(store.claims("nothing", wait=math.inf)))
-start(lambda: store.worker("nothing", wait=math.inf).run(print))
+start(lambda: store.worker("nothing", concurrency=2).run(print))
 def hammer():
     while True:
         store.insert("q", 1)
@@ -128,7 +130,7 @@ def hammer():
             kept.append(job)
 start(hammer)
 async def main():
-    worker = millpond.aio.connect({url!r}).tasks("nothing").worker("nothing", wait=math.inf)
+    worker = millpond.aio.connect({url!r}).tasks("nothing").worker("nothing")
     kept.append(asyncio.ensure_future(worker.run(print)))
     await asyncio.sleep(0.2)
 asyncio.run(main())

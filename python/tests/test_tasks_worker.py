@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
 
+import callers
 import pytest
 from waiting import SOON, until, until_async
 
@@ -92,7 +97,7 @@ async def test_a_handler_says_how_its_job_ends(connect: Any, url: str, name: str
         "none": None,
         "modification": DONE,
         "retry": Retry("why", 60),
-        "soon": Retry(ValueError("why"), delay=0.001),
+        "soon": Retry(ValueError("why"), delay=0),
         "move": Move("p", "why"),
         "bare": ZeroDivisionError(),
         "error": ValueError("it \udc80 broke"),
@@ -111,7 +116,7 @@ async def test_a_handler_says_how_its_job_ends(connect: Any, url: str, name: str
             raise ends[end]
         return ends[end] and job.delete().insert("next", end)
 
-    await store.worker("q", backoff=60, wait=1).run(handle)
+    await store.worker("q", backoff=60).drain(handle)
     assert tries == {**dict.fromkeys(ends, 1), "soon": 2}
     assert (await only(store, "next")).value == "modification"
     moved = await only(store, "p")
@@ -135,7 +140,7 @@ async def test_a_handler_releases(connect: Any, url: str, name: str) -> None:
         if len(claims) < 3:
             raise Release(0)
 
-    await store.worker("q", max_claims=1).run(handle)
+    await store.worker("q", max_claims=1).drain(handle)
     assert claims == [1, 2, 3]
 
 
@@ -148,7 +153,7 @@ async def test_a_handler_can_be_a_coroutine(url: str, name: str) -> None:
         await asyncio.sleep(0)
         return job.delete().change_doc(doc.change(doc.content + 1, release=True))
 
-    await store.worker("q").run(handle)
+    await store.worker("q").drain(handle)
     (doc,) = (await store.list_docs("n")).docs
     assert (doc.content, doc.claimant) == (2, "")
 
@@ -164,13 +169,13 @@ async def test_what_fails_too_often_goes_to_the_error_queue(
         tries.append(job.task.attempt)
         raise LookupError(len(tries))
 
-    worker = store.worker("q", backoff=0.001, max_attempts=3, wait=1)
-    await worker.run(handle)
+    worker = store.worker("q", backoff=0, backoff_max=0, max_attempts=3)
+    await worker.drain(handle)
     assert tries == [0, 1, 2]
     put_aside = await only(store, "q/err")
-    assert put_aside.err == "LookupError: 1\nLookupError: 2\nLookupError: 3"
+    assert put_aside.err == "LookupError: 1\nLookupError: 2\nexhausted: LookupError: 3"
     await store.insert("q", id="b")
-    await store.worker("q", max_attempts=1, error_queue="bad").run(handle)
+    await store.worker("q", max_attempts=1, error_queue="bad").drain(handle)
     assert (await only(store, "bad")).id == "b"
 
 
@@ -181,18 +186,18 @@ async def test_what_kills_its_workers_goes_to_the_error_queue(
     await store.insert("q")
     for _ in range(2):
         await store.claim("q", lease=0)
-    await store.worker("q", max_claims=2, error_queue="bad").run(pytest.fail)
+    await store.worker("q", max_claims=2, error_queue="bad").drain(pytest.fail)
     put_aside = await only(store, "bad")
-    assert put_aside.err == "claimed 2 times without an end"
+    assert put_aside.err == "crashed: claimed 2 times without an end"
 
 
 async def test_a_job_outlasts_its_lease(connect: Any, url: str, name: str) -> None:
     client = connect(url)
     store, other = client.tasks(name), client.tasks(name)
     await store.modify(Modification().insert("q").insert_doc("n", "k", [1]))
-    async for job in store.worker("q", lease=1.5).jobs():
+    async for job in store.worker("q", lease=3).jobs():
         (doc,) = await job.claim_docs("n", "k")
-        for _ in range(8):
+        for _ in range(14):
             await asyncio.sleep(0.25)
             assert not job.is_lost
             assert await other.claim("q") is None
@@ -209,12 +214,12 @@ async def test_a_busy_handler_keeps_its_job(connect: Any, url: str, name: str) -
     await store.insert("q")
 
     def handle(job: Any) -> None:
-        end = time.monotonic() + 2
+        end = time.monotonic() + 3.5
         while time.monotonic() < end:  # and nobody else gets the interpreter's lock for long
             pass
         assert not job.is_lost
 
-    await store.worker("q", lease=1.5).run(handle)
+    await store.worker("q", lease=3).drain(handle)
     assert await store.are_empty("q")
 
 
@@ -236,7 +241,7 @@ async def test_a_handler_sees_that_its_lease_is_lost(
             until(lambda: job.is_lost)
         lost.append((job.task.value, job.is_lost))
 
-    await store.worker("q", lease=1.5).run(handle)
+    await store.worker("q", lease=1.5).drain(handle)
     assert lost == [(1, True), (0, False)]
     assert await store.are_empty("q")
 
@@ -298,7 +303,7 @@ def test_what_ends_a_program_gives_the_task_back(url: str, name: str, ends: Any)
         raise ends
 
     with pytest.raises(ends):
-        store.worker("q").run(handle)
+        store.worker("q", concurrency=2).run(handle)
     task = store.claim("q")
     assert (task.claims, task.attempt) == (2, 0)
 
@@ -322,69 +327,238 @@ async def test_a_run_that_is_cancelled_gives_the_task_back(url: str, name: str) 
     assert (task.claims, task.attempt) == (2, 0)
 
 
-async def test_what_no_handler_may_do(connect: Any, url: str, name: str) -> None:
-    def move_nowhere(job: Any) -> None:
-        raise Move("")
-
+async def test_any_value_ends_a_job(connect: Any, url: str, name: str) -> None:
     store = connect(url).tasks(name)
-    await store.insert("q")
-    with pytest.raises(TypeError, match="modification must be a Modification, not str"):
-        await store.worker("q").run(lambda job: "done")
-    await store.insert("p")
+    for value in (5, "done", [], {}, {"status": "sent"}, False):
+        await store.insert("q", value)
+    assert await store.worker("q").drain(lambda job: job.task.value) == (6, 0, 0, 0)
+    assert await store.queues() == {}
+
+
+async def test_why_what_was_meant_failed(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    await store.insert("q", id="t")
+    ends = [
+        lambda job: {"inserts": []},
+        lambda job: [job.task.change()],
+        lambda job: iter_nothing(),
+        lambda job: Modification().insert("p"),
+        lambda job: job.delete().insert(""),
+        lambda job: job.delete().depend(("none", 7)),
+    ]
+
+    def iter_nothing() -> Any:
+        yield
+
     told: list[Any] = []
-    await store.worker("p", max_attempts=1).run(
-        move_nowhere, on_error=lambda job, error: told.append(str(error))
+    worker = store.worker("q", backoff=0, backoff_max=0, max_attempts=len(ends))
+    drained = await worker.drain(
+        lambda job: ends[job.task.attempt](job), lambda job, error: told.append((job, error))
     )
-    assert told == ["tasks.modify: the queue's name is empty"]
-    assert told[0] in (await only(store, "p/err")).err
+    assert drained == (0, len(ends) - 1, 1, 0)
+    lines = [
+        "TypeError: the handler returned a dict with the keys of a Modification",
+        "TypeError: the handler returned a change that is in no Modification",
+        "TypeError: the handler returned a generator that nobody ran",
+        "the modification that the handler returned does not end the job's own task: it has to delete or to "
+        "change it",
+        "the queue's name is empty",
+    ]
+    err = (await only(store, "q/err")).err.splitlines()
+    assert err[:5] == lines and err[5].startswith("exhausted: ") and "none:v7" in err[5]
+    assert [type(error).__name__ for _, error in told] == [
+        *["TypeError"] * 3,
+        *["InvalidArgumentError"] * 2,
+        "DependencyError",
+    ]
+    assert {job.task.id for job, _ in told} == {"t"} and told[5][1].depends == [("none", 7)]
 
 
-async def test_a_modification_that_no_store_could_do_is_a_failure(
-    connect: Any, url: str, name: str
-) -> None:
-    store = connect(url).tasks(name)
-    await store.insert("q")
-    tries = []
+def test_what_cannot_be_a_handler(name: str) -> None:
+    async def coroutine(job: Any) -> None: ...
 
-    def handle(job: Any) -> Any:
-        tries.append((job.task.attempt, job.task.err))
-        return job.delete().insert("" if len(tries) == 1 else "next")
+    def generator(job: Any) -> Any:
+        yield
 
-    await store.worker("q", backoff=0.001, wait=1).run(handle)
-    err = "millpond.errors.InvalidArgumentError: tasks.modify: the queue's name is empty"
-    assert tries == [(0, ""), (1, err)]
-    assert await store.queues() == {"next": 1}
+    store = millpond.connect("memory:").tasks(name)
+    task = store.insert("q")
+    for handler in (coroutine, generator):
+        with pytest.raises(TypeError, match="the handler is a "):
+            store.worker("q").run(handler)
+    assert store.claim("q").version == task.version + 1
 
 
-async def test_a_refused_end_does_not_end_the_run(connect: Any, url: str, name: str) -> None:
-    store = connect(url).tasks(name)
-    for number in range(3):
-        await store.insert("q", number)
-    seen = []
-
-    def handle(job: Any) -> Any:
-        seen.append(job.task.value)
-        return job.delete().depend(("none", 7)) if job.task.value == 1 else None
-
-    told: list[Any] = []
-    await store.worker("q").run(handle, lambda job, error: told.append((job, error)))
-    assert sorted(seen) == [0, 1, 2]
-    ((job, error),) = told
-    assert (job.task.value, job.is_ended, error.depends) == (1, True, [("none", 7)])
-    left = await only(store, "q")
-    assert (left.value, left.attempt, left.claims) == (1, 1, 1)
-    assert left.err.endswith("DependencyError: " + str(error))
-
-
-async def test_a_refused_end_is_logged(
+async def test_troubles_are_logged(
     connect: Any, url: str, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = connect(url).tasks(name)
     await store.insert("q", id="t")
-    await store.worker("q").run(lambda job: job.delete().depend(("none", 7)))
-    (record,) = caplog.records
-    assert (record.name, record.levelname) == ("millpond", "WARNING")
-    assert record.getMessage().startswith("the end of task t of queue q was refused: ")
+    events: list[Any] = []
+
+    def handle(job: Any) -> None:
+        raise ZeroDivisionError("why")
+
+    def on_event(report: Any) -> None:
+        events.append(report)
+        raise LookupError
+
+    await store.worker("q", max_attempts=1).drain(handle, on_event=on_event)
+    failed, hook, dead = caplog.records
+    assert (failed.name, failed.levelname) == ("millpond", "ERROR")
+    assert failed.getMessage() == "task t of queue q failed"
+    assert failed.exc_info and failed.exc_info[0] is ZeroDivisionError
+    assert hook.exc_info and hook.exc_info[0] is LookupError
+    (report,) = events
+    assert (report.kind, report.job.task.id, report.error) == ("dead", "t", None)
+    assert dead.getMessage() == report.message
+    assert "exhausted: ZeroDivisionError: why" in report.message
+
+
+@pytest.mark.parametrize("kind", ["tasks", "messages"])
+async def test_a_worker_goes_on_when_its_server_was_away(
+    connect: Any, own_server: Any, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "millpond")
+    client, producer = connect(own_server.url), millpond.connect(own_server.url)
+    if kind == "tasks":
+        worker = client.tasks("shop").worker("q")
+    else:
+        worker = client.shuffle_queue("jobs").consumer("workers", "worker-1").worker()
+
+    def produce() -> bool:
+        try:
+            if kind == "tasks":
+                producer.tasks("shop").insert("q")
+            else:
+                producer.shuffle_queue("jobs").write("ann", {"n": "1"})
+        except millpond.MillpondError:
+            return False  # not connected again yet
+        return True
+
+    told: list[str] = []
+
+    def on_event(report: Any) -> None:
+        told.append(report.kind)
+        if report.kind == "away":
+            own_server.run("restart")
+        elif report.kind == "back":
+            until(produce)
+        elif len(told) == 1:
+            own_server.run("kill")
+        else:
+            worker.stop()
+
+    assert produce()
+    await worker.run(lambda job: None, on_event=on_event)
+    assert told == ["done", "away", "back", "done"]
+    away, back = caplog.records
+    assert (away.levelname, back.levelname) == ("ERROR", "INFO")
+    assert "the server is back" in back.getMessage()
+
+
+async def test_jobs_run_at_once(connect: Any, url: str, name: str) -> None:
+    store = connect(url).tasks(name)
+    for _ in range(6):
+        await store.insert("q")
+    running, most = set(), []
+    worker = store.worker("q", concurrency=3, prefetch=1)
+    here = threading.Condition()
+
+    def threads(job: Any) -> None:
+        with here:
+            running.add(job)
+            most.append(len(running))
+            here.notify_all()
+            assert here.wait_for(lambda: max(most) == 3, SOON)
+            running.discard(job)
+        if len(most) == 6:
+            worker.stop()
+
+    async def tasks(job: Any) -> None:
+        running.add(job)
+        most.append(len(running))
+        await until_async(lambda: max(most) == 3)
+        running.discard(job)
+        if len(most) == 6:
+            worker.stop()
+
+    await worker.run(threads if isinstance(store, callers.Awaited) else tasks)
+    assert max(most) == 3 and await store.queues() == {}
+
+
+async def test_a_stop_waits_and_gives_back_what_nobody_has_begun(
+    connect: Any, url: str, name: str
+) -> None:
+    store = connect(url).tasks(name)
+    for number in range(4):
+        await store.insert("q", number)
+    worker = store.worker("q", concurrency=1, prefetch=3)
+
+    def handle(job: Any) -> None:
+        worker.stop()
+        assert not job.is_lost
+
+    await worker.run(handle)
+    tasks = (await store.list("q")).tasks
+    assert [(task.claimant, task.attempt) for task in tasks] == [("", 0)] * 3
+    await worker.run(pytest.fail)  # It stays stopped.
+
+
+async def test_what_runs_at_the_deadline_of_a_stop_is_given_back(
+    connect: Any, url: str, name: str
+) -> None:
+    client = connect(url)
+    store = client.tasks(name)
+    await store.insert("q")
+    worker = store.worker("q", concurrency=1, lease=60)
+
+    def handle(job: Any) -> Modification:
+        worker.stop(0.05)
+        until(lambda: job.is_lost)
+        return job.delete().insert("p")
+
+    await worker.run(handle)
+    (task,) = await client.tasks(name).claims("q", wait=10).__anext__()
+    assert (task.claims, task.attempt) == (2, 0)
+    assert await store.queues() == {"q": 1}
+
+
+@pytest.mark.parametrize("ends", ["lost", "stopped", "cancelled", "late"])
+async def test_a_coroutine_is_cancelled(
+    url: str, name: str, ends: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = millpond.aio.connect(url)
+    store = client.tasks(name)
+    await store.insert("q", id="t")
+    timeout = 0.05 if ends == "late" else None
+    worker = store.worker("q", lease=0.6, timeout=timeout, max_attempts=1)
+    ended: list[Any] = []
+
+    async def handle(job: Any) -> None:
+        thief = client.tasks(name, claimant=job.task.claimant)
+        if ends == "lost":
+            await thief.modify(Modification().delete(job.handle))
+        elif ends == "stopped":
+            worker.stop(0.01)
+        elif ends == "cancelled":
+            assert await store.cancel(job.task.id) == [True]
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(job)
+            worker.stop()
+
+    reports: list[Any] = []
+    await worker.run(handle, on_event=lambda report: reports.append(report.kind))
+    assert [job.is_lost for job in ended] == [ends in ("lost", "stopped")]
+    told = {"lost": "lost", "stopped": "released", "cancelled": "cancelled", "late": "dead"}
+    assert reports == [told[ends]]
+    if ends == "late":
+        # What was left of the timeout when the handler began, of which a busy machine takes a part.
+        err = (await only(store, "q/err")).err
+        assert re.fullmatch(r"exhausted: timeout: it took longer than 0\.0\d+s", err), err
+    else:
+        assert await store.queues() == ({"q": 1} if ends == "stopped" else {})
 
 
 async def test_what_a_handler_ends_itself_is_left_alone(
@@ -396,9 +570,67 @@ async def test_what_a_handler_ends_itself_is_left_alone(
     async def handle(job: Any) -> None:
         await job.retry("by hand", 60)
 
-    await store.worker("q").run(handle)
+    await store.worker("q").drain(handle)
     assert (await only(store, "q")).err == "by hand"
     assert not caplog.records
+
+
+PROGRAM = """
+import asyncio, sys, time
+import millpond, millpond.aio
+
+url, name, kind = sys.argv[1:]
+
+def work(job):
+    time.sleep(0.02)
+    return ended(job)
+
+async def work_later(job):
+    await asyncio.sleep(0.02)
+    return ended(job)
+
+def ended(job):
+    sys.stdout.write(f"{job.task.value}\\n")  # in one piece, from any thread
+    sys.stdout.flush()
+    return job.delete().insert("done", job.task.value)
+
+def worker(package):
+    return package.connect(url).tasks(name).worker("q", concurrency=4, prefetch=8, lease=60)
+
+async def main():
+    await worker(millpond.aio).run(work_later)
+
+asyncio.run(main()) if kind == "asyncio" else worker(millpond).run(work)
+"""
+
+
+@pytest.mark.parametrize("kind", ["blocking", "asyncio"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_program_and_interrupts_no_job(
+    shared_server: Any, name: str, kind: str, number: int
+) -> None:
+    store = millpond.connect(shared_server.url).tasks(name)
+    for value in range(150):
+        store.insert("q", value)
+    ran: list[str] = []
+    for enough in (20, 150):
+        command = [sys.executable, "-c", PROGRAM, shared_server.url, name, kind]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+            try:
+                assert program.stdout
+                while len(ran) < enough:
+                    ran.append(program.stdout.readline())
+                program.send_signal(number)
+                ran += program.stdout
+            except BaseException:
+                program.kill()  # as leaving the block waits for it
+                raise
+        assert program.returncode == 0
+        # What nobody has begun is available at once, and the rest is done.
+        assert [stats.claimed for stats in store.queue_stats("q")] in ([0], [])
+        assert store.queues().get("done") == len(ran)
+    assert sorted(map(int, ran)) == list(range(150))
+    assert store.queues() == {"done": 150}
 
 
 TASKS = 40
@@ -431,7 +663,7 @@ def test_threads_that_need_one_document(url: str, name: str, count: int) -> None
         return added(job, doc)
 
     def work(store: Any) -> None:
-        store.worker("q", lease=30, max_attempts=1, max_claims=1).run(handle)
+        store.worker("q", lease=30, max_attempts=1, max_claims=1).drain(handle)
 
     others = [store, store if count == 1 else client.tasks(name)]
     threads = [threading.Thread(target=work, args=(other,)) for other in others]
@@ -459,7 +691,7 @@ async def test_coroutines_that_need_one_document(url: str, name: str, wait: Any)
 
     start = time.monotonic()
     worker = store.worker("q", lease=30, max_attempts=1, max_claims=1)
-    await asyncio.gather(worker.run(handle), worker.run(handle))
+    await asyncio.gather(worker.drain(handle), worker.drain(handle))
     assert time.monotonic() - start < SOON
     assert await store.queues() == {}
     assert [doc.content for doc in (await store.list_docs("n")).docs] == [TASKS]
@@ -498,7 +730,7 @@ async def test_several_workers_do_each_task_once(connect: Any, url: str, name: s
             seen.append(job.task.value)
 
     async def work() -> None:
-        await client.tasks(name).worker(["q0", "q1", "q2"]).run(handle)
+        await client.tasks(name).worker(["q0", "q1", "q2"]).drain(handle)
 
     loop = asyncio.get_running_loop()
     await asyncio.gather(*(loop.run_in_executor(None, asyncio.run, work()) for _ in range(4)))

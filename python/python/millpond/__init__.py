@@ -21,14 +21,17 @@ Added(new=2, lowered=0)
 >>> store.queues()
 {'outbox': 1}
 
-The queues are described in :mod:`millpond.ick`, :mod:`millpond.shuffle` and :mod:`millpond.tasks`;
+The queues are described in :mod:`millpond.ick`, :mod:`millpond.shuffle`, :mod:`millpond.tasks` and
+:mod:`millpond.events`;
 the same for asyncio is in :mod:`millpond.aio`.
 """
 
 from . import aio
 from ._native import VERSION as __version__
+from ._native import ManualClock
 from .client import Client, connect
 from .errors import (
+    AlreadyExistsError,
     AuthenticationFailedError,
     CancelledError,
     ClosedError,
@@ -47,12 +50,15 @@ from .errors import (
     MillpondError,
     OutOfMemoryError,
     PermissionDeniedError,
+    QueueFullError,
     ServerError,
     StorageError,
     TimeoutError,
     UnavailableError,
     WrongTypeError,
 )
+from .event_values import NewEvent, Schedule
+from .events import Deliveries, EventJob, EventQueue, EventWorker
 from .ick import Batches, ConsumerLease, Ick, IckChannel
 from .records import (
     Added,
@@ -60,19 +66,39 @@ from .records import (
     DocId,
     DocPage,
     DocPosition,
+    Drained,
+    Event,
+    EventConfig,
+    EventPage,
+    EventPosition,
+    EventStats,
     Modified,
     NamespaceStats,
     Position,
+    Published,
     QueueStats,
     Reclaimed,
     Recovery,
     Renewed,
+    ScheduleInfo,
     ShuffleStats,
     StreamStats,
+    Swept,
+    SyncedSchedules,
     TaskId,
     TaskPage,
 )
-from .shuffle import Garbage, Message, Messages, Receipt, ShuffleConsumer, ShuffleQueue, shard
+from .shuffle import (
+    Garbage,
+    Message,
+    Messages,
+    Receipt,
+    ShuffleConsumer,
+    ShuffleJob,
+    ShuffleQueue,
+    ShuffleWorker,
+    shard,
+)
 from .tasks import (
     Claims,
     Doc,
@@ -81,7 +107,9 @@ from .tasks import (
     Jobs,
     Modification,
     Move,
+    Reject,
     Release,
+    Report,
     Retry,
     Task,
     TaskChange,
@@ -93,6 +121,7 @@ from .values import UNSET, Stats, Unset
 __all__ = [
     "UNSET",
     "Added",
+    "AlreadyExistsError",
     "AuthenticationFailedError",
     "Batches",
     "CancelledError",
@@ -105,12 +134,22 @@ __all__ = [
     "CorruptError",
     "CrossSlotError",
     "DeadLetter",
+    "Deliveries",
     "DependencyError",
     "Doc",
     "DocChange",
     "DocId",
     "DocPage",
     "DocPosition",
+    "Drained",
+    "Event",
+    "EventConfig",
+    "EventJob",
+    "EventPage",
+    "EventPosition",
+    "EventQueue",
+    "EventStats",
+    "EventWorker",
     "ForkedError",
     "Garbage",
     "Ick",
@@ -123,6 +162,7 @@ __all__ = [
     "Jobs",
     "LeaseLostError",
     "LockedError",
+    "ManualClock",
     "Message",
     "Messages",
     "MillpondError",
@@ -130,23 +170,34 @@ __all__ = [
     "Modified",
     "Move",
     "NamespaceStats",
+    "NewEvent",
     "OutOfMemoryError",
     "PermissionDeniedError",
     "Position",
+    "Published",
+    "QueueFullError",
     "QueueStats",
     "Receipt",
     "Reclaimed",
     "Recovery",
+    "Reject",
     "Release",
     "Renewed",
+    "Report",
     "Retry",
+    "Schedule",
+    "ScheduleInfo",
     "ServerError",
     "ShuffleConsumer",
+    "ShuffleJob",
     "ShuffleQueue",
     "ShuffleStats",
+    "ShuffleWorker",
     "Stats",
     "StorageError",
     "StreamStats",
+    "Swept",
+    "SyncedSchedules",
     "Task",
     "TaskChange",
     "TaskId",

@@ -11,18 +11,27 @@ from ._handles import Batches as Batches
 from ._handles import Claims as Claims
 from ._handles import Client as Client
 from ._handles import ConsumerLease as ConsumerLease
+from ._handles import Deliveries as Deliveries
+from ._handles import EventJob as EventJob
+from ._handles import EventQueue as EventQueue
+from ._handles import EventRun as EventRun
+from ._handles import EventWorker as EventWorker
 from ._handles import Garbage as Garbage
 from ._handles import Ick as Ick
 from ._handles import IckChannel as IckChannel
 from ._handles import Job as Job
 from ._handles import Jobs as Jobs
 from ._handles import Messages as Messages
+from ._handles import Run as Run
 from ._handles import ShuffleConsumer as ShuffleConsumer
+from ._handles import ShuffleJob as ShuffleJob
 from ._handles import ShuffleQueue as ShuffleQueue
+from ._handles import ShuffleRun as ShuffleRun
+from ._handles import ShuffleWorker as ShuffleWorker
 from ._handles import TaskStore as TaskStore
 from ._handles import Worker as Worker
 from .aio import _handles as _aio
-from .values import UNSET, Member, Seconds, Unset
+from .values import UNSET, Fields, Member, Seconds, Unset
 
 ERROR_KINDS: Final[list[tuple[int, str, str]]]
 VERSION: Final[str]
@@ -39,6 +48,7 @@ def connect(
     username: str | None,
     password: str | None,
     client_name: str | None,
+    clock: ManualClock | None,
 ) -> Client[Any]: ...
 @overload
 def connect(
@@ -52,10 +62,23 @@ def connect(
     username: str | None,
     password: str | None,
     client_name: str | None,
+    clock: ManualClock | None,
 ) -> _aio.Client[Any]: ...
 def shard(streams: int, streams_per_shard: int, shard_key: Member) -> list[int]: ...
 def _panic(is_async: bool) -> Any: ...
+def _at_ms(at: object, at_ms: int | None, delay: Seconds | None) -> int | None: ...
 def _undecodable(stream: int | None, id: str, fields: object, deliveries: int) -> Message[str]: ...
+
+@final
+class ManualClock:
+    def __new__(
+        cls, at: datetime.datetime | None = None, *, at_ms: int | None = None
+    ) -> ManualClock: ...
+    @property
+    def now(self) -> datetime.datetime: ...
+    @property
+    def now_ms(self) -> int: ...
+    def advance(self, time: Seconds) -> None: ...
 
 @final
 class Message(Generic[AnyStr]):
@@ -107,6 +130,7 @@ class Task(TaskFields[_Value]):
         delay: Seconds | None = None,
         attempt: int | None = None,
         err: str | None = None,
+        headers: Fields | None = None,
     ) -> TaskChange: ...
 
 @final
@@ -124,6 +148,7 @@ class TaskChange:
         delay: Seconds | None = None,
         attempt: int | None = None,
         err: str | None = None,
+        headers: Fields | None = None,
     ) -> TaskChange: ...
     def retry(self, err: str) -> TaskChange: ...
     def retry_or_quarantine(self, err: str, queue: str, max: int) -> TaskChange: ...
@@ -167,6 +192,7 @@ class Modification:
         err: str | None = None,
         priority: int | None = None,
         ttl: Seconds | None = None,
+        headers: Fields | None = None,
         skip_colliding: bool = False,
     ) -> Modification: ...
     def change(self, change: TaskChange) -> Modification: ...

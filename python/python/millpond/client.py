@@ -8,8 +8,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, AnyStr, Generic, Literal, overload
 
 from . import _native
+from ._native import ManualClock
 from .records import Recovery
 from .values import Member, Seconds, warn_of_recovery
+from .events import EventQueue
 from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
@@ -32,6 +34,7 @@ def connect(
     username: str | None = None,
     password: str | None = None,
     client_name: str | None = None,
+    clock: ManualClock | None = None,
 ) -> Client[bytes]: ...
 @overload
 def connect(
@@ -44,6 +47,7 @@ def connect(
     username: str | None = None,
     password: str | None = None,
     client_name: str | None = None,
+    clock: ManualClock | None = None,
 ) -> Client[str]: ...
 def connect(
     url: str,
@@ -55,6 +59,7 @@ def connect(
     username: str | None = None,
     password: str | None = None,
     client_name: str | None = None,
+    clock: ManualClock | None = None,
 ) -> Client[Any]:
     """Connects to a server or opens an embedded engine.
 
@@ -77,6 +82,10 @@ def connect(
     One process at a time opens a ``file:``; processes share queues over ``redis:``. With
     ``?repair`` a damaged one is opened as far as it is sound.
 
+    An embedded engine can have a ``clock``, for tests: a :class:`~millpond.ManualClock`. Clients that
+    share an engine share its clock, and one that brings another is refused with
+    :class:`~millpond.InvalidArgumentError`. So is a clock for a server, whose time is the server's.
+
     >>> import millpond
     >>> with millpond.connect("memory:") as client:
     ...     client.ick("files").add([(1.0, "a.txt")])
@@ -92,6 +101,7 @@ def connect(
         username=username,
         password=password,
         client_name=client_name,
+        clock=clock,
     )
     warn_of_recovery(native.recovery())
     return Client(native)
@@ -162,6 +172,15 @@ class Client(Generic[AnyStr]):
         )
         return ShuffleQueue(native)
 
+    def events(self, name: Member) -> EventQueue:
+        """The queue of events of this name. Makes no call: a queue comes to be when it is first
+        used, with one partition and the default :class:`EventConfig`, unless it was configured
+        before.
+
+        :param name: the queue's name, 1 to 64 KiB
+        """
+        return EventQueue(self._native.events(name))
+
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore:
         """The task store of this name. Makes no call.
 
@@ -176,6 +195,22 @@ class Client(Generic[AnyStr]):
           off to a time in the future, this claimant holds until then
         """
         return TaskStore(self._native.tasks(name, claimant))
+
+    def task_stores(self) -> list[AnyStr]:
+        """The names of all task stores that hold tasks or documents, or of which a queue is
+        paused, by name.
+
+        On Redis there is no list of them, as that would cost every insert something: this goes
+        through all keys of the server, and of a cluster through those of one master after the
+        other. A step looks at about 1,000 keys and takes less than a millisecond, and there are
+        as many steps as the server has thousands of keys. A store that is there all the time is
+        found, unless its slot moves to another server meanwhile; a user sees those to which it
+        has a right.
+
+        :raises: :class:`~millpond.UnavailableError` if a cluster changes meanwhile; then try
+          again. Else only those of the connection.
+        """
+        return self._native.task_stores()
 
     def recovery(self) -> Recovery | None:
         """What opening the engine of a ``file:`` found; None for another URL. Makes no call.

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from .records import DocId, TaskId
 
 __all__ = [
+    "AlreadyExistsError",
     "AuthenticationFailedError",
     "CancelledError",
     "ClosedError",
@@ -30,6 +31,7 @@ __all__ = [
     "MillpondError",
     "OutOfMemoryError",
     "PermissionDeniedError",
+    "QueueFullError",
     "ServerError",
     "StorageError",
     "TimeoutError",
@@ -296,6 +298,22 @@ class DependencyError(MillpondError):
             setattr(self, name, found[index] if found else [] if kind.startswith("list") else False)
 
 
+class QueueFullError(MillpondError):
+    """The queue holds as much as it may: nothing was added."""
+
+    code = 23
+    name = "QUEUE_FULL"
+    retry = "later"
+
+
+class AlreadyExistsError(MillpondError):
+    """Something of this id is there already: nothing was done."""
+
+    code = 24
+    name = "ALREADY_EXISTS"
+    retry = "never"
+
+
 CLASSES: dict[int, type[MillpondError]] = {
     kind.code: kind
     for kind in (
@@ -321,5 +339,7 @@ CLASSES: dict[int, type[MillpondError]] = {
         CancelledError,
         InternalError,
         DependencyError,
+        QueueFullError,
+        AlreadyExistsError,
     )
 }

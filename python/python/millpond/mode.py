@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Callable, Final, Protocol, TypeVar
@@ -35,6 +36,54 @@ def let_go(release: Callable[[], Any], is_ending: bool) -> None:
     """Releases what is held, if that can be done."""
     with contextlib.suppress(Exception):
         release()
+
+
+FAILURES: Final = Exception
+"""What fails a job, when its handler raises it."""
+
+
+def within(timeout: float | None, value: T, job: Any) -> T:
+    """What a handler returned, however long that took."""
+    return value
+
+
+def drive(
+    run: Any,
+    work: Callable[[Any, float | None], None],
+    tell: Callable[..., None],
+    stop: Callable[[float], None],
+    threads: int,
+) -> None:
+    """Works on the jobs of a run, on this thread and as many more as it takes."""
+    failures: list[BaseException] = []
+
+    def take() -> None:
+        while (events := run.next()) is not None:
+            for name, *rest in events:
+                if name == "job":
+                    work(*rest[1:])
+                else:
+                    tell(*rest)
+
+    def loop() -> None:
+        try:
+            take()
+        except BaseException as failure:
+            failures.append(failure)
+            # The job is given back, and those of the other threads are.
+            stop(0)
+            with contextlib.suppress(Exception):
+                take()
+
+    # A second Ctrl-C does not wait for their handlers.
+    others = [threading.Thread(target=loop, daemon=True) for _ in range(1, threads)]
+    for thread in others:
+        thread.start()
+    loop()
+    for thread in others:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 
 class Asked(Protocol[Found]):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, AnyStr, Generic, NamedTuple
 
 from ._native import Doc, Message, Task
+from .event_values import DeadReason, EventState, Status
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -18,15 +19,25 @@ __all__ = [
     "DocId",
     "DocPage",
     "DocPosition",
+    "Drained",
+    "Event",
+    "EventConfig",
+    "EventPage",
+    "EventPosition",
+    "EventStats",
     "Modified",
     "NamespaceStats",
     "Position",
+    "Published",
     "QueueStats",
     "Reclaimed",
     "Recovery",
     "Renewed",
+    "ScheduleInfo",
     "ShuffleStats",
     "StreamStats",
+    "Swept",
+    "SyncedSchedules",
     "TaskId",
     "TaskPage",
 ]
@@ -59,6 +70,193 @@ class Recovery(NamedTuple):
     """
 
 
+class EventConfig(NamedTuple):
+    """How a queue treats its events."""
+
+    partitions: int
+    """How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
+    each other, and may run on different servers of a cluster. :meth:`EventQueue.reshard` changes
+    it later.
+    """
+    lease: float
+    """For how long an event is leased to who receives it."""
+    max_attempts: int
+    """How often an event is delivered before it becomes a dead letter; 0 for any number."""
+    max_crashes: int
+    """How often a lease of an event may run out before it becomes a dead letter; 0 for any
+    number.
+    """
+    backoff_min: float
+    """The longest delay before the second attempt; it doubles with each attempt."""
+    backoff_max: float
+    """The longest delay before any attempt."""
+    events_max: int
+    """How many events a partition may hold, dead letters too; 0 for any number."""
+    dedup_ids_max: int
+    """How many deduplication ids a partition remembers."""
+    paused: bool
+    """Whether nothing is delivered."""
+    concurrency: int
+    """How many events may be leased at a time; 0 for any number. Each partition allows an equal
+    part of that, rounded down, so it is not below the number of partitions.
+    """
+    rate: int
+    """How many events a second may be delivered, those too that are delivered again; 0 for any
+    number. Each partition allows an equal part of that.
+    """
+    burst: int
+    """How many events may be delivered at once after a time with fewer than ``rate`` allows; 0
+    for as many as in a second. Each partition allows an equal part of that, and at least one.
+    """
+    retention: float
+    """For how long an event is kept after it is done, to be read; not at all by default."""
+
+
+class Event(NamedTuple):
+    """An event as it is stored."""
+
+    id: str
+    """Its id."""
+    key: bytes
+    """Its key; empty for none."""
+    payload: bytes
+    """What was published."""
+    headers: dict[str, bytes]
+    """Its headers."""
+    fire_at_us: int
+    """When it fires, in microseconds since the Unix epoch."""
+    published_at_us: int
+    """When it was published, in microseconds since the Unix epoch."""
+    expires_at_us: int | None
+    """When it is dropped if it was not received by then, in microseconds since the Unix epoch."""
+    dedup_id: str | None
+    """Its deduplication id."""
+    attempts: int
+    """How often it was delivered, this time too, since it was published or redriven."""
+    crashes: int
+    """How often its lease ran out since it was published or redriven."""
+    redriven: int
+    """How often it was redriven from the dead letters."""
+    err: str
+    """What the last failure said; empty if there was none."""
+    reason: DeadReason | None
+    """Why it is a dead letter, if it is one."""
+    state: EventState
+    """What it waits for; ``"leased"`` if it was received."""
+    state_at_us: int
+    """Since when it is ready or dead, when its time comes or it is tried again, or until when it
+    is leased, in microseconds since the Unix epoch; 0 for one that is behind another.
+    """
+    token: bytes
+    """The token of its last delivery; zeros if it was never delivered."""
+
+
+class EventPage(NamedTuple):
+    """Some events of one state."""
+
+    events: list[Event]
+    """The events, by time and id; those that are behind a key in the order in which they come."""
+    next: EventPosition | None
+    """What the next page comes after; None for the last page."""
+
+
+class EventPosition(NamedTuple):
+    """Where an event stands among those of its state: by time, and by id where that is the same."""
+
+    state_at_us: int
+    """The event's ``state_at_us``, in microseconds since the Unix epoch."""
+    id: str
+    """The event's id."""
+
+
+class Published(NamedTuple):
+    """What became of an event that was published."""
+
+    id: str
+    """The event's id; of a duplicate that of the event that was there."""
+    status: Status
+    """What happened."""
+    fire_at_us: int
+    """When it fires, in microseconds since the Unix epoch; 0 for a duplicate."""
+
+
+class ScheduleInfo(NamedTuple):
+    """A schedule that is there."""
+
+    id: str
+    """Its id."""
+    cron: str | None
+    """The cron expression, if that is what it follows."""
+    zone: str | None
+    """The zone of the cron expression."""
+    every: float | None
+    """The time between two ticks, if that is what it follows."""
+    payload: bytes
+    """What its events carry."""
+    paused: bool
+    """Whether it is paused."""
+    next_us: int | None
+    """Its next tick, in microseconds since the Unix epoch, as far as it is known."""
+    passed_us: int | None
+    """Its last tick, in microseconds since the Unix epoch."""
+    missed: int
+    """How many of its ticks nobody received in time, as far as that was noticed."""
+    revision: int
+    """Its revision."""
+    owner: str
+    """Who synchronizes it; empty for nobody."""
+
+
+class EventStats(NamedTuple):
+    """How many events a partition has of each state."""
+
+    events: int
+    """All that are not done, dead letters too."""
+    scheduled: int
+    """Wait for their time."""
+    ready: int
+    """Are ready to be received."""
+    leased: int
+    """Are leased."""
+    retry: int
+    """Failed, and wait to be tried again."""
+    dead: int
+    """Are dead letters."""
+    behind: int
+    """Wait behind another event of their key."""
+    dedup_ids: int
+    """Deduplication ids that are remembered."""
+    ready_since_us: int | None
+    """Since when the oldest is ready, in microseconds since the Unix epoch."""
+    now_us: int
+    """The time, in microseconds since the Unix epoch."""
+    concurrency: int
+    """How many events the partitions allow to be leased at a time; 0 for any number."""
+    rate: int
+    """How many events a second the queue delivers at most; 0 for any number."""
+    rate_left: int
+    """How many events that lets through at once; 0 without a rate."""
+    done: int
+    """Are done, and kept for a time."""
+    schedules: int
+    """Schedules that have a tick to come: one that is paused or at its end has none."""
+
+
+class SyncedSchedules(NamedTuple):
+    """What :meth:`EventQueue.sync_schedules` came to."""
+
+    ignored: bool
+    """Whether nothing was done, as the owner has a higher revision."""
+    created: int
+    """How many were not there."""
+    updated: int
+    """How many have changed."""
+    unchanged: int
+    """How many were there just so."""
+    removed: int
+    """How many were removed."""
+
+
 class Added(NamedTuple):
     """What an add changed. A member that is named twice can count in both."""
 
@@ -70,7 +268,7 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True)
 class DeadLetter(Generic[AnyStr]):
-    """A message that was delivered too often without being acknowledged, and its history."""
+    """A message that was delivered too often or rejected, and its history."""
 
     id: str
     """Its id among the dead letters."""
@@ -82,6 +280,10 @@ class DeadLetter(Generic[AnyStr]):
     """The consumer that it was delivered to last."""
     deliveries: int
     """How often it was delivered."""
+    reason: str
+    """Why: ``exhausted: max_deliveries`` of one that was delivered too often, or what its
+    consumer said as it rejected it.
+    """
 
 
 @dataclass(frozen=True)
@@ -196,7 +398,9 @@ class Position(NamedTuple):
 
 
 class QueueStats(NamedTuple):
-    """What is in a queue: ``size`` is the sum of ``available``, ``claimed`` and ``future``."""
+    """What is in a queue: ``size`` is the sum of ``available``, ``claimed`` and ``future``, as if
+    it were not paused.
+    """
 
     queue: str
     """The queue's name."""
@@ -210,6 +414,30 @@ class QueueStats(NamedTuple):
     """Tasks that cannot be claimed now and never were."""
     max_claims: int
     """How often the most claimed task was claimed."""
+    paused: bool
+    """Whether it is paused, so that claims find nothing in it."""
+    oldest_available_ms: int | None
+    """Since when the task is available that has been available the longest, in milliseconds since
+    the Unix epoch; None if none is available.
+    """
+    oldest_lease_ms: int | None
+    """Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
+    of one length the oldest. None if no task is claimed.
+    """
+
+    @property
+    def oldest_available(self) -> datetime.datetime | None:
+        """The same as ``oldest_available_ms``, as a datetime in UTC."""
+        if self.oldest_available_ms is None:
+            return None
+        return _EPOCH + datetime.timedelta(milliseconds=self.oldest_available_ms)
+
+    @property
+    def oldest_lease(self) -> datetime.datetime | None:
+        """The same as ``oldest_lease_ms``, as a datetime in UTC."""
+        if self.oldest_lease_ms is None:
+            return None
+        return _EPOCH + datetime.timedelta(milliseconds=self.oldest_lease_ms)
 
 
 class Renewed(NamedTuple):
@@ -221,11 +449,24 @@ class Renewed(NamedTuple):
     """The documents at their new versions."""
     at_ms: int
     """Until when all are held, in milliseconds since the Unix epoch."""
+    cancelled: list[str]
+    """The ids of those tasks that somebody has cancelled: who holds them is to stop and to end
+    them.
+    """
 
     @property
     def at(self) -> datetime.datetime:
         """The same as ``at_ms``, as a datetime in UTC."""
         return _EPOCH + datetime.timedelta(milliseconds=self.at_ms)
+
+
+class Swept(NamedTuple):
+    """What one step of a purge, a move or a redrive did."""
+
+    tasks: int
+    """How many tasks it deleted or moved."""
+    next: Position | None
+    """What the next step comes after; None if this was the last."""
 
 
 class TaskId(NamedTuple):
@@ -244,3 +485,16 @@ class TaskPage(NamedTuple):
     """The tasks, by time and id."""
     next: Position | None
     """What the next page comes after; None for the last page."""
+
+
+class Drained(NamedTuple):
+    """What became of the jobs of a run: returned by a worker's ``drain``."""
+
+    done: int
+    """Were done."""
+    retried: int
+    """Failed, and are tried again later; those too whose end was refused."""
+    dead: int
+    """Were put aside, as they were rejected, tried too often, or ended their workers."""
+    others: int
+    """Were given back untried, moved to another queue, cancelled, or lost."""

@@ -4,28 +4,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Generic, Optional
+from typing import TYPE_CHECKING, Any, Generic
 
 from ._native import Doc, Modification, Task
-from .errors import DependencyError, InvalidArgumentError, MillpondError
+from .errors import MillpondError
+from .outcomes import meant
 from .records import Modified, TaskId
-from .task_ends import failed, log
 from .task_values import Value
 from .values import Seconds
-from .mode import Loop, Returned, let_go, settled
+from .mode import Loop, let_go
+from .working import Runner
 
 if TYPE_CHECKING:
     from . import _handles
 
-__all__ = ["Handler", "Job", "Jobs", "OnError", "Worker"]
+__all__ = ["Job", "Jobs", "Worker"]
 
 
-class Worker:
-    """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`jobs` or :meth:`run`
-    begin the work. Run several, each in a thread or a task of its own, for several tasks at a time.
+class Worker(Runner["Job[Any]"]):
+    """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`run` works until it is
+    stopped, with ``concurrency`` jobs at a time, and :meth:`drain` until nothing is left.
+
+    The :class:`Modification` that a handler returns happens in one step, with the job's own versions;
+    after any other value the task is deleted. A handler can also raise :class:`Move`. Nothing is done
+    to a job that the handler ended itself.
 
     >>> import millpond
     >>> store = millpond.connect("memory:").tasks("shop")
@@ -34,55 +38,40 @@ class Worker:
     >>> def handle(job):
     ...     total = job.task.value["price"] * 6
     ...     return job.delete().insert("outbox", {"total": total})
-    >>> store.worker("inbox", max_attempts=1).run(handle)
+    >>> worker = store.worker("inbox", max_attempts=1)
+    >>> worker.drain(handle, on_error=lambda job, error: print(type(error).__name__))
+    TypeError
+    MillpondError
+    Drained(done=1, retried=0, dead=1, others=0)
     >>> [task.value for task in store.list("outbox").tasks]
     [{'total': 42}]
     >>> [task.err for task in store.list("inbox/err").tasks]
-    ["TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"]
+    ["exhausted: TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"]
     """
 
     __slots__ = ("_native",)
 
     def __init__(self, native: _handles.Worker) -> None:
         self._native: _handles.Worker = native
+    _meant = staticmethod(meant)
 
     def jobs(self) -> Jobs:
-        """The jobs, one after the other. See :class:`Jobs`."""
+        """The jobs, one after the other, for a loop that ends each by a method of the job. See
+        :class:`Jobs`.
+        """
         return Jobs(self._native.jobs())
 
-    def run(self, handler: Handler, on_error: OnError | None = None) -> None:
-        """Works until there is nothing left to do and the ``wait`` is over.
+    def stop(self, within: Seconds = 25) -> None:
+        """Stops the worker's runs: they take nothing more and wait for the jobs that are running.
+        What still runs after this time is given back, available at once, and its handler is told
+        that the job is lost. Zero is at once, and a second stop changes the time. A worker that
+        was stopped stays so.
 
-        The handler is called with a :class:`Job`; with asyncio it can be a coroutine function. The
-        :class:`Modification` that it returns happens in one step, with the job's own versions; None
-        deletes the task. It can raise :class:`Retry`, :class:`Move` and :class:`Release`; any other
-        :class:`Exception` is a failure with its class and message, as :meth:`Job.fail` says. What
-        ends a program, such as :class:`KeyboardInterrupt` or cancelling, ends the run and releases
-        the task at once. Nothing is done to a job that the handler ended itself.
+        From any thread.
 
-        A modification that the store refuses with a :class:`~millpond.DependencyError`, or that is
-        invalid, is a failure too: the task is released at once, unless its lease was lost, and
-        ``on_error`` is called with the job and the error. By default it is logged to the logger
-        ``millpond``. The run continues. Other errors of the store end the run, and so do the
-        :class:`TypeError` for anything but a modification and what ``on_error`` raises.
+        :param within: how long to wait for jobs that are running, in seconds; 0 is at once
         """
-        with self.jobs() as jobs:
-            for job in jobs:
-                try:
-                    done = settled(handler(job))
-                except Exception as failure:
-                    end = failed(job, failure)
-                else:
-                    end = job.done if done is None else functools.partial(job.finish, done)
-                if job.is_ended:
-                    continue
-                try:
-                    end()
-                except (DependencyError, InvalidArgumentError) as error:
-                    # Another claimant may have the task by now.
-                    with contextlib.suppress(DependencyError):
-                        failed(job, error)()
-                    settled((on_error or log)(job, error))
+        return self._native.stop(within)
 
 
 class Jobs(Loop["Job[Any]"]):
@@ -187,9 +176,25 @@ class Job(Generic[Value]):
         return self._native.is_lost
 
     @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody has cancelled the task, as far as the last renewal knows: stop
+        working. A handler that fails now ends the job, and the task is deleted. In the child of a
+        fork it is false.
+        """
+        return self._native.is_cancelled
+
+    @property
     def is_ended(self) -> bool:
         """Whether one of the methods that end the job has succeeded. Sends nothing."""
         return self._native.is_ended
+
+    @property
+    def time_left(self) -> float | None:
+        """How long the handler may still work, as the worker's ``timeout`` says; None for ever."""
+        return self._native.time_left
+
+    def __str__(self) -> str:
+        return f"task {self._task.id} of queue {self._task.queue}"
 
     def delete(self) -> Modification:
         """A modification that deletes the task: the usual end of a job, to add to and to
@@ -281,8 +286,4 @@ class Job(Generic[Value]):
         return self._native.release(delay)
 
 
-Handler = Callable[[Job[Any]], Returned[Optional[Modification]]]
-"""What works on a job: it returns how the job ends, or None if it is done."""
-
-OnError = Callable[[Job[Any], MillpondError], Returned[object]]
-"""Called for a job that could not end as its handler said."""
+Worker._job = Job

@@ -34,11 +34,12 @@ from .records import (
     Position,
     QueueStats,
     Renewed,
+    Swept,
     TaskPage,
 )
-from .task_ends import Move, Release, Retry
+from .outcomes import Move, Reject, Release, Report, Retry
 from .task_values import Content, DocHandles, Docs, TaskHandles, Tasks, Texts
-from .values import UNSET, Seconds, Unset
+from .values import UNSET, Fields, Seconds, Unset
 from .mode import Loop
 from .task_worker import Job, Jobs, Worker
 
@@ -53,7 +54,9 @@ __all__ = [
     "Jobs",
     "Modification",
     "Move",
+    "Reject",
     "Release",
+    "Report",
     "Retry",
     "Task",
     "TaskChange",
@@ -111,6 +114,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        headers: Fields | None = None,
         skip_colliding: Literal[False] = False,
     ) -> Task[Content]: ...
     @overload
@@ -128,6 +132,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        headers: Fields | None = None,
         skip_colliding: bool,
     ) -> Task[Content] | None: ...
     def insert(
@@ -144,6 +149,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        headers: Fields | None = None,
         skip_colliding: bool = False,
     ) -> Task[Any] | None:
         """Inserts one task, with a value that JSON has, or with a JSON text as ``json``, or without
@@ -153,7 +159,8 @@ class TaskStore:
         on, in milliseconds since the Unix epoch, or after ``delay`` seconds. Of the available tasks
         of a queue those with the highest ``priority``, 0 to 9, are claimed first. After ``ttl``
         seconds the task is deleted, done or not, leased or not. ``attempt`` and ``err`` say how
-        often it was tried before and what went wrong.
+        often it was tried before and what went wrong. ``headers`` are names with bytes, for what
+        travels with it and is not its value: up to 64, and 16 KiB together.
 
         Its ``id`` is unique in the store, 16 random hexadecimal digits by default. If it is taken,
         raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns None and does
@@ -172,6 +179,7 @@ class TaskStore:
             err=err,
             priority=priority,
             ttl=ttl,
+            headers=headers,
             skip_colliding=skip_colliding,
         )
         inserted = self.modify(gathered).inserted
@@ -245,6 +253,9 @@ class TaskStore:
         self,
         queues: Texts,
         *,
+        concurrency: int = 1,
+        prefetch: int = 0,
+        timeout: Seconds | None = None,
         wait: Seconds | None = None,
         lease: Seconds = 30,
         backoff: Seconds = 30,
@@ -257,8 +268,11 @@ class TaskStore:
         moves what fails too often to the error queue. See :class:`Worker`.
 
         :param queues: names of queues, 1 to 1,000
-        :param wait: how long to wait for a task when none is available, in seconds, where
-          ``math.inf`` is forever; without it the work ends then
+        :param concurrency: how many jobs ``run`` works on at a time, 1 or more
+        :param prefetch: how many more jobs ``run`` holds ready, so that one step leases several
+        :param timeout: how long a handler may work, in seconds
+        :param wait: how long ``jobs`` waits for a task when none is available, in seconds, where
+          ``math.inf`` is forever; without it the loop ends then
         :param lease: how long a task is leased, in seconds; 30 seconds by default. A native
           thread renews it three times a lease
         :param backoff: how long a task is delayed after its first failure, in seconds; then twice
@@ -273,6 +287,9 @@ class TaskStore:
         """
         native = self._native.worker(
             queues,
+            concurrency,
+            prefetch,
+            timeout,
             wait,
             lease,
             backoff,
@@ -287,7 +304,7 @@ class TaskStore:
         self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
     ) -> Renewed:
         """Renews the leases of tasks and documents, all of them or none, for ``lease`` from now,
-        and returns their new versions.
+        and returns their new versions, and which of the tasks somebody has cancelled.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` all may be
         renewed, at versions that no caller received.
@@ -300,6 +317,21 @@ class TaskStore:
           that version or another claimant holds it, and then nothing has changed.
         """
         return self._native.renew(tasks, docs, lease)
+
+    def cancel(self, ids: Texts) -> builtins.list[bool]:
+        """Cancels tasks that somebody has claimed: tells the claimant to stop, with the next
+        renewal (``cancelled``), where a worker finds it. Returns of each id whether somebody has
+        the task and will be told; a task that nobody has claimed is not cancelled but deleted.
+        The task itself stays as it is: its claimant ends it as it likes, and is not refused. The
+        next claim of the task and each change take the note away.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
+        done; cancelling again is safe.
+
+        :param ids: ids, 1 to 10,000
+        :raises: as for :meth:`fetch`.
+        """
+        return self._native.cancel(ids)
 
     def fetch(self, ids: Texts) -> Tasks:
         """The tasks of these ids, from any queue, in the same order; missing ones are left out.
@@ -345,7 +377,8 @@ class TaskStore:
     def queues(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> dict[str, int]:
-        """The queues that hold tasks, by name, with how many: those that are asked for, or all.
+        """The queues that hold tasks or are paused, by name, with how many tasks: those that are
+        asked for, or all.
 
         :param exact: names, up to 10,000 with the prefixes
         :param prefixes: what names begin with, up to 10,000 with the names
@@ -367,8 +400,8 @@ class TaskStore:
     def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[QueueStats]:
-        """What is in the queues that hold tasks, those that are asked for or all, by name: exact
-        at one point in time for each queue, and counted without reading the tasks.
+        """What is in the queues that hold tasks or are paused, those that are asked for or all,
+        by name: exact at one point in time for each queue, and counted without reading the tasks.
 
         :param exact: names, up to 10,000 with the prefixes
         :param prefixes: what names begin with, up to 10,000 with the names
@@ -378,6 +411,191 @@ class TaskStore:
           :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
         """
         return self._native.queue_stats(exact, prefixes, limit)
+
+    def pause(self, queue: str) -> None:
+        """Pauses a queue: claims find nothing in it, as if it held no available task, until it is
+        resumed. Everything else goes on: tasks are inserted, changed and renewed, leases end and
+        run out, and workers finish the tasks that they have. The pause is kept in the store,
+        whether the queue holds tasks or not, and :meth:`queue_stats` shows it.
+
+        :param queue: the queue's name, 1 to 64 KiB
+        :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits;
+          :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if the
+          keys hold something else.
+        """
+        return self._native.pause(queue)
+
+    def resume(self, queue: str) -> None:
+        """Ends the :meth:`pause` of a queue, if it is paused, and wakes those who wait for its
+        tasks.
+
+        :param queue: the queue's name, 1 to 64 KiB
+        :raises: as for :meth:`pause`.
+        """
+        return self._native.resume(queue)
+
+    def purge(
+        self,
+        queue: str,
+        *,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
+        limit: int | None = None,
+        available: bool = False,
+        claimed: bool = False,
+        future: bool = False,
+        claimant: str | None = None,
+        err: str | None = None,
+        include_held: bool = False,
+    ) -> Swept:
+        """Deletes tasks of a queue that a filter lets through: one step, which looks at up to
+        ``limit`` tasks by time and id, and returns how many it deleted and what the next step
+        comes after. So a caller sees the progress, stops by making no further step, and keeps to
+        a rate by waiting between two of them. Tasks that another claimant holds stay, unless
+        ``include_held`` is set.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the step
+        may be done. It can be made again: it finds what is left.
+
+        :param queue: the queue's name, 1 to 64 KiB
+        :param after: goes on after this position, such as the one that the step before returned
+        :param limit: looks at up to this many tasks; 1,000 by default, at most 2,000. A server
+          serves nobody else meanwhile, for about 8 ms with 1,000 of them
+        :param available: only tasks that can be claimed now, and those of the other states that
+          are set
+        :param claimed: only tasks that cannot be claimed now and were claimed before, and those
+          of the other states that are set
+        :param future: only tasks that cannot be claimed now and never were, and those of the
+          other states that are set
+        :param claimant: only tasks that are this claimant's or available
+        :param err: only tasks whose ``err`` begins like this
+        :param include_held: also tasks that another claimant holds: those that it has leased,
+          whose jobs are lost then, and those that it has put off or inserted for a time in the
+          future
+        :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
+          of 0 or above 2,000; :class:`~millpond.WrongTypeError` and
+          :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
+        """
+        return self._native.purge(
+            queue,
+            after,
+            limit,
+            available,
+            claimed,
+            future,
+            claimant,
+            err,
+            include_held,
+        )
+
+    def move_tasks(
+        self,
+        queue: str,
+        to: str,
+        *,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
+        limit: int | None = None,
+        available: bool = False,
+        claimed: bool = False,
+        future: bool = False,
+        claimant: str | None = None,
+        err: str | None = None,
+        include_held: bool = False,
+    ) -> Swept:
+        """Moves tasks of a queue that a filter lets through to another queue, some in one step as
+        :meth:`purge` deletes them. They keep everything but their version: their time, their
+        claimant, attempts and err as well. A job of a task that is moved is lost.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the step
+        may be done. It can be made again: it finds what is left.
+
+        :param queue: the queue's name, 1 to 64 KiB
+        :param to: the queue where the tasks go, which need not be there: 1 to 64 KiB
+        :param after: goes on after this position, such as the one that the step before returned
+        :param limit: looks at up to this many tasks; 1,000 by default, at most 2,000. A server
+          serves nobody else meanwhile, for about 8 ms with 1,000 of them
+        :param available: only tasks that can be claimed now, and those of the other states that
+          are set
+        :param claimed: only tasks that cannot be claimed now and were claimed before, and those
+          of the other states that are set
+        :param future: only tasks that cannot be claimed now and never were, and those of the
+          other states that are set
+        :param claimant: only tasks that are this claimant's or available
+        :param err: only tasks whose ``err`` begins like this
+        :param include_held: also tasks that another claimant holds: those that it has leased,
+          whose jobs are lost then, and those that it has put off or inserted for a time in the
+          future
+        :raises: as for :meth:`purge`; :class:`~millpond.InvalidArgumentError` for a move to the
+          same queue.
+        """
+        return self._native.move_tasks(
+            queue,
+            to,
+            after,
+            limit,
+            available,
+            claimed,
+            future,
+            claimant,
+            err,
+            include_held,
+        )
+
+    def redrive(
+        self,
+        queue: str,
+        to: str,
+        *,
+        after: Position | Task[Any] | tuple[int, str] | None = None,
+        limit: int | None = None,
+        available: bool = False,
+        claimed: bool = False,
+        future: bool = False,
+        claimant: str | None = None,
+        err: str | None = None,
+        include_held: bool = False,
+    ) -> Swept:
+        """Moves tasks as :meth:`move_tasks` does, and takes away their attempts and err: for
+        those of an error queue, such as ``inbox/err``, that are to be tried again. As they keep
+        their time, those that are available count as old as they are.
+
+        One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100
+        tasks a second, set that as the limit and wait a second between two calls, until a step
+        returns no next position. Stop whenever you like: each step is done as a whole, and what
+        is left stays where it is.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the step
+        may be done. It can be made again: it finds what is left.
+
+        :param queue: the queue's name, 1 to 64 KiB
+        :param to: the queue where the tasks go, which need not be there: 1 to 64 KiB
+        :param after: goes on after this position, such as the one that the step before returned
+        :param limit: looks at up to this many tasks; 1,000 by default, at most 2,000. A server
+          serves nobody else meanwhile, for about 8 ms with 1,000 of them
+        :param available: only tasks that can be claimed now, and those of the other states that
+          are set
+        :param claimed: only tasks that cannot be claimed now and were claimed before, and those
+          of the other states that are set
+        :param future: only tasks that cannot be claimed now and never were, and those of the
+          other states that are set
+        :param claimant: only tasks that are this claimant's or available
+        :param err: only tasks whose ``err`` begins like this
+        :param include_held: also tasks that another claimant holds: those that it has leased,
+          whose jobs are lost then, and those that it has put off or inserted for a time in the
+          future
+        :raises: as for :meth:`move_tasks`.
+        """
+        return self._native.redrive(
+            queue,
+            to,
+            after,
+            limit,
+            available,
+            claimed,
+            future,
+            claimant,
+            err,
+            include_held,
+        )
 
     def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
         """Leases all documents of this primary key, by secondary key, or none if another claimant

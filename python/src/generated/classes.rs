@@ -16,7 +16,7 @@ type NewArgs<'py> = PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)>;
 #[pymethods]
 impl Task {
     #[new]
-    #[pyo3(signature = (id, version, queue = None, *, value = Given(None), json = Given(None), at_ms = None, created_ms = None, modified_ms = None, claimant = None, claims = None, attempt = None, err = None, priority = None, expires_ms = None), text_signature = "(id, version, queue=None, *, value=millpond.UNSET, json=millpond.UNSET, at_ms=None, created_ms=None, modified_ms=None, claimant=None, claims=None, attempt=None, err=None, priority=None, expires_ms=None)")]
+    #[pyo3(signature = (id, version, queue = None, *, value = Given(None), json = Given(None), at_ms = None, created_ms = None, modified_ms = None, claimant = None, claims = None, attempt = None, err = None, priority = None, expires_ms = None, headers = None), text_signature = "(id, version, queue=None, *, value=millpond.UNSET, json=millpond.UNSET, at_ms=None, created_ms=None, modified_ms=None, claimant=None, claims=None, attempt=None, err=None, priority=None, expires_ms=None, headers=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn of(
         py: Python<'_>,
@@ -34,6 +34,7 @@ impl Task {
         err: Option<&Bound<'_, PyAny>>,
         priority: Option<&Bound<'_, PyAny>>,
         expires_ms: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         Ok(Self::new(millpond::tasks::Task {
             id: required("id", id)?,
@@ -49,6 +50,7 @@ impl Task {
             err: given("err", err)?.unwrap_or_default(),
             priority: given("priority", priority)?.unwrap_or_default(),
             expires_ms: given("expires_ms", expires_ms)?,
+            headers: given("headers", headers)?.unwrap_or_default(),
         }))
     }
 
@@ -148,6 +150,12 @@ impl Task {
         self.core.expires_ms.map(|ms| when::from_ms(py, ms)).transpose()
     }
 
+    /// Its headers, by name: what travels with it and is not its value.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        crate::fields::dict(py, &self.core.headers)
+    }
+
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
         let named = PyDict::new(py);
         named.set_item("json", self.json())?;
@@ -160,6 +168,7 @@ impl Task {
         named.set_item("err", self.err())?;
         named.set_item("priority", self.priority())?;
         named.set_item("expires_ms", self.expires_ms())?;
+        named.set_item("headers", self.headers(py)?)?;
         Ok(((self.id(), self.version(), self.queue()).into_pyobject(py)?, named))
     }
 }

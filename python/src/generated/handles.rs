@@ -2,6 +2,8 @@
 
 //! The classes whose methods convert arguments, call the core and convert the result.
 
+#![allow(clippy::unit_arg, reason = "one form for all calls")]
+
 use std::time::Duration;
 
 use millpond::step::ByteList;
@@ -15,7 +17,7 @@ use crate::given::{amount, given, required, up_to};
 use crate::handle::{Handle, call, derive, either};
 use crate::json::{self, Given, Json};
 use crate::lease::ConsumerLease;
-use crate::loops::{Batches, Claims, Garbage, Jobs, Messages};
+use crate::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
 use crate::modification::Modification;
 use crate::task::{Task, TaskChange};
 use crate::to_python::{ToPython, decoded, plain};
@@ -109,6 +111,14 @@ impl Client {
         Ok(ShuffleQueue::new(core, self.text))
     }
 
+    fn events(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<EventQueue> {
+        let name: Vec<u8> = required("name", name)?;
+
+        let core = derive!(self.core(py)?, |core| core.events(&name));
+
+        Ok(EventQueue::new(core, self.text))
+    }
+
     fn tasks(
         &self,
         py: Python<'_>,
@@ -126,9 +136,843 @@ impl Client {
         Ok(TaskStore::new(core, self.text))
     }
 
+    fn task_stores(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.task_stores(), decoded(self.text))
+    }
+
     fn recovery(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         plain(py, py.detach(|| either!(core, |core| core.recovery().to_owned())))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct EventQueue {
+    pub(crate) core: Handle<millpond::events::EventQueue, millpond::events::EventQueue<Async>>,
+    pub(crate) text: bool,
+}
+
+impl EventQueue {
+    pub(crate) fn new(
+        core: Handle<millpond::events::EventQueue, millpond::events::EventQueue<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::events::EventQueue, millpond::events::EventQueue<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::events::EventQueue<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, EventQueue::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::events::EventQueue<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, EventQueue::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl EventQueue {
+    fn reschedule(
+        &self,
+        py: Python<'_>,
+        ids: &Bound<'_, PyAny>,
+        delay: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let ids: Vec<millpond::events::EventId> = required("ids", ids)?;
+        let delay: Duration = required("delay", delay)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reschedule(ids, delay), decoded(self.text))
+    }
+
+    fn reschedule_at_ms(
+        &self,
+        py: Python<'_>,
+        ids: &Bound<'_, PyAny>,
+        at_ms: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let ids: Vec<millpond::events::EventId> = required("ids", ids)?;
+        let at_ms = amount("at_ms", at_ms)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reschedule_at_ms(ids, at_ms), decoded(self.text))
+    }
+
+    fn publish(
+        &self,
+        py: Python<'_>,
+        payload: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
+        at_ms: Option<&Bound<'_, PyAny>>,
+        delay: Option<&Bound<'_, PyAny>>,
+        ttl: Option<&Bound<'_, PyAny>>,
+        dedup_id: Option<&Bound<'_, PyAny>>,
+        dedup_window: Option<&Bound<'_, PyAny>>,
+        if_exists: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let payload: Vec<u8> = required("payload", payload)?;
+        let key: Option<Vec<u8>> = given("key", key)?;
+        let ttl: Option<Duration> = given("ttl", ttl)?;
+        let dedup_id: Option<String> = given("dedup_id", dedup_id)?;
+        let dedup_window: Option<Duration> = given("dedup_window", dedup_window)?;
+        let if_exists: Option<millpond::events::IfExists> = given("if_exists", if_exists)?;
+        let headers: Option<Fields> = given("headers", headers)?;
+        let mut event = millpond::events::NewEvent::new(&payload);
+        if let Some(key) = key {
+            event = event.key(&key);
+        }
+        match when::read(py, at, at_ms, delay)? {
+            When::LeftOut => {}
+            When::At(at_ms) => {
+                event = event.at_ms(at_ms);
+            }
+            When::After(delay) => {
+                event = event.delay(delay);
+            }
+        }
+        if let Some(ttl) = ttl {
+            event = event.ttl(ttl);
+        }
+        if let Some(dedup_id) = dedup_id {
+            event = event.dedup_id(&dedup_id);
+        }
+        if let Some(dedup_window) = dedup_window {
+            event = event.dedup_window(dedup_window);
+        }
+        if let Some(if_exists) = if_exists {
+            event = event.if_exists(if_exists);
+        }
+        if let Some(headers) = headers {
+            event = event.headers(headers.iter());
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.publish(event), decoded(self.text))
+    }
+
+    fn publish_call(
+        &self,
+        py: Python<'_>,
+        payload: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
+        at_ms: Option<&Bound<'_, PyAny>>,
+        delay: Option<&Bound<'_, PyAny>>,
+        ttl: Option<&Bound<'_, PyAny>>,
+        dedup_id: Option<&Bound<'_, PyAny>>,
+        dedup_window: Option<&Bound<'_, PyAny>>,
+        if_exists: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let payload: Vec<u8> = required("payload", payload)?;
+        let key: Option<Vec<u8>> = given("key", key)?;
+        let ttl: Option<Duration> = given("ttl", ttl)?;
+        let dedup_id: Option<String> = given("dedup_id", dedup_id)?;
+        let dedup_window: Option<Duration> = given("dedup_window", dedup_window)?;
+        let if_exists: Option<millpond::events::IfExists> = given("if_exists", if_exists)?;
+        let headers: Option<Fields> = given("headers", headers)?;
+        let mut event = millpond::events::NewEvent::new(&payload);
+        if let Some(key) = key {
+            event = event.key(&key);
+        }
+        match when::read(py, at, at_ms, delay)? {
+            When::LeftOut => {}
+            When::At(at_ms) => {
+                event = event.at_ms(at_ms);
+            }
+            When::After(delay) => {
+                event = event.delay(delay);
+            }
+        }
+        if let Some(ttl) = ttl {
+            event = event.ttl(ttl);
+        }
+        if let Some(dedup_id) = dedup_id {
+            event = event.dedup_id(&dedup_id);
+        }
+        if let Some(dedup_window) = dedup_window {
+            event = event.dedup_window(dedup_window);
+        }
+        if let Some(if_exists) = if_exists {
+            event = event.if_exists(if_exists);
+        }
+        if let Some(headers) = headers {
+            event = event.headers(headers.iter());
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.publish_call(event), decoded(self.text))
+    }
+
+    fn publish_many(&self, py: Python<'_>, events: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let events: Vec<millpond::events::NewEvent> = up_to("events", events, 1000000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.publish_many(events), decoded(self.text))
+    }
+
+    fn receive(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let max = amount("max", max)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.receive(max), decoded(self.text))
+    }
+
+    fn deliveries(
+        &self,
+        py: Python<'_>,
+        max: &Bound<'_, PyAny>,
+        wait: Option<&Bound<'_, PyAny>>,
+        lease: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Deliveries> {
+        let max = amount("max", max)?;
+        let wait: Option<Duration> = given("wait", wait)?;
+        let lease: Option<Duration> = given("lease", lease)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.deliveries());
+        core = derive!(core, |core| core.max(max));
+        if let Some(wait) = wait {
+            core = derive!(core, |core| core.wait(wait));
+        }
+        if let Some(lease) = lease {
+            core = derive!(core, |core| core.lease(lease));
+        }
+
+        Ok(Deliveries::new(core, self.text))
+    }
+
+    fn worker(
+        &self,
+        py: Python<'_>,
+        concurrency: &Bound<'_, PyAny>,
+        prefetch: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+        lease: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<EventWorker> {
+        let concurrency = amount("concurrency", concurrency)?;
+        let prefetch = amount("prefetch", prefetch)?;
+        let timeout: Option<Duration> = given("timeout", timeout)?;
+        let lease: Option<Duration> = given("lease", lease)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.worker());
+        core = derive!(core, |core| core.concurrency(concurrency));
+        core = derive!(core, |core| core.prefetch(prefetch));
+        if let Some(timeout) = timeout {
+            core = derive!(core, |core| core.timeout(timeout));
+        }
+        if let Some(lease) = lease {
+            core = derive!(core, |core| core.lease(lease));
+        }
+
+        Ok(EventWorker::new(core, self.text))
+    }
+
+    fn ack(&self, py: Python<'_>, delivery: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let delivery: millpond::events::Receipt = required("delivery", delivery)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ack(delivery), decoded(self.text))
+    }
+
+    fn nack(
+        &self,
+        py: Python<'_>,
+        delivery: &Bound<'_, PyAny>,
+        err: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let delivery: millpond::events::Receipt = required("delivery", delivery)?;
+        let err: String = required("err", err)?;
+        let after: Option<Duration> = given("after", after)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.nack(delivery, &err, after), decoded(self.text))
+    }
+
+    fn release(
+        &self,
+        py: Python<'_>,
+        delivery: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let delivery: millpond::events::Receipt = required("delivery", delivery)?;
+        let after: Option<Duration> = given("after", after)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.release(delivery, after), decoded(self.text))
+    }
+
+    fn dead_letter(
+        &self,
+        py: Python<'_>,
+        delivery: &Bound<'_, PyAny>,
+        reason: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let delivery: millpond::events::Receipt = required("delivery", delivery)?;
+        let reason: String = required("reason", reason)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.dead_letter(delivery, &reason), decoded(self.text))
+    }
+
+    fn ack_many(&self, py: Python<'_>, deliveries: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let deliveries: Vec<millpond::events::Receipt> = required("deliveries", deliveries)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ack_many(deliveries), decoded(self.text))
+    }
+
+    fn ack_with(
+        &self,
+        py: Python<'_>,
+        delivery: &Bound<'_, PyAny>,
+        events: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let delivery: millpond::events::Receipt = required("delivery", delivery)?;
+        let events: Vec<millpond::events::NewEvent> = up_to("events", events, 1000000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ack_with(delivery, events), decoded(self.text))
+    }
+
+    fn extend(
+        &self,
+        py: Python<'_>,
+        deliveries: &Bound<'_, PyAny>,
+        lease: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let deliveries: Vec<millpond::events::Receipt> = required("deliveries", deliveries)?;
+        let lease: Option<Duration> = given("lease", lease)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.extend(deliveries, lease), decoded(self.text))
+    }
+
+    fn cancel(
+        &self,
+        py: Python<'_>,
+        ids: &Bound<'_, PyAny>,
+        also_running: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let ids: Vec<millpond::events::EventId> = required("ids", ids)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.cancel(ids, also_running), decoded(self.text))
+    }
+
+    fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let ids: Vec<millpond::events::EventId> = required("ids", ids)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.fetch(ids), decoded(self.text))
+    }
+
+    fn list(
+        &self,
+        py: Python<'_>,
+        state: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        since_us: Option<&Bound<'_, PyAny>>,
+        before_us: Option<&Bound<'_, PyAny>>,
+        after: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let state: millpond::events::EventState = required("state", state)?;
+        let key: Option<Vec<u8>> = given("key", key)?;
+        let since_us: Option<_> = match since_us {
+            Some(since_us) => Some(amount("since_us", since_us)?),
+            None => None,
+        };
+        let before_us: Option<_> = match before_us {
+            Some(before_us) => Some(amount("before_us", before_us)?),
+            None => None,
+        };
+        let after: Option<millpond::events::EventPosition> = given("after", after)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let mut query = millpond::events::EventQuery::new();
+        if let Some(key) = key {
+            query = query.key(&key);
+        }
+        if let Some(since_us) = since_us {
+            query = query.since_us(since_us);
+        }
+        if let Some(before_us) = before_us {
+            query = query.before_us(before_us);
+        }
+        if let Some(after) = after {
+            query = query.after(after);
+        }
+        if let Some(limit) = limit {
+            query = query.limit(limit);
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.list(state, query), decoded(self.text))
+    }
+
+    fn redrive(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let ids: Vec<millpond::events::EventId> = required("ids", ids)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.redrive(ids), decoded(self.text))
+    }
+
+    fn redrive_all(
+        &self,
+        py: Python<'_>,
+        reason: Option<&Bound<'_, PyAny>>,
+        since_us: Option<&Bound<'_, PyAny>>,
+        before_us: Option<&Bound<'_, PyAny>>,
+        max: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let reason: Option<millpond::events::DeadReason> = given("reason", reason)?;
+        let since_us: Option<_> = match since_us {
+            Some(since_us) => Some(amount("since_us", since_us)?),
+            None => None,
+        };
+        let before_us: Option<_> = match before_us {
+            Some(before_us) => Some(amount("before_us", before_us)?),
+            None => None,
+        };
+        let max: Option<_> = match max {
+            Some(max) => Some(amount("max", max)?),
+            None => None,
+        };
+        let mut filter = millpond::events::RedriveFilter::new();
+        if let Some(reason) = reason {
+            filter = filter.reason(reason);
+        }
+        if let Some(since_us) = since_us {
+            filter = filter.since_us(since_us);
+        }
+        if let Some(before_us) = before_us {
+            filter = filter.before_us(before_us);
+        }
+        if let Some(max) = max {
+            filter = filter.max(max);
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.redrive_all(filter), decoded(self.text))
+    }
+
+    fn purge(
+        &self,
+        py: Python<'_>,
+        state: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        before_us: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let state: millpond::events::EventState = required("state", state)?;
+        let key: Option<Vec<u8>> = given("key", key)?;
+        let before_us: Option<_> = match before_us {
+            Some(before_us) => Some(amount("before_us", before_us)?),
+            None => None,
+        };
+        let mut filter = millpond::events::PurgeFilter::new();
+        if let Some(key) = key {
+            filter = filter.key(&key);
+        }
+        if let Some(before_us) = before_us {
+            filter = filter.before_us(before_us);
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.purge(state, filter), decoded(self.text))
+    }
+
+    fn reshard(&self, py: Python<'_>, partitions: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let partitions = amount("partitions", partitions)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reshard(partitions), decoded(self.text))
+    }
+
+    fn reshard_step(&self, py: Python<'_>, partitions: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let partitions = amount("partitions", partitions)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reshard_step(partitions), decoded(self.text))
+    }
+
+    fn put_schedule(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        cron: Option<&Bound<'_, PyAny>>,
+        zone: Option<&Bound<'_, PyAny>>,
+        every: Option<&Bound<'_, PyAny>>,
+        anchor_ms: Option<&Bound<'_, PyAny>>,
+        payload: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        ttl: Option<&Bound<'_, PyAny>>,
+        missed: Option<&Bound<'_, PyAny>>,
+        grace: Option<&Bound<'_, PyAny>>,
+        overlap: Option<&Bound<'_, PyAny>>,
+        from_ms: Option<&Bound<'_, PyAny>>,
+        until_ms: Option<&Bound<'_, PyAny>>,
+        revision: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let id: String = required("id", id)?;
+        let cron: Option<String> = given("cron", cron)?;
+        let zone: Option<String> = given("zone", zone)?;
+        let every: Option<Duration> = given("every", every)?;
+        let anchor_ms: Option<_> = match anchor_ms {
+            Some(anchor_ms) => Some(amount("anchor_ms", anchor_ms)?),
+            None => None,
+        };
+        let payload: Option<Vec<u8>> = given("payload", payload)?;
+        let headers: Option<Fields> = given("headers", headers)?;
+        let ttl: Option<Duration> = given("ttl", ttl)?;
+        let missed: Option<millpond::events::Missed> = given("missed", missed)?;
+        let grace: Option<Duration> = given("grace", grace)?;
+        let overlap: Option<millpond::events::Overlap> = given("overlap", overlap)?;
+        let from_ms: Option<_> = match from_ms {
+            Some(from_ms) => Some(amount("from_ms", from_ms)?),
+            None => None,
+        };
+        let until_ms: Option<_> = match until_ms {
+            Some(until_ms) => Some(amount("until_ms", until_ms)?),
+            None => None,
+        };
+        let revision: Option<_> = match revision {
+            Some(revision) => Some(amount("revision", revision)?),
+            None => None,
+        };
+        let mut schedule = millpond::events::Schedule::new(&id);
+        if let Some(cron) = cron {
+            schedule = schedule.cron(&cron);
+        }
+        if let Some(zone) = zone {
+            schedule = schedule.zone(&zone);
+        }
+        if let Some(every) = every {
+            schedule = schedule.every(every);
+        }
+        if let Some(anchor_ms) = anchor_ms {
+            schedule = schedule.anchor_ms(anchor_ms);
+        }
+        if let Some(payload) = payload {
+            schedule = schedule.payload(&payload);
+        }
+        if let Some(headers) = headers {
+            schedule = schedule.headers(headers.iter());
+        }
+        if let Some(ttl) = ttl {
+            schedule = schedule.ttl(ttl);
+        }
+        if let Some(missed) = missed {
+            schedule = schedule.missed(missed);
+        }
+        if let Some(grace) = grace {
+            schedule = schedule.grace(grace);
+        }
+        if let Some(overlap) = overlap {
+            schedule = schedule.overlap(overlap);
+        }
+        if let Some(from_ms) = from_ms {
+            schedule = schedule.from_ms(from_ms);
+        }
+        if let Some(until_ms) = until_ms {
+            schedule = schedule.until_ms(until_ms);
+        }
+        if let Some(revision) = revision {
+            schedule = schedule.revision(revision);
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.put_schedule(schedule), decoded(self.text))
+    }
+
+    fn sync_schedules(
+        &self,
+        py: Python<'_>,
+        owner: &Bound<'_, PyAny>,
+        revision: &Bound<'_, PyAny>,
+        schedules: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let owner: String = required("owner", owner)?;
+        let revision = amount("revision", revision)?;
+        let schedules: Vec<millpond::events::Schedule> = required("schedules", schedules)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.sync_schedules(&owner, revision, schedules), decoded(self.text))
+    }
+
+    fn remove_schedule(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let id: String = required("id", id)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.remove_schedule(&id), decoded(self.text))
+    }
+
+    fn get_schedule(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let id: String = required("id", id)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.get_schedule(&id), decoded(self.text))
+    }
+
+    fn list_schedules(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.list_schedules(), decoded(self.text))
+    }
+
+    fn pause_schedule(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let id: String = required("id", id)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.pause_schedule(&id), decoded(self.text))
+    }
+
+    fn resume_schedule(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let id: String = required("id", id)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.resume_schedule(&id), decoded(self.text))
+    }
+
+    fn trigger_schedule(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let id: String = required("id", id)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.trigger_schedule(&id), decoded(self.text))
+    }
+
+    fn delete(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.delete(), decoded(self.text))
+    }
+
+    fn stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.stats(), decoded(self.text))
+    }
+
+    fn configure(
+        &self,
+        py: Python<'_>,
+        partitions: Option<&Bound<'_, PyAny>>,
+        lease: Option<&Bound<'_, PyAny>>,
+        max_attempts: Option<&Bound<'_, PyAny>>,
+        max_crashes: Option<&Bound<'_, PyAny>>,
+        backoff_min: Option<&Bound<'_, PyAny>>,
+        backoff_max: Option<&Bound<'_, PyAny>>,
+        events_max: Option<&Bound<'_, PyAny>>,
+        dedup_ids_max: Option<&Bound<'_, PyAny>>,
+        paused: bool,
+        concurrency: Option<&Bound<'_, PyAny>>,
+        rate: Option<&Bound<'_, PyAny>>,
+        burst: Option<&Bound<'_, PyAny>>,
+        retention: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let partitions: Option<u16> = match partitions {
+            Some(partitions) => Some(amount("partitions", partitions)?),
+            None => None,
+        };
+        let lease: Option<Duration> = given("lease", lease)?;
+        let max_attempts: Option<u16> = match max_attempts {
+            Some(max_attempts) => Some(amount("max_attempts", max_attempts)?),
+            None => None,
+        };
+        let max_crashes: Option<u16> = match max_crashes {
+            Some(max_crashes) => Some(amount("max_crashes", max_crashes)?),
+            None => None,
+        };
+        let backoff_min: Option<Duration> = given("backoff_min", backoff_min)?;
+        let backoff_max: Option<Duration> = given("backoff_max", backoff_max)?;
+        let events_max: Option<_> = match events_max {
+            Some(events_max) => Some(amount("events_max", events_max)?),
+            None => None,
+        };
+        let dedup_ids_max: Option<_> = match dedup_ids_max {
+            Some(dedup_ids_max) => Some(amount("dedup_ids_max", dedup_ids_max)?),
+            None => None,
+        };
+        let concurrency: Option<_> = match concurrency {
+            Some(concurrency) => Some(amount("concurrency", concurrency)?),
+            None => None,
+        };
+        let rate: Option<_> = match rate {
+            Some(rate) => Some(amount("rate", rate)?),
+            None => None,
+        };
+        let burst: Option<_> = match burst {
+            Some(burst) => Some(amount("burst", burst)?),
+            None => None,
+        };
+        let retention: Option<Duration> = given("retention", retention)?;
+        let mut config = millpond::events::Config::default();
+        if let Some(partitions) = partitions {
+            config.partitions = partitions;
+        }
+        if let Some(lease) = lease {
+            config.lease = lease;
+        }
+        if let Some(max_attempts) = max_attempts {
+            config.max_attempts = max_attempts;
+        }
+        if let Some(max_crashes) = max_crashes {
+            config.max_crashes = max_crashes;
+        }
+        if let Some(backoff_min) = backoff_min {
+            config.backoff_min = backoff_min;
+        }
+        if let Some(backoff_max) = backoff_max {
+            config.backoff_max = backoff_max;
+        }
+        if let Some(events_max) = events_max {
+            config.events_max = events_max;
+        }
+        if let Some(dedup_ids_max) = dedup_ids_max {
+            config.dedup_ids_max = dedup_ids_max;
+        }
+        config.paused = paused;
+        if let Some(concurrency) = concurrency {
+            config.concurrency = concurrency;
+        }
+        if let Some(rate) = rate {
+            config.rate = rate;
+        }
+        if let Some(burst) = burst {
+            config.burst = burst;
+        }
+        if let Some(retention) = retention {
+            config.retention = retention;
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.configure(config), decoded(self.text))
+    }
+
+    fn config(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.config(), decoded(self.text))
+    }
+
+    fn pause(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.pause(), decoded(self.text))
+    }
+
+    fn resume(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.resume(), decoded(self.text))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct EventJob {
+    pub(crate) core: Handle<millpond::events::Job, millpond::events::Job<Async>>,
+    pub(crate) text: bool,
+}
+
+impl EventJob {
+    pub(crate) fn new(
+        core: Handle<millpond::events::Job, millpond::events::Job<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::events::Job, millpond::events::Job<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::events::Job<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, EventJob::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::events::Job<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, EventJob::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl EventJob {
+    #[getter]
+    fn is_lost(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
+    }
+
+    #[getter]
+    fn is_cancelled(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.is_cancelled().to_owned())))
+    }
+
+    #[getter]
+    fn time_left(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct EventWorker {
+    pub(crate) core: Handle<millpond::events::Worker, millpond::events::Worker<Async>>,
+    pub(crate) text: bool,
+}
+
+impl EventWorker {
+    pub(crate) fn new(
+        core: Handle<millpond::events::Worker, millpond::events::Worker<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::events::Worker, millpond::events::Worker<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::events::Worker<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, EventWorker::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::events::Worker<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, EventWorker::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl EventWorker {
+    fn stop(&self, py: Python<'_>, within: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let within: Duration = required("within", within)?;
+
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
     }
 }
 
@@ -429,6 +1273,55 @@ impl IckChannel {
 }
 
 #[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct ShuffleJob {
+    pub(crate) core: Handle<millpond::shuffle::Job, millpond::shuffle::Job<Async>>,
+    pub(crate) text: bool,
+}
+
+impl ShuffleJob {
+    pub(crate) fn new(
+        core: Handle<millpond::shuffle::Job, millpond::shuffle::Job<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::shuffle::Job, millpond::shuffle::Job<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::shuffle::Job<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ShuffleJob::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::shuffle::Job<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ShuffleJob::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl ShuffleJob {
+    #[getter]
+    fn is_lost(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
+    }
+
+    #[getter]
+    fn time_left(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct ShuffleConsumer {
     pub(crate) core:
         Handle<millpond::shuffle::ShuffleConsumer, millpond::shuffle::ShuffleConsumer<Async>>,
@@ -484,6 +1377,40 @@ impl ShuffleConsumer {
         Ok(Messages::new(core, self.text))
     }
 
+    fn worker(
+        &self,
+        py: Python<'_>,
+        concurrency: &Bound<'_, PyAny>,
+        prefetch: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+        lease: &Bound<'_, PyAny>,
+        backoff: &Bound<'_, PyAny>,
+        backoff_max: &Bound<'_, PyAny>,
+        delete: bool,
+        keep_consumers: &Bound<'_, PyAny>,
+    ) -> PyResult<ShuffleWorker> {
+        let concurrency = amount("concurrency", concurrency)?;
+        let prefetch = amount("prefetch", prefetch)?;
+        let timeout: Option<Duration> = given("timeout", timeout)?;
+        let lease: Duration = required("lease", lease)?;
+        let backoff: Duration = required("backoff", backoff)?;
+        let backoff_max: Duration = required("backoff_max", backoff_max)?;
+        let keep_consumers: Duration = required("keep_consumers", keep_consumers)?;
+
+        let mut core = derive!(self.core(py)?, |core| core.worker());
+        core = derive!(core, |core| core.concurrency(concurrency));
+        core = derive!(core, |core| core.prefetch(prefetch));
+        if let Some(timeout) = timeout {
+            core = derive!(core, |core| core.timeout(timeout));
+        }
+        core = derive!(core, |core| core.lease(lease));
+        core = derive!(core, |core| core.backoff(backoff, backoff_max));
+        core = derive!(core, |core| core.delete(delete));
+        core = derive!(core, |core| core.keep_consumers(keep_consumers));
+
+        Ok(ShuffleWorker::new(core, self.text))
+    }
+
     fn ack(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
 
@@ -498,11 +1425,57 @@ impl ShuffleConsumer {
         call!(py, core, |core| core.ack_and_delete(messages), decoded(self.text))
     }
 
+    fn ack_each(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ack_each(messages), decoded(self.text))
+    }
+
+    fn ack_and_delete_each(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ack_and_delete_each(messages), decoded(self.text))
+    }
+
     fn extend(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
 
         let core = self.core(py)?;
         call!(py, core, |core| core.extend(messages), decoded(self.text))
+    }
+
+    fn release(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        min_idle: &Bound<'_, PyAny>,
+        delay: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
+        let min_idle: Duration = required("min_idle", min_idle)?;
+        let delay: Duration = required("delay", delay)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.release(messages, min_idle, delay), decoded(self.text))
+    }
+
+    fn reject(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        reason: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let messages: Vec<millpond::shuffle::Receipt> = required("messages", messages)?;
+        let reason: String = required("reason", reason)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reject(messages, &reason), decoded(self.text))
     }
 
     fn reclaim(
@@ -557,6 +1530,24 @@ impl ToPython for millpond::shuffle::ShuffleQueue<Async> {
 
 #[pymethods]
 impl ShuffleQueue {
+    fn dead_letters(
+        &self,
+        py: Python<'_>,
+        max: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let max = amount("max", max)?;
+        let after: Option<millpond::step::StreamId> = given("after", after)?;
+
+        let core = self.core(py)?;
+        match after {
+            None => call!(py, core, |core| core.dead_letters(max), decoded(self.text)),
+            Some(after) => {
+                call!(py, core, |core| core.dead_letters_after(max, after), decoded(self.text))
+            }
+        }
+    }
+
     fn delete_dead_letters(
         &self,
         py: Python<'_>,
@@ -566,6 +1557,17 @@ impl ShuffleQueue {
 
         let core = self.core(py)?;
         call!(py, core, |core| core.delete_dead_letters(letters), decoded(self.text))
+    }
+
+    fn requeue_dead_letters(
+        &self,
+        py: Python<'_>,
+        letters: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let letters: Vec<millpond::step::StreamId> = required("letters", letters)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.requeue_dead_letters(letters), decoded(self.text))
     }
 
     fn write(
@@ -713,11 +1715,59 @@ impl ShuffleQueue {
         call!(py, core, |core| core.stats(&group), decoded(self.text))
     }
 
-    fn dead_letters(&self, py: Python<'_>, max: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let max = amount("max", max)?;
+    fn remove_idle_consumers(
+        &self,
+        py: Python<'_>,
+        min_idle: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let min_idle: Duration = required("min_idle", min_idle)?;
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.dead_letters(max), decoded(self.text))
+        call!(py, core, |core| core.remove_idle_consumers(min_idle), decoded(self.text))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct ShuffleWorker {
+    pub(crate) core: Handle<millpond::shuffle::Worker, millpond::shuffle::Worker<Async>>,
+    pub(crate) text: bool,
+}
+
+impl ShuffleWorker {
+    pub(crate) fn new(
+        core: Handle<millpond::shuffle::Worker, millpond::shuffle::Worker<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::shuffle::Worker, millpond::shuffle::Worker<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::shuffle::Worker<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ShuffleWorker::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::shuffle::Worker<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, ShuffleWorker::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl ShuffleWorker {
+    fn stop(&self, py: Python<'_>, within: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let within: Duration = required("within", within)?;
+
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
     }
 }
 
@@ -776,9 +1826,21 @@ impl Job {
     }
 
     #[getter]
+    fn is_cancelled(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.is_cancelled().to_owned())))
+    }
+
+    #[getter]
     fn is_ended(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         plain(py, py.detach(|| either!(core, |core| core.is_ended().to_owned())))
+    }
+
+    #[getter]
+    fn time_left(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
     }
 
     fn delete(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -890,9 +1952,10 @@ impl Modification {
     ///   are claimed first
     /// :param ttl: how long until it is deleted, done or not, leased or not, in seconds; without limit
     ///   by default
+    /// :param headers: its headers, all of them: names with any bytes, as ``header`` adds them
     /// :param skip_colliding: leaves this task out if its id is taken, instead of refusing the whole
     ///   modification
-    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None, at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None, skip_colliding = false), text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, ttl=None, skip_colliding=False)")]
+    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None, at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None, headers = None, skip_colliding = false), text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, ttl=None, headers=None, skip_colliding=False)")]
     fn insert<'py>(
         this: &Bound<'py, Self>,
         queue: &Bound<'_, PyAny>,
@@ -906,6 +1969,7 @@ impl Modification {
         err: Option<&Bound<'_, PyAny>>,
         priority: Option<&Bound<'_, PyAny>>,
         ttl: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
         skip_colliding: bool,
     ) -> PyResult<Bound<'py, Modification>> {
         let py = this.py();
@@ -918,6 +1982,7 @@ impl Modification {
             None => None,
         };
         let ttl: Option<Duration> = given("ttl", ttl)?;
+        let headers: Option<Fields> = given("headers", headers)?;
         let mut task = millpond::tasks::NewTask::new(&queue);
         match json::read(py, "value", value, json)? {
             Json::LeftOut => {}
@@ -949,6 +2014,9 @@ impl Modification {
         }
         if let Some(ttl) = ttl {
             task = task.ttl(ttl);
+        }
+        if let Some(headers) = headers {
+            task = task.headers(headers.iter());
         }
         if skip_colliding {
             task = task.skip_colliding();
@@ -1166,6 +2234,8 @@ impl Task {
     ///   the claimant that changes it holds it
     /// :param attempt: how often it was tried
     /// :param err: what went wrong
+    /// :param headers: replaces all headers by these, as ``header`` has them; they stay as they are by
+    ///   default
     ///
     /// >>> import millpond
     /// >>> store = millpond.connect("memory:").tasks("shop")
@@ -1173,7 +2243,7 @@ impl Task {
     /// >>> change = task.change(queue="later", value={"order": 8}, delay=60)
     /// >>> store.modify(millpond.Modification().change(change)).changed[0].queue
     /// 'later'
-    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None)")]
+    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None, headers = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None, headers=None)")]
     fn change<'py>(
         this: &Bound<'py, Self>,
         value: Given<'_>,
@@ -1184,11 +2254,13 @@ impl Task {
         delay: Option<&Bound<'_, PyAny>>,
         attempt: Option<&Bound<'_, PyAny>>,
         err: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, TaskChange>> {
         let py = this.py();
         let queue: Option<String> = given("queue", queue)?;
         let attempt: Option<u32> = given("attempt", attempt)?;
         let err: Option<String> = given("err", err)?;
+        let headers: Option<Fields> = given("headers", headers)?;
 
         let mut core = this.get().core.change();
         match json::read(py, "value", value, json)? {
@@ -1218,6 +2290,9 @@ impl Task {
         if let Some(err) = err {
             core = core.err(&err);
         }
+        if let Some(headers) = headers {
+            core = core.headers(headers.iter());
+        }
 
         Bound::new(py, TaskChange { core })
     }
@@ -1234,7 +2309,7 @@ impl TaskChange {
     ///   and ``delay`` is allowed
     /// :param delay: how long until the task is available again, in seconds
     /// :param err: what went wrong
-    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None)")]
+    #[pyo3(signature = (value = Given(None), *, json = Given(None), queue = None, at = None, at_ms = None, delay = None, attempt = None, err = None, headers = None), text_signature = "($self, value=millpond.UNSET, *, json=millpond.UNSET, queue=None, at=None, at_ms=None, delay=None, attempt=None, err=None, headers=None)")]
     fn replace<'py>(
         this: &Bound<'py, Self>,
         value: Given<'_>,
@@ -1245,11 +2320,13 @@ impl TaskChange {
         delay: Option<&Bound<'_, PyAny>>,
         attempt: Option<&Bound<'_, PyAny>>,
         err: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, TaskChange>> {
         let py = this.py();
         let queue: Option<String> = given("queue", queue)?;
         let attempt: Option<u32> = given("attempt", attempt)?;
         let err: Option<String> = given("err", err)?;
+        let headers: Option<Fields> = given("headers", headers)?;
 
         let mut core = this.get().core.clone();
         match json::read(py, "value", value, json)? {
@@ -1278,6 +2355,9 @@ impl TaskChange {
         }
         if let Some(err) = err {
             core = core.err(&err);
+        }
+        if let Some(headers) = headers {
+            core = core.headers(headers.iter());
         }
 
         Bound::new(py, TaskChange { core })
@@ -1437,6 +2517,9 @@ impl TaskStore {
         &self,
         py: Python<'_>,
         queues: &Bound<'_, PyAny>,
+        concurrency: &Bound<'_, PyAny>,
+        prefetch: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
         wait: Option<&Bound<'_, PyAny>>,
         lease: &Bound<'_, PyAny>,
         backoff: &Bound<'_, PyAny>,
@@ -1446,6 +2529,9 @@ impl TaskStore {
         error_queue: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Worker> {
         let queues: Vec<String> = up_to("queues", queues, 1000)?;
+        let concurrency = amount("concurrency", concurrency)?;
+        let prefetch = amount("prefetch", prefetch)?;
+        let timeout: Option<Duration> = given("timeout", timeout)?;
         let wait: Option<Duration> = given("wait", wait)?;
         let lease: Duration = required("lease", lease)?;
         let backoff: Duration = required("backoff", backoff)?;
@@ -1455,6 +2541,11 @@ impl TaskStore {
         let error_queue: Option<String> = given("error_queue", error_queue)?;
 
         let mut core = derive!(self.core(py)?, |core| core.worker(&queues));
+        core = derive!(core, |core| core.concurrency(concurrency));
+        core = derive!(core, |core| core.prefetch(prefetch));
+        if let Some(timeout) = timeout {
+            core = derive!(core, |core| core.timeout(timeout));
+        }
         if let Some(wait) = wait {
             core = derive!(core, |core| core.wait(wait));
         }
@@ -1482,6 +2573,13 @@ impl TaskStore {
 
         let core = self.core(py)?;
         call!(py, core, |core| core.renew(tasks, docs, lease), decoded(self.text))
+    }
+
+    fn cancel(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let ids: Vec<String> = up_to("ids", ids, 10000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.cancel(&ids), decoded(self.text))
     }
 
     fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -1599,6 +2697,177 @@ impl TaskStore {
 
         let core = self.core(py)?;
         call!(py, core, |core| core.queue_stats(filter), decoded(self.text))
+    }
+
+    fn pause(&self, py: Python<'_>, queue: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let queue: String = required("queue", queue)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.pause(&queue), decoded(self.text))
+    }
+
+    fn resume(&self, py: Python<'_>, queue: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let queue: String = required("queue", queue)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.resume(&queue), decoded(self.text))
+    }
+
+    fn purge(
+        &self,
+        py: Python<'_>,
+        queue: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        available: bool,
+        claimed: bool,
+        future: bool,
+        claimant: Option<&Bound<'_, PyAny>>,
+        err: Option<&Bound<'_, PyAny>>,
+        include_held: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let queue: String = required("queue", queue)?;
+        let after: Option<millpond::tasks::Position> = given("after", after)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let claimant: Option<String> = given("claimant", claimant)?;
+        let err: Option<String> = given("err", err)?;
+        let mut filter = millpond::tasks::TaskFilter::new();
+        if let Some(after) = after {
+            filter = filter.after(after);
+        }
+        if let Some(limit) = limit {
+            filter = filter.limit(limit);
+        }
+        if available {
+            filter = filter.available();
+        }
+        if claimed {
+            filter = filter.claimed();
+        }
+        if future {
+            filter = filter.future();
+        }
+        if let Some(claimant) = claimant {
+            filter = filter.claimant(&claimant);
+        }
+        if let Some(err) = err {
+            filter = filter.err(&err);
+        }
+        if include_held {
+            filter = filter.include_held();
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.purge(&queue, filter), decoded(self.text))
+    }
+
+    fn move_tasks(
+        &self,
+        py: Python<'_>,
+        queue: &Bound<'_, PyAny>,
+        to: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        available: bool,
+        claimed: bool,
+        future: bool,
+        claimant: Option<&Bound<'_, PyAny>>,
+        err: Option<&Bound<'_, PyAny>>,
+        include_held: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let queue: String = required("queue", queue)?;
+        let to: String = required("to", to)?;
+        let after: Option<millpond::tasks::Position> = given("after", after)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let claimant: Option<String> = given("claimant", claimant)?;
+        let err: Option<String> = given("err", err)?;
+        let mut filter = millpond::tasks::TaskFilter::new();
+        if let Some(after) = after {
+            filter = filter.after(after);
+        }
+        if let Some(limit) = limit {
+            filter = filter.limit(limit);
+        }
+        if available {
+            filter = filter.available();
+        }
+        if claimed {
+            filter = filter.claimed();
+        }
+        if future {
+            filter = filter.future();
+        }
+        if let Some(claimant) = claimant {
+            filter = filter.claimant(&claimant);
+        }
+        if let Some(err) = err {
+            filter = filter.err(&err);
+        }
+        if include_held {
+            filter = filter.include_held();
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.move_tasks(&queue, &to, filter), decoded(self.text))
+    }
+
+    fn redrive(
+        &self,
+        py: Python<'_>,
+        queue: &Bound<'_, PyAny>,
+        to: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        available: bool,
+        claimed: bool,
+        future: bool,
+        claimant: Option<&Bound<'_, PyAny>>,
+        err: Option<&Bound<'_, PyAny>>,
+        include_held: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let queue: String = required("queue", queue)?;
+        let to: String = required("to", to)?;
+        let after: Option<millpond::tasks::Position> = given("after", after)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let claimant: Option<String> = given("claimant", claimant)?;
+        let err: Option<String> = given("err", err)?;
+        let mut filter = millpond::tasks::TaskFilter::new();
+        if let Some(after) = after {
+            filter = filter.after(after);
+        }
+        if let Some(limit) = limit {
+            filter = filter.limit(limit);
+        }
+        if available {
+            filter = filter.available();
+        }
+        if claimed {
+            filter = filter.claimed();
+        }
+        if future {
+            filter = filter.future();
+        }
+        if let Some(claimant) = claimant {
+            filter = filter.claimant(&claimant);
+        }
+        if let Some(err) = err {
+            filter = filter.err(&err);
+        }
+        if include_held {
+            filter = filter.include_held();
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.redrive(&queue, &to, filter), decoded(self.text))
     }
 
     fn claim_docs(
@@ -1757,6 +3026,91 @@ impl Worker {
         let core = derive!(self.core(py)?, |core| core.jobs());
 
         Ok(Jobs::new(core, self.text))
+    }
+
+    fn stop(&self, py: Python<'_>, within: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let within: Duration = required("within", within)?;
+
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
+    }
+}
+
+impl crate::given::Field for millpond::events::DeadReason {
+    fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
+        match &*String::read(name, value, 0)? {
+            "rejected" => Ok(Self::Rejected),
+            "exhausted" => Ok(Self::Exhausted),
+            "crashed" => Ok(Self::Crashed),
+            other => {
+                let message = format!(
+                    "{name} is {other:?}; it has to be \"rejected\" or \"exhausted\" or \"crashed\""
+                );
+                Err(errors::invalid(value.py(), message))
+            }
+        }
+    }
+}
+
+impl crate::given::Field for millpond::events::EventState {
+    fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
+        match &*String::read(name, value, 0)? {
+            "scheduled" => Ok(Self::Scheduled),
+            "behind" => Ok(Self::Behind),
+            "ready" => Ok(Self::Ready),
+            "leased" => Ok(Self::Leased),
+            "retry" => Ok(Self::Retry),
+            "dead" => Ok(Self::Dead),
+            "done" => Ok(Self::Done),
+            other => {
+                let message = format!(
+                    "{name} is {other:?}; it has to be \"scheduled\" or \"behind\" or \"ready\" or \"leased\" or \"retry\" or \"dead\" or \"done\""
+                );
+                Err(errors::invalid(value.py(), message))
+            }
+        }
+    }
+}
+
+impl crate::given::Field for millpond::events::IfExists {
+    fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
+        match &*String::read(name, value, 0)? {
+            "error" => Ok(Self::Error),
+            "ignore" => Ok(Self::Ignore),
+            "replace" => Ok(Self::Replace),
+            other => {
+                let message = format!(
+                    "{name} is {other:?}; it has to be \"error\" or \"ignore\" or \"replace\""
+                );
+                Err(errors::invalid(value.py(), message))
+            }
+        }
+    }
+}
+
+impl crate::given::Field for millpond::events::Missed {
+    fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
+        match &*String::read(name, value, 0)? {
+            "latest" => Ok(Self::Latest),
+            "skip" => Ok(Self::Skip),
+            other => {
+                let message = format!("{name} is {other:?}; it has to be \"latest\" or \"skip\"");
+                Err(errors::invalid(value.py(), message))
+            }
+        }
+    }
+}
+
+impl crate::given::Field for millpond::events::Overlap {
+    fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
+        match &*String::read(name, value, 0)? {
+            "wait" => Ok(Self::Wait),
+            "allow" => Ok(Self::Allow),
+            other => {
+                let message = format!("{name} is {other:?}; it has to be \"wait\" or \"allow\"");
+                Err(errors::invalid(value.py(), message))
+            }
+        }
     }
 }
 

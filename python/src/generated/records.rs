@@ -32,6 +32,199 @@ impl ToPython for millpond::Recovery {
     }
 }
 
+impl ToPython for millpond::events::Config {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self {
+            partitions,
+            lease,
+            max_attempts,
+            max_crashes,
+            backoff_min,
+            backoff_max,
+            events_max,
+            dedup_ids_max,
+            paused,
+            concurrency,
+            rate,
+            burst,
+            retention,
+            ..
+        } = self;
+        let values = [
+            partitions.to_python(py, text)?,
+            lease.to_python(py, text)?,
+            max_attempts.to_python(py, text)?,
+            max_crashes.to_python(py, text)?,
+            backoff_min.to_python(py, text)?,
+            backoff_max.to_python(py, text)?,
+            events_max.to_python(py, text)?,
+            dedup_ids_max.to_python(py, text)?,
+            paused.to_python(py, text)?,
+            concurrency.to_python(py, text)?,
+            rate.to_python(py, text)?,
+            burst.to_python(py, text)?,
+            retention.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "EventConfig"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::events::Event {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self {
+            id,
+            key,
+            payload,
+            headers,
+            fire_at_us,
+            published_at_us,
+            expires_at_us,
+            dedup_id,
+            attempts,
+            crashes,
+            redriven,
+            err,
+            reason,
+            state,
+            state_at_us,
+            token,
+            ..
+        } = self;
+        let values = [
+            id.to_python(py, text)?,
+            key.to_python(py, text)?,
+            payload.to_python(py, text)?,
+            headers.to_python(py, text)?,
+            fire_at_us.to_python(py, text)?,
+            published_at_us.to_python(py, text)?,
+            expires_at_us.to_python(py, text)?,
+            dedup_id.to_python(py, text)?,
+            attempts.to_python(py, text)?,
+            crashes.to_python(py, text)?,
+            redriven.to_python(py, text)?,
+            err.to_python(py, text)?,
+            reason.to_python(py, text)?,
+            state.to_python(py, text)?,
+            state_at_us.to_python(py, text)?,
+            token.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "Event"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::events::EventPage {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { events, next, .. } = self;
+        let values = [events.to_python(py, text)?, next.to_python(py, text)?];
+        named_tuple(class!(py, "EventPage"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::events::EventPosition {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { state_at_us, id, .. } = self;
+        let values = [state_at_us.to_python(py, text)?, id.to_python(py, text)?];
+        named_tuple(class!(py, "EventPosition"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::events::Published {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { id, status, fire_at_us, .. } = self;
+        let values =
+            [id.to_python(py, text)?, status.to_python(py, text)?, fire_at_us.to_python(py, text)?];
+        named_tuple(class!(py, "Published"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::events::ScheduleInfo {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self {
+            id,
+            cron,
+            zone,
+            every,
+            payload,
+            paused,
+            next_us,
+            passed_us,
+            missed,
+            revision,
+            owner,
+            ..
+        } = self;
+        let values = [
+            id.to_python(py, text)?,
+            cron.to_python(py, text)?,
+            zone.to_python(py, text)?,
+            every.to_python(py, text)?,
+            payload.to_python(py, text)?,
+            paused.to_python(py, text)?,
+            next_us.to_python(py, text)?,
+            passed_us.to_python(py, text)?,
+            missed.to_python(py, text)?,
+            revision.to_python(py, text)?,
+            owner.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "ScheduleInfo"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::events::Stats {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self {
+            events,
+            scheduled,
+            ready,
+            leased,
+            retry,
+            dead,
+            behind,
+            dedup_ids,
+            ready_since_us,
+            now_us,
+            concurrency,
+            rate,
+            rate_left,
+            done,
+            schedules,
+            ..
+        } = self;
+        let values = [
+            events.to_python(py, text)?,
+            scheduled.to_python(py, text)?,
+            ready.to_python(py, text)?,
+            leased.to_python(py, text)?,
+            retry.to_python(py, text)?,
+            dead.to_python(py, text)?,
+            behind.to_python(py, text)?,
+            dedup_ids.to_python(py, text)?,
+            ready_since_us.to_python(py, text)?,
+            now_us.to_python(py, text)?,
+            concurrency.to_python(py, text)?,
+            rate.to_python(py, text)?,
+            rate_left.to_python(py, text)?,
+            done.to_python(py, text)?,
+            schedules.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "EventStats"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::events::SyncedSchedules {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { ignored, created, updated, unchanged, removed, .. } = self;
+        let values = [
+            ignored.to_python(py, text)?,
+            created.to_python(py, text)?,
+            updated.to_python(py, text)?,
+            unchanged.to_python(py, text)?,
+            removed.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "SyncedSchedules"), PyTuple::new(py, values)?)
+    }
+}
+
 impl ToPython for millpond::ick::Added {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { new, lowered, .. } = self;
@@ -42,13 +235,14 @@ impl ToPython for millpond::ick::Added {
 
 impl ToPython for millpond::shuffle::DeadLetter {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { id, message, group, consumer, deliveries, .. } = self;
+        let Self { id, message, group, consumer, deliveries, reason, .. } = self;
         let values = [
             ("id", id.to_python(py, text)?),
             ("message", message.to_python(py, text)?),
             ("group", group.to_python(py, text)?),
             ("consumer", consumer.to_python(py, text)?),
             ("deliveries", deliveries.to_python(py, text)?),
+            ("reason", reason.to_python(py, text)?),
         ];
         data_class(class!(py, "DeadLetter"), values)
     }
@@ -153,7 +347,18 @@ impl ToPython for millpond::tasks::Position {
 
 impl ToPython for millpond::tasks::QueueStats {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { queue, size, available, claimed, future, max_claims, .. } = self;
+        let Self {
+            queue,
+            size,
+            available,
+            claimed,
+            future,
+            max_claims,
+            paused,
+            oldest_available_ms,
+            oldest_lease_ms,
+            ..
+        } = self;
         let values = [
             queue.to_python(py, text)?,
             size.to_python(py, text)?,
@@ -161,6 +366,9 @@ impl ToPython for millpond::tasks::QueueStats {
             claimed.to_python(py, text)?,
             future.to_python(py, text)?,
             max_claims.to_python(py, text)?,
+            paused.to_python(py, text)?,
+            oldest_available_ms.to_python(py, text)?,
+            oldest_lease_ms.to_python(py, text)?,
         ];
         named_tuple(class!(py, "QueueStats"), PyTuple::new(py, values)?)
     }
@@ -168,10 +376,22 @@ impl ToPython for millpond::tasks::QueueStats {
 
 impl ToPython for millpond::tasks::Renewed {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
-        let Self { tasks, docs, at_ms, .. } = self;
-        let values =
-            [tasks.to_python(py, text)?, docs.to_python(py, text)?, at_ms.to_python(py, text)?];
+        let Self { tasks, docs, at_ms, cancelled, .. } = self;
+        let values = [
+            tasks.to_python(py, text)?,
+            docs.to_python(py, text)?,
+            at_ms.to_python(py, text)?,
+            cancelled.to_python(py, text)?,
+        ];
         named_tuple(class!(py, "Renewed"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::Swept {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { tasks, next, .. } = self;
+        let values = [tasks.to_python(py, text)?, next.to_python(py, text)?];
+        named_tuple(class!(py, "Swept"), PyTuple::new(py, values)?)
     }
 }
 
@@ -188,6 +408,19 @@ impl ToPython for millpond::tasks::TaskPage {
         let Self { tasks, next, .. } = self;
         let values = [tasks.to_python(py, text)?, next.to_python(py, text)?];
         named_tuple(class!(py, "TaskPage"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tasks::Drained {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { done, retried, dead, others, .. } = self;
+        let values = [
+            done.to_python(py, text)?,
+            retried.to_python(py, text)?,
+            dead.to_python(py, text)?,
+            others.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "Drained"), PyTuple::new(py, values)?)
     }
 }
 

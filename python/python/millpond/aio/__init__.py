@@ -21,8 +21,16 @@ the same, a call lets the loop run first if that has not run for a millisecond.
 """
 
 from .client import Client, connect
+from .events import Deliveries, EventJob, EventQueue, EventWorker
 from .ick import Batches, ConsumerLease, Ick, IckChannel
-from .shuffle import Garbage, Messages, ShuffleConsumer, ShuffleQueue
+from .shuffle import (
+    Garbage,
+    Messages,
+    ShuffleConsumer,
+    ShuffleJob,
+    ShuffleQueue,
+    ShuffleWorker,
+)
 from .tasks import Claims, Job, Jobs, TaskStore, Worker
 
 __all__ = [
@@ -30,6 +38,10 @@ __all__ = [
     "Claims",
     "Client",
     "ConsumerLease",
+    "Deliveries",
+    "EventJob",
+    "EventQueue",
+    "EventWorker",
     "Garbage",
     "Ick",
     "IckChannel",
@@ -37,7 +49,9 @@ __all__ = [
     "Jobs",
     "Messages",
     "ShuffleConsumer",
+    "ShuffleJob",
     "ShuffleQueue",
+    "ShuffleWorker",
     "TaskStore",
     "Worker",
     "connect",

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 from collections.abc import AsyncIterator, Awaitable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Final, Protocol, TypeVar, Union
+
+from ..outcomes import Late, Release
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,6 +44,81 @@ async def let_go(release: Callable[[], Awaitable[Any]], is_ending: bool) -> None
         released.add_done_callback(lambda done: done.cancelled() or done.exception())
         if not is_ending:
             await released
+
+
+FAILURES: Final = (Exception, asyncio.CancelledError)
+"""What fails a job, when its handler raises it."""
+
+
+async def within(timeout: float | None, value: Returned[T], job: Any) -> T:
+    """What a handler returned, within this time and as long as the job is the worker's."""
+    if not inspect.isawaitable(value):
+        return value
+    try:
+        if timeout is None:
+            return await value
+        work = asyncio.ensure_future(value)
+        try:
+            return await asyncio.wait_for(work, timeout)
+        except asyncio.TimeoutError:
+            if work.cancelled():
+                raise Late(f"it took longer than {timeout:g}s") from None
+            raise
+    except asyncio.CancelledError:
+        # A run that is cancelled together with its jobs gives them back now.
+        await asyncio.sleep(0)
+        # Messages cannot be cancelled.
+        if job.is_lost or getattr(job, "is_cancelled", False):
+            raise Release(0) from None
+        raise
+
+
+async def drive(
+    run: Any,
+    work: Callable[[Any, float | None], Awaitable[None]],
+    tell: Callable[..., Awaitable[None]],
+    stop: Callable[[float], None],
+    threads: int,
+) -> None:
+    """Works on the jobs of a run, each in a task. This loop makes no threads."""
+    tasks: dict[int, asyncio.Future[None]] = {}
+    failures: list[BaseException] = []
+
+    def is_done(number: int, task: asyncio.Future[None]) -> None:
+        del tasks[number]
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            failures.append(failure)
+            stop(0)
+
+    async def take(begins: bool) -> None:
+        # Kept here, as jobs that have come are given back if this is cancelled before it has seen them.
+        asked = run.next()
+        while (events := await asked) is not None:
+            for name, *rest in events:
+                if name == "job" and begins:
+                    number, *job = rest
+                    tasks[number] = asyncio.ensure_future(work(*job))
+                    tasks[number].add_done_callback(functools.partial(is_done, number))
+                elif name == "lost" and rest[0] in tasks:
+                    tasks[rest[0]].cancel()
+                elif name == "report":
+                    await tell(*rest)
+                elif name == "failed":
+                    raise rest[0]
+            asked = run.next()
+
+    try:
+        await take(True)
+    except BaseException:
+        stop(0)
+        # What is given back is to reach the store.
+        await take(False)
+        raise
+    finally:
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+    if failures:
+        raise failures[0]
 
 
 class Asked(Protocol[Found]):

@@ -21,11 +21,22 @@ from ..records import DeadLetter, ShuffleStats
 from ..values import Fields, Member, Seconds, Written, letter_ids
 from .mode import Loop
 from .shuffle_consumer import Messages, ShuffleConsumer
+from .shuffle_worker import ShuffleJob, ShuffleWorker
 
 if TYPE_CHECKING:
     from . import _handles
 
-__all__ = ["Garbage", "Message", "Messages", "Receipt", "ShuffleConsumer", "ShuffleQueue", "shard"]
+__all__ = [
+    "Garbage",
+    "Message",
+    "Messages",
+    "Receipt",
+    "ShuffleConsumer",
+    "ShuffleJob",
+    "ShuffleQueue",
+    "ShuffleWorker",
+    "shard",
+]
 
 
 class ShuffleQueue(Generic[AnyStr]):
@@ -250,16 +261,20 @@ class ShuffleQueue(Generic[AnyStr]):
         """
         return await self._native.stats(group)
 
-    async def dead_letters(self, max: int = 100) -> list[DeadLetter[AnyStr]]:
-        """Up to ``max`` messages that were delivered too often, the oldest first; see
-        :meth:`ShuffleConsumer.reclaim`. They lie in the stream ``<queue>:dead``, and stay until
-        they are deleted or their ``dead_ttl`` is over.
+    async def dead_letters(
+        self, max: int = 100, after: DeadLetter[AnyStr] | str | None = None
+    ) -> list[DeadLetter[AnyStr]]:
+        """Up to ``max`` dead letters, the oldest first: messages that were delivered too often,
+        see :meth:`ShuffleConsumer.reclaim`, or rejected. They lie in the stream ``<queue>:dead``,
+        and stay until they are deleted or requeued, or their ``dead_ttl`` is over.
 
         :param max: how many dead letters at most
+        :param after: the dead letter that they come after, which need not be there any more;
+          without it they are the oldest
         :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for a ``max`` of 0 or
           above 10,000.
         """
-        return await self._native.dead_letters(max)
+        return await self._native.dead_letters(max, None if after is None else letter_ids(after)[0])
 
     async def delete_dead_letters(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
@@ -272,6 +287,40 @@ class ShuffleQueue(Generic[AnyStr]):
         :raises: as for :meth:`len`.
         """
         return await self._native.delete_dead_letters(letter_ids(letters))
+
+    async def requeue_dead_letters(
+        self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
+    ) -> list[Receipt | None]:
+        """Puts dead letters back into the queue, each as a new message of the stream that it came
+        from, and removes them from the dead letters. Returns where each is now, in their order,
+        or nothing for a letter that does not exist (any more). Every group gets the message, also
+        one that was done with it.
+
+        A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes
+        several steps: after an error the first of these may be done. The new message is not
+        tracked.
+
+        :param letters: dead letters or their ids
+        :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for settings that no
+          queue can have, and for more than 1,000,000 letters.
+        """
+        return await self._native.requeue_dead_letters(letter_ids(letters))
+
+    async def remove_idle_consumers(self, min_idle: Seconds) -> int:
+        """Removes the consumers of all groups that hold no message and have been idle for at
+        least ``min_idle`` in all streams: the names of programs that are gone, which the server
+        keeps otherwise. Returns how many. One that comes again is a consumer again, so nothing is
+        lost with it. The embedded engine keeps no such names, and removes none.
+
+        Removing twice is safe. It is one step, and the server does nothing else meanwhile. A
+        consumer that waits for a message for so long may be removed as well, until it reads
+        again.
+
+        :param min_idle: how long a consumer has been idle at least, in seconds
+        :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for a ``min_idle``
+          over 100 years.
+        """
+        return await self._native.remove_idle_consumers(min_idle)
 
 
 class Garbage(Loop[list[AnyStr]]):

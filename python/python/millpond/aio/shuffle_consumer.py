@@ -10,6 +10,7 @@ from .._native import Message
 from ..records import Reclaimed
 from ..values import Seconds, Taken
 from .mode import Loop
+from .shuffle_worker import ShuffleWorker
 
 if TYPE_CHECKING:
     from . import _handles
@@ -64,6 +65,47 @@ class ShuffleConsumer(Generic[AnyStr]):
         """
         return Messages(self._native.messages(max, wait))
 
+    def worker(
+        self,
+        *,
+        concurrency: int = 10,
+        prefetch: int = 0,
+        timeout: Seconds | None = None,
+        lease: Seconds = 60,
+        backoff: Seconds = 30,
+        backoff_max: Seconds = 60,
+        delete: bool = False,
+        keep_consumers: Seconds = 86_400,
+    ) -> ShuffleWorker[AnyStr]:
+        """A worker, which takes messages, keeps them while they are worked on, acknowledges them,
+        tries again what failed, and takes over the messages of consumers that are gone. See
+        :class:`ShuffleWorker`.
+
+        :param concurrency: how many jobs ``run`` works on at a time, 1 or more
+        :param prefetch: how many more jobs ``run`` holds ready, so that one step takes several
+        :param timeout: how long a handler may work, in seconds
+        :param lease: how long a message is left alone by those that reclaim, in seconds
+        :param backoff: how long a message is put off that failed, in seconds; then twice as long
+          with each delivery, each time minus a random part of up to a half, and never above the
+          lease
+        :param backoff_max: how long it is put off at most, in seconds; by default the lease
+        :param delete: whether messages that are done are deleted, for all groups; by default they
+          are only acknowledged
+        :param keep_consumers: how long a consumer of the group is kept that does nothing and
+          holds no message, in seconds
+        """
+        native = self._native.worker(
+            concurrency,
+            prefetch,
+            timeout,
+            lease,
+            backoff,
+            backoff_max,
+            delete,
+            keep_consumers,
+        )
+        return ShuffleWorker(native)
+
     async def ack(self, messages: Taken) -> int:
         """Acknowledges messages, so that the group does not get them again. Returns how many were
         waiting for that. The entries stay in the queue, for other groups.
@@ -87,6 +129,29 @@ class ShuffleConsumer(Generic[AnyStr]):
         """
         return await self._native.ack_and_delete(messages)
 
+    async def ack_each(self, messages: Taken) -> list[bool]:
+        """:meth:`ack` that says of each message, in their order, whether it was waiting for that:
+        one that was not has been acknowledged before, also by another consumer that reclaimed it,
+        or is gone.
+
+        It can be repeated, as :meth:`ack`.
+
+        :param messages: messages or receipts
+        :raises: as for :meth:`ack`.
+        """
+        return await self._native.ack_each(messages)
+
+    async def ack_and_delete_each(self, messages: Taken) -> list[bool]:
+        """:meth:`ack_and_delete` that says of each message, in their order, whether it was
+        waiting for that.
+
+        It can be repeated, as :meth:`ack`.
+
+        :param messages: messages or receipts
+        :raises: as for :meth:`ack`.
+        """
+        return await self._native.ack_and_delete_each(messages)
+
     async def extend(self, messages: Taken) -> int:
         """Says that messages are still being worked on, so that nobody reclaims them. Returns how
         many are this consumer's; those that are not have been taken over.
@@ -95,6 +160,42 @@ class ShuffleConsumer(Generic[AnyStr]):
         :raises: as for :meth:`ack`.
         """
         return await self._native.extend(messages)
+
+    async def release(self, messages: Taken, min_idle: Seconds, delay: Seconds = 0) -> int:
+        """Gives messages back before they are done, so that a :meth:`reclaim` with this
+        ``min_idle`` takes them over after the ``delay``, and not only when they have been idle
+        for that long; and this delivery does not count. Returns how many were this consumer's;
+        those that are not have been taken over.
+
+        A read does not take what was released, only a reclaim does. One with a shorter
+        ``min_idle`` may take it before the ``delay`` is over. After
+        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be done;
+        done again a delivery more does not count.
+
+        :param messages: messages or receipts
+        :param min_idle: the ``min_idle`` of the reclaim that is to take them over, in seconds
+        :param delay: how long until they are taken over, at most ``min_idle``, in seconds
+        :raises: as for :meth:`ack`; :class:`~millpond.InvalidArgumentError` for a ``min_idle``
+          over 100 years, and for a ``delay`` over the ``min_idle``: that is when they are taken
+          over anyway.
+        """
+        return await self._native.release(messages, min_idle, delay)
+
+    async def reject(self, messages: Taken, reason: str) -> int:
+        """Gives messages up for good: makes dead letters of them at once, with this reason.
+        Returns how many were this consumer's; those that are not have been taken over, and stay.
+        A reason begins best with a word that tells the kinds apart, such as ``rejected: no such
+        image``; that of messages that were delivered too often is ``exhausted: max_deliveries``.
+
+        Rejecting twice is safe. A message is deleted from its stream if no other group has joined
+        that.
+
+        :param messages: messages or receipts
+        :param reason: why, at most 4 KiB
+        :raises: as for :meth:`ack`; :class:`~millpond.InvalidArgumentError` for a reason that is
+          empty or above 4 KiB.
+        """
+        return await self._native.reject(messages, reason)
 
     async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
         """Takes over up to ``max`` messages that were delivered at least ``min_idle`` ago and

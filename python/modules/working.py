@@ -1,0 +1,153 @@
+"""The work of a worker, whatever its jobs are."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, ClassVar, Generic, Optional, TypeVar
+
+from ..errors import MillpondError
+from ..outcomes import LOGGER, Report, check_handler, ending, is_said, stopped_by_signals
+from ..records import Drained
+from ..values import Seconds
+from .mode import FAILURES, IS_ASYNC, Returned, drive, settled, within
+
+Held = TypeVar("Held")
+
+Handler = Callable[[Held], Returned[object]]
+"""What works on a job, and returns or raises how it ends."""
+
+OnError = Callable[[Optional[Held], Exception], Returned[object]]
+"""Called for what went wrong, with the job if it concerns one."""
+
+OnEvent = Callable[[Report[Held]], Returned[object]]
+"""Called for what became of each job."""
+
+
+class Runner(Generic[Held]):
+    """What the workers of all queues do."""
+
+    __slots__ = ()
+    _native: Any
+    # What makes a job, and what reads what a handler returned.
+    _job: ClassVar[Any]
+    _meant: ClassVar[Any]
+
+    async def run(
+        self,
+        handler: Handler[Held],
+        on_error: OnError[Held] | None = None,
+        on_event: OnEvent[Held] | None = None,
+        *,
+        stop_on_signals: bool = True,
+        stop_within: Seconds = 25,
+    ) -> None:
+        """Works until it is stopped, by :meth:`stop` or by SIGTERM or SIGINT. A server that is away
+        is asked again until it is back; what trying again cannot mend, such as a wrong password, is
+        raised.
+
+        The handler is called with a job. With asyncio it can be a coroutine function, and each job is
+        a task of its own; else the jobs are on ``concurrency`` threads, of which this is one. It can
+        raise :class:`Retry`, :class:`Reject` and :class:`Release`; any other :class:`Exception` is a
+        failure with its class and message, tried again later. What ends a program, such as
+        :class:`KeyboardInterrupt` or cancelling, gives the running jobs back, and is raised.
+
+        With asyncio a handler is cancelled when its lease is lost or its task was cancelled, and when it
+        takes longer than the worker's ``timeout``, which is a failure; else the job says so:
+        ``is_lost``, ``is_cancelled``, ``time_left``.
+
+        :param handler: what does the work; any value that it returns and that is no modification is
+          dropped
+        :param on_error: called with the job, or None, and the error: for what a handler raised, for
+          jobs that are put aside, leases that are lost, ends that are refused, and a server that is
+          away and back. Without it all that is logged to the logger ``millpond``.
+        :param on_event: called with a :class:`Report` of each job that ended, for metrics
+        :param stop_on_signals: whether SIGTERM and SIGINT stop the worker, if this is the main thread;
+          the second one stops at once, and a third one does what it did before
+        :param stop_within: how long such a stop waits for running jobs, in seconds
+        """
+        working = Working(self, handler, on_error, on_event)
+        await working.run(stop_on_signals, stop_within)
+
+    async def drain(
+        self,
+        handler: Handler[Held],
+        on_error: OnError[Held] | None = None,
+        on_event: OnEvent[Held] | None = None,
+    ) -> Drained:
+        """Works until nothing is available, and says what happened. For tests, and for a program that
+        cron starts. Errors of the connection are raised. Without asyncio this thread does it all.
+        """
+        return await Working(self, handler, on_error, on_event).drain()
+
+
+class Working(Generic[Held]):
+    """A worker with its handler, and who is told of what becomes of the jobs."""
+
+    def __init__(
+        self,
+        worker: Runner[Held],
+        handler: Handler[Held],
+        on_error: OnError[Held] | None,
+        on_event: OnEvent[Held] | None,
+    ) -> None:
+        check_handler(handler, IS_ASYNC)
+        self._native = worker._native
+        self._job, self._meant = type(worker)._job, type(worker)._meant
+        self._handler = handler
+        self._on_error = on_error
+        self._on_event = on_event
+
+    async def run(self, stop_on_signals: bool, stop_within: Seconds) -> None:
+        """Works until the worker is stopped."""
+        self._run = self._native.start(False, self._on_event is not None)
+        if not stop_on_signals:
+            return await self._drive(self._run.concurrency)
+        with stopped_by_signals(self._native.stop, stop_within):
+            return await self._drive(self._run.concurrency)
+
+    async def drain(self) -> Drained:
+        """Works until nothing is available."""
+        self._run = self._native.start(True, True)
+        await self._drive(1)
+        drained: Drained = self._run.drained()
+        return drained
+
+    async def _drive(self, threads: int) -> None:
+        await drive(self._run, self._work, self._tell, self._native.stop, threads)
+
+    async def _work(self, native: Any, timeout: float | None) -> None:
+        job = self._job(native)
+        try:
+            returned = await within(timeout, self._handler(job), native)
+            self._run.end(native, self._meant(returned))
+        except FAILURES as failure:
+            kind, *rest = ending(failure)
+            try:
+                self._run.fail(native, kind, *rest)
+            except (TypeError, ValueError) as wrong:
+                # What the handler raised cannot be read.
+                failure = wrong
+                self._run.fail(native, *ending(wrong))
+            if not is_said(failure):
+                await self._fail(job, failure)
+
+    async def _fail(self, job: Held, failure: BaseException) -> None:
+        if self._on_error is not None:
+            return await self._call(self._on_error, job, failure)
+        LOGGER.error("%s failed", job, exc_info=failure)
+
+    async def _tell(
+        self, kind: str, native: Any, error: MillpondError | None, message: str, is_trouble: bool
+    ) -> None:
+        job = None if native is None else self._job(native)
+        if self._on_event is not None:
+            await self._call(self._on_event, Report(kind, job, error, message))
+        if is_trouble and self._on_error is not None:
+            await self._call(self._on_error, job, error or MillpondError(message))
+        elif is_trouble:
+            (LOGGER.info if kind == "back" else LOGGER.error)("%s", message)
+
+    async def _call(self, hook: Callable[..., Returned[object]], *told: object) -> None:
+        try:
+            await settled(hook(*told))
+        except Exception:
+            LOGGER.exception("%r failed", hook)
