@@ -87,6 +87,12 @@ export interface ConnectOptions extends ResultOptions, CallOptions {
   /** The password, as it is: nothing is unescaped. */
   password?: string | undefined
   /**
+   * The clock of an embedded engine, for tests; by default the system's. Clients that share an engine share its
+   * clock: one that brings none takes the engine's, and one that brings another is refused with {@link
+   * InvalidArgumentError}. So is a clock for a server, whose time is the server's.
+   */
+  clock?: ManualClock | undefined
+  /**
    * The longest time for one call, connecting and trying again included. In milliseconds; 5,000 by
    * default.
    */
@@ -143,6 +149,43 @@ export function connect(
   url: string,
   options: ConnectOptions
 ): Promise<Client<string> | Client<Buffer>>
+
+/**
+ * A clock that stands still until it is told to move, for tests: what is due in an hour is due when the clock was
+ * advanced by an hour, and whoever waits for it is woken. An embedded engine is opened with it, as the `clock` of
+ * {@link ConnectOptions}.
+ *
+ * It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a call waits, a
+ * worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it, as if its holder had
+ * been stopped for that long.
+ *
+ * @example
+ * import { connect, ManualClock } from 'millpond'
+ *
+ * const clock = new ManualClock(Date.UTC(2026, 0, 1))
+ * const client = await connect('memory:', { clock })
+ * clock.advance(60_000)
+ * console.log(new Date(await client.tasks('shop').time())) //=> 2026-01-01T00:01:00.000Z
+ * await client.close()
+ */
+export class ManualClock {
+  /**
+   * Makes a clock that stands at this time, or at the present. One behind the year 9999 stands at its end.
+   *
+   * @param nowMs in whole milliseconds since the Unix epoch
+   */
+  constructor(nowMs?: number)
+
+  /** The time that it shows, in milliseconds since the Unix epoch. */
+  readonly nowMs: number
+
+  /**
+   * Moves the clock forward, at most to the end of the year 9999, and wakes those who wait for what is due then.
+   *
+   * @param timeMs by how much, in milliseconds
+   */
+  advance(timeMs: number): void
+}
 
 /** What opening a `file:` found; from {@link Client.recovery}. */
 export interface Recovery {
@@ -212,6 +255,15 @@ export class Client<T extends string | Buffer = string> {
 
   /** {@link close}, at the end of the block of an `await using`. */
   [Symbol.asyncDispose](): Promise<void>
+
+  /**
+   * The queue of events of this name. Makes no call: a queue comes to be when it is first used,
+   * with one partition and the default {@link EventConfig}, unless it was
+   * {@link EventQueue.configure | configured} before.
+   *
+   * @param name - the queue's name, 1 to 64 KiB
+   */
+  events(name: Member): EventQueue
 
   /**
    * The Ick of this name. Makes no call.
@@ -284,6 +336,21 @@ export class Client<T extends string | Buffer = string> {
     name: Member,
     options?: ShuffleQueueOptions & ResultOptions
   ): ShuffleQueue<string> | ShuffleQueue<Buffer>
+
+  /**
+   * The names of all task stores that hold tasks or documents, or of which a queue is paused, by
+   * name.
+   *
+   * On Redis there is no list of them, as that would cost every insert something: this goes through
+   * all keys of the server, and of a cluster through those of one master after the other. A step
+   * looks at about 1,000 keys and takes less than a millisecond, and there are as many steps as the
+   * server has thousands of keys. A store that is there all the time is found, unless its slot
+   * moves to another server meanwhile; a user sees those to which it has a right.
+   *
+   * @throws {@link UnavailableError} if a cluster changes meanwhile; then try again. Else only
+   * those of the connection.
+   */
+  taskStores(options?: CallOptions): Promise<T[]>
 }
 
 /**
@@ -759,6 +826,11 @@ export interface DeadLetter<T extends string | Buffer = string> {
   consumer: T
   /** How often it was delivered. */
   deliveries: number
+  /**
+   * Why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer said
+   * as it rejected it.
+   */
+  reason: string
 }
 
 /** What {@link ShuffleConsumer.reclaim} took over. */
@@ -854,6 +926,48 @@ export interface ReadOptions extends CallOptions {
 export interface MessagesOptions extends WaitOptions {
   /** The most messages in a batch, 1 to 10,000; 100 by default. */
   max?: number | bigint | undefined
+}
+
+/** What workers of all queues take. */
+export interface WorkerOptions {
+  /** How many jobs are worked on at a time, 1 or more; 10 by default. */
+  concurrency?: number | bigint | undefined
+  /**
+   * How many more jobs are held ready, so that one step takes several; 0 by default. Those that nobody has begun are
+   * given back by a stop.
+   */
+  prefetch?: number | bigint | undefined
+  /**
+   * How long a handler may work, in milliseconds; for ever by default. Then the job's signal aborts, and the job has
+   * failed, whatever becomes of the handler's promise.
+   */
+  timeoutMs?: number | undefined
+}
+
+/** What {@link ShuffleConsumer.worker} takes. */
+export interface ShuffleWorkerOptions extends WorkerOptions {
+  /**
+   * How long a message is put off after its first delivery has failed, in milliseconds; 30,000 by default. Then twice
+   * as long with each delivery up to `backoffMaxMs`, each time minus a random part of up to a half.
+   */
+  backoffMs?: number | undefined
+  /** The longest such delay, in milliseconds; the lease by default, and never longer. */
+  backoffMaxMs?: number | undefined
+  /**
+   * How long a message is left alone by those that reclaim; 1 minute by default. A native thread
+   * extends it three times a lease. In milliseconds.
+   */
+  leaseMs?: number | undefined
+  /**
+   * Whether messages that are done are deleted, for all groups: what a queue with one group wants.
+   * By default they are only acknowledged.
+   */
+  delete?: boolean | undefined
+  /**
+   * How long a consumer of the group is kept that does nothing and holds no message; 1 day by
+   * default. In milliseconds.
+   */
+  keepConsumersMs?: number | undefined
 }
 
 /**
@@ -1106,15 +1220,54 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   pendingCount(group: Member, options?: CallOptions): Promise<number>
 
   /**
-   * Up to `max` messages that were delivered too often, the oldest first; see
-   * {@link ShuffleConsumer.reclaim}. They lie in the stream `<queue>:dead`, and stay until they are
-   * {@link ShuffleQueue.deleteDeadLetters | deleted} or their `deadTtl` is over.
+   * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
+   * {@link ShuffleConsumer.reclaim}, or {@link ShuffleConsumer.reject | rejected}. They lie in the
+   * stream `<queue>:dead`, and stay until they are {@link ShuffleQueue.deleteDeadLetters | deleted}
+   * or {@link ShuffleQueue.requeueDeadLetters | requeued}, or their `deadTtl` is over.
    *
    * @param max - how many dead letters at most
+   * @param options.after - the dead letter that they come after, which need not be there any more;
+   * without it they are the oldest
    * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for a `max` of 0 or
    * above 10,000.
    */
-  deadLetters(max?: number | bigint, options?: CallOptions): Promise<DeadLetter<T>[]>
+  deadLetters(
+    max?: number | bigint,
+    options?: CallOptions & { after?: string | { readonly id: string } | undefined }
+  ): Promise<DeadLetter<T>[]>
+
+  /**
+   * Puts dead letters back into the queue, each as a new message of the stream that it came from,
+   * and removes them from the dead letters. Returns where each is now, in their order, or nothing
+   * for a letter that does not exist (any more). Every group gets the message, also one that was
+   * done with it.
+   *
+   * A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes
+   * several steps: after an error the first of these may be done. The new message is not tracked.
+   *
+   * @param letters - dead letters or their ids
+   * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for settings that no
+   * queue can have, and for more than 1,000,000 letters.
+   */
+  requeueDeadLetters(
+    letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
+    options?: CallOptions
+  ): Promise<(Receipt | null)[]>
+
+  /**
+   * Removes the consumers of all groups that hold no message and have been idle for at least
+   * `minIdleMs` in all streams: the names of programs that are gone, which the server keeps
+   * otherwise. Returns how many. One that comes again is a consumer again, so nothing is lost with
+   * it. The embedded engine keeps no such names, and removes none.
+   *
+   * Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer
+   * that waits for a message for so long may be removed as well, until it reads again.
+   *
+   * @param minIdleMs - how long a consumer has been idle at least, in milliseconds
+   * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for a `minIdleMs` over
+   * 100 years.
+   */
+  removeIdleConsumers(minIdleMs: number, options?: CallOptions): Promise<number>
 
   /**
    * What each stream holds for a group.
@@ -1167,6 +1320,13 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   messages(options?: MessagesOptions): Messages<T>
 
   /**
+   * A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries
+   * again what failed, and takes over the messages of consumers that are gone. See
+   * {@link ShuffleWorker}.
+   */
+  worker(options?: ShuffleWorkerOptions): ShuffleWorker<T>
+
+  /**
    * Acknowledges messages, so that the group does not get them again. Returns how many were waiting
    * for that. The entries stay in the queue, for other groups.
    *
@@ -1189,6 +1349,29 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ackAndDelete(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
   /**
+   * {@link ShuffleConsumer.ack} that says of each message, in their order, whether it was waiting
+   * for that: one that was not has been acknowledged before, also by another consumer that
+   * reclaimed it, or is gone.
+   *
+   * It can be repeated, as {@link ShuffleConsumer.ack}.
+   *
+   * @param messages - messages or receipts
+   * @throws As {@link ShuffleConsumer.ack}.
+   */
+  ackEach(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<boolean[]>
+
+  /**
+   * {@link ShuffleConsumer.ackAndDelete} that says of each message, in their order, whether it was
+   * waiting for that.
+   *
+   * It can be repeated, as {@link ShuffleConsumer.ack}.
+   *
+   * @param messages - messages or receipts
+   * @throws As {@link ShuffleConsumer.ack}.
+   */
+  ackAndDeleteEach(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<boolean[]>
+
+  /**
    * Says that messages are still being worked on, so that nobody {@link ShuffleConsumer.reclaim |
    * reclaims} them. Returns how many are this consumer's; those that are not have been taken over.
    *
@@ -1196,6 +1379,50 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * @throws As {@link ShuffleConsumer.ack}.
    */
   extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
+
+  /**
+   * Gives messages back before they are done, so that a {@link ShuffleConsumer.reclaim} with this
+   * `minIdleMs` takes them over after the `delayMs`, and not only when they have been idle for that
+   * long; and this delivery does not count. Returns how many were this consumer's; those that are
+   * not have been taken over.
+   *
+   * A read does not take what was released, only a reclaim does. One with a shorter `minIdleMs` may
+   * take it before the `delayMs` is over. After {@link ConnectionLostError} or {@link TimeoutError}
+   * it may be done; done again a delivery more does not count.
+   *
+   * @param messages - messages or receipts
+   * @param minIdleMs - the `minIdleMs` of the reclaim that is to take them over, in milliseconds
+   * @param options.delayMs - how long until they are taken over, at most `minIdleMs`, in
+   * milliseconds
+   * @throws As {@link ShuffleConsumer.ack}; also {@link InvalidArgumentError} for a `minIdleMs`
+   * over 100 years, and for a `delayMs` over the `minIdleMs`: that is when they are taken over
+   * anyway.
+   */
+  release(
+    messages: Receipt | Iterable<Receipt>,
+    minIdleMs: number,
+    options?: CallOptions & { delayMs?: number | undefined }
+  ): Promise<number>
+
+  /**
+   * Gives messages up for good: makes dead letters of them at once, with this reason. Returns how
+   * many were this consumer's; those that are not have been taken over, and stay. A reason begins
+   * best with a word that tells the kinds apart, such as `rejected: no such image`; that of
+   * messages that were delivered too often is `exhausted: max_deliveries`.
+   *
+   * Rejecting twice is safe. A message is deleted from its stream if no other group has joined
+   * that.
+   *
+   * @param messages - messages or receipts
+   * @param reason - why, at most 4 KiB
+   * @throws As {@link ShuffleConsumer.ack}; also {@link InvalidArgumentError} for a reason that is
+   * empty or above 4 KiB.
+   */
+  reject(
+    messages: Receipt | Iterable<Receipt>,
+    reason: string,
+    options?: CallOptions
+  ): Promise<number>
 
   /**
    * Takes over up to `max` messages that were delivered at least `minIdleMs` ago and neither
@@ -1210,6 +1437,63 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * @throws As {@link ShuffleConsumer.readMany}.
    */
   reclaim(minIdleMs: number, max: number | bigint, options?: CallOptions): Promise<Reclaimed<T>>
+}
+
+/**
+ * A worker of a {@link ShuffleConsumer}; made by {@link ShuffleConsumer.worker}. {@link run} works until it is stopped,
+ * on `concurrency` messages at a time; {@link drain} until nothing is available.
+ *
+ * A message is the worker's while its handler works: a native thread extends it three times a lease. When the handler
+ * is done, whatever it returns but a modification, the message is acknowledged, and with `delete` deleted.
+ * {@link Retry}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of it; any other
+ * exception is a failure: the message is delivered again after the backoff, until the consumer's `maxDeliveries` make
+ * it a dead letter. The worker takes over the messages of consumers that are gone. All workers of a group should have
+ * the same lease.
+ *
+ * @example
+ * import { connect, Reject } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.writeMany([['a', { image: '1.png' }], ['b', { image: '2.txt' }]])
+ *
+ * const worker = queue.consumer('workers', 'worker-1').worker({ delete: true })
+ * const drained = await worker.drain(async ({ message }) => {
+ *   if (!message.field('image').endsWith('.png')) throw new Reject('no image')
+ * }, { onError: (_, error) => console.error(error) })
+ * console.log(drained) //=> { done: 1, retried: 0, dead: 1, others: 0 }
+ * console.log((await queue.deadLetters())[0].reason) //=> rejected: no image
+ */
+export class ShuffleWorker<T extends string | Buffer = string> {
+  private constructor()
+
+  /** As {@link TaskWorker.run}. */
+  run(handler: (job: ShuffleJob<T>) => unknown, options?: RunOptions<ShuffleJob<T>>): Promise<void>
+
+  /** As {@link TaskWorker.drain}. */
+  drain(
+    handler: (job: ShuffleJob<T>) => unknown,
+    options?: WorkerHooks<ShuffleJob<T>>
+  ): Promise<Drained>
+
+  /** As {@link TaskWorker.stop}. */
+  stop(withinMs?: number): void
+}
+
+/** A message that is being worked on; what a {@link ShuffleWorker} calls its handler with, which ends it. */
+export class ShuffleJob<T extends string | Buffer = string> {
+  private constructor()
+
+  /** The message, as it was taken. */
+  readonly message: Message<T>
+
+  /**
+   * Whether the lease is lost, because another consumer has the message or because none of the
+   * extensions has succeeded for a whole lease: stop working. The job's end means nothing then.
+   */
+  readonly isLost: boolean
+
+  /** As {@link Job.signal}. */
+  readonly signal: AbortSignal
 }
 
 export interface Messages<T extends string | Buffer = string> extends Loop<Message<T>[]> {}
@@ -1348,6 +1632,8 @@ export class Task<T = any> implements TaskHandle {
   readonly priority: number
   /** When it is deleted, leased or not, in milliseconds since the Unix epoch; null for never. */
   readonly expiresMs: number | null
+  /** Its headers, by name: what travels with it and is not its value. */
+  readonly headers: [name: string, value: Buffer][]
   /** Its JSON text, byte for byte as it was written; null if it has no value. */
   readonly json: string | null
 
@@ -1388,6 +1674,8 @@ export interface TaskChangeOptions {
   attempt?: number | bigint | undefined
   /** What went wrong. */
   err?: string | undefined
+  /** Replaces all headers by these, as `header` has them; they stay as they are by default. */
+  headers?: Fields | undefined
 }
 
 /**
@@ -1527,6 +1815,8 @@ export interface NewTaskOptions {
   ttlMs?: number | undefined
   /** Leaves this task out if its id is taken, instead of refusing the whole modification. */
   skipColliding?: boolean | undefined
+  /** Its headers, all of them: names with any bytes, as `header` adds them. */
+  headers?: Fields | undefined
 }
 
 /** A task to insert. */
@@ -1631,6 +1921,11 @@ export interface Renewed {
   docs: DocHandle[]
   /** Until when all are held, in milliseconds since the Unix epoch. */
   atMs: number
+  /**
+   * The ids of those tasks that somebody has {@link TaskStore.cancel | cancelled}: who holds them
+   * is to stop and to end them.
+   */
+  cancelled: string[]
 }
 
 /** What {@link Client.tasks} takes beside the name. */
@@ -1671,7 +1966,7 @@ export interface ClaimsOptions extends WaitOptions {
 }
 
 /** What {@link TaskStore.worker} takes beside the queues. */
-export interface TaskWorkerOptions {
+export interface TaskWorkerOptions extends WorkerOptions {
   /**
    * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
    * twice as long each time up to `backoffMaxMs`, each time minus a random part of up to a half.
@@ -1680,7 +1975,8 @@ export interface TaskWorkerOptions {
   /** The longest such delay, in milliseconds; an hour by default. */
   backoffMaxMs?: number | undefined
   /**
-   * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
+   * How long {@link TaskWorker.jobs} waits for a task when none is available, in milliseconds; see
+   * {@link ClaimsOptions}.
    */
   waitMs?: number | undefined
   /**
@@ -1740,6 +2036,46 @@ export interface TaskPage<T = any> {
   next: { atMs: number; id: string } | null
 }
 
+/** Which tasks of a queue to purge, move or redrive: all that no other claimant holds by default. */
+export interface TaskFilterOptions extends CallOptions {
+  /** Goes on after this position: `next` of the step before, or a task. */
+  after?: { readonly atMs: number; readonly id: string } | undefined
+  /**
+   * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves nobody else
+   * meanwhile, for about 8 ms with 1,000 of them.
+   */
+  limit?: number | bigint | undefined
+  /** Only tasks that can be claimed now, and those of the other states that are set. */
+  available?: boolean | undefined
+  /**
+   * Only tasks that cannot be claimed now and were claimed before, and those of the other states
+   * that are set.
+   */
+  claimed?: boolean | undefined
+  /**
+   * Only tasks that cannot be claimed now and never were, and those of the other states that are
+   * set.
+   */
+  future?: boolean | undefined
+  /** Only tasks that are this claimant's or available. */
+  claimant?: string | undefined
+  /** Only tasks whose `err` begins like this. */
+  err?: string | undefined
+  /**
+   * Also tasks that another claimant holds: those that it has leased, whose jobs are lost then, and
+   * those that it has put off or inserted for a time in the future.
+   */
+  includeHeld?: boolean | undefined
+}
+
+/** What one step of a purge, a move or a redrive did. */
+export interface Swept {
+  /** How many tasks it deleted or moved. */
+  tasks: number
+  /** What the next step comes after; null if this was the last. */
+  next: { atMs: number; id: string } | null
+}
+
 /** Which documents of a namespace to list. */
 export interface ListDocsOptions extends CallOptions {
   /** The page after this: `next` of the page before, or a document. */
@@ -1762,7 +2098,10 @@ export interface DocPage<C = any> {
   next: { key: string; secondaryKey: string; id: string } | null
 }
 
-/** What is in a queue: `size` is the sum of `available`, `claimed` and `future`. */
+/**
+ * What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not
+ * paused.
+ */
 export interface QueueStats {
   /** The queue's name. */
   queue: string
@@ -1776,6 +2115,18 @@ export interface QueueStats {
   future: number
   /** How often the most claimed task was claimed. */
   maxClaims: number
+  /** Whether it is paused, so that claims find nothing in it. */
+  paused: boolean
+  /**
+   * Since when the task is available that has been available the longest, in milliseconds since the
+   * Unix epoch; null if none is available.
+   */
+  oldestAvailableMs: number | null
+  /**
+   * Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases of
+   * one length the oldest. null if no task is claimed.
+   */
+  oldestLeaseMs: number | null
 }
 
 /** What is in a namespace. */
@@ -1876,7 +2227,8 @@ export class TaskStore<T = any> {
 
   /**
    * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and
-   * returns their new versions.
+   * returns their new versions, and which of the tasks somebody has {@link TaskStore.cancel |
+   * cancelled}.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} all may be renewed, at versions that
    * no caller received.
@@ -2008,6 +2360,21 @@ export class TaskStore<T = any> {
   claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
 
   /**
+   * Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
+   * (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and
+   * will be told; a task that nobody has claimed is not cancelled but deleted. The task itself
+   * stays as it is: its claimant ends it as it likes, and is not refused. The next claim of the
+   * task and each change take the note away.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may be done; cancelling again is
+   * safe.
+   *
+   * @param ids - ids, 1 to 10,000
+   * @throws As {@link TaskStore.fetch}.
+   */
+  cancel(ids: Iterable<string>, options?: CallOptions): Promise<boolean[]>
+
+  /**
    * The tasks of these ids, from any queue, in the same order; missing ones are left out.
    *
    * @param ids - ids, 1 to 10,000
@@ -2028,21 +2395,93 @@ export class TaskStore<T = any> {
   list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
 
   /**
-   * The queues that hold tasks, by name, with how many: those that are asked for, or all.
+   * The queues that hold tasks or are paused, by name, with how many tasks: those that are asked
+   * for, or all.
    *
    * @throws As {@link TaskStore.queueStats}.
    */
   queues(options?: FilterOptions): Promise<Map<string, number>>
 
   /**
-   * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one
-   * point in time for each queue, and counted without reading the tasks.
+   * What is in the queues that hold tasks or are paused, those that are asked for or all, by name:
+   * exact at one point in time for each queue, and counted without reading the tasks.
    *
    * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
    * 100,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
    * else.
    */
   queueStats(options?: FilterOptions): Promise<QueueStats[]>
+
+  /**
+   * Pauses a queue: claims find nothing in it, as if it held no available task, until it is
+   * {@link TaskStore.resume | resumed}. Everything else goes on: tasks are inserted, changed and
+   * renewed, leases end and run out, and workers finish the tasks that they have. The pause is kept
+   * in the store, whether the queue holds tasks or not, and {@link TaskStore.queueStats} shows it.
+   *
+   * @param queue - the queue's name, 1 to 64 KiB
+   * @throws {@link InvalidArgumentError} for names beyond their limits; {@link WrongTypeError} and
+   * {@link IncompatibleVersionError} if the keys hold something else.
+   */
+  pause(queue: string, options?: CallOptions): Promise<void>
+
+  /**
+   * Ends the {@link TaskStore.pause} of a queue, if it is paused, and wakes those who wait for its
+   * tasks.
+   *
+   * @param queue - the queue's name, 1 to 64 KiB
+   * @throws As {@link TaskStore.pause}.
+   */
+  resume(queue: string, options?: CallOptions): Promise<void>
+
+  /**
+   * Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit`
+   * tasks by time and id, and returns how many it deleted and what the next step comes after. So a
+   * caller sees the progress, stops by making no further step, and keeps to a rate by waiting
+   * between two of them. Tasks that another claimant holds stay, unless `includeHeld` is set.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} the step may be done. It can be made
+   * again: it finds what is left.
+   *
+   * @param queue - the queue's name, 1 to 64 KiB
+   * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
+   * 2,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
+   * else.
+   */
+  purge(queue: string, options?: TaskFilterOptions): Promise<Swept>
+
+  /**
+   * Moves tasks of a queue that a filter lets through to another queue, some in one step as
+   * {@link TaskStore.purge} deletes them. They keep everything but their version: their time, their
+   * claimant, attempts and err as well. A job of a task that is moved is lost.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} the step may be done. It can be made
+   * again: it finds what is left.
+   *
+   * @param queue - the queue's name, 1 to 64 KiB
+   * @param to - the queue where the tasks go, which need not be there: 1 to 64 KiB
+   * @throws As {@link TaskStore.purge}; also {@link InvalidArgumentError} for a move to the same
+   * queue.
+   */
+  moveTasks(queue: string, to: string, options?: TaskFilterOptions): Promise<Swept>
+
+  /**
+   * Moves tasks as {@link TaskStore.moveTasks} does, and takes away their attempts and err: for
+   * those of an error queue, such as `inbox/err`, that are to be tried again. As they keep their
+   * time, those that are available count as old as they are.
+   *
+   * One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks
+   * a second, set that as the limit and wait a second between two calls, until a step returns no
+   * next position. Stop whenever you like: each step is done as a whole, and what is left stays
+   * where it is.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} the step may be done. It can be made
+   * again: it finds what is left.
+   *
+   * @param queue - the queue's name, 1 to 64 KiB
+   * @param to - the queue where the tasks go, which need not be there: 1 to 64 KiB
+   * @throws As {@link TaskStore.moveTasks}.
+   */
+  redrive(queue: string, to: string, options?: TaskFilterOptions): Promise<Swept>
 
   /**
    * Leases all documents of this primary key, by secondary key, or none if another claimant holds
@@ -2122,16 +2561,17 @@ export class Claims<T = any> {
 }
 
 /**
- * What a handler returns: nothing, and the task is deleted, or a modification, which ends the job.
- * The task and the documents that the job holds are taken at their newest versions. With a
- * modification that does not name the task it stays leased until its lease is over. What a handler
- * returns that has ended the job itself does not matter.
- */
-export type Handled = Modification | Modified | void | null | undefined
-
-/**
- * A worker of a store; made by {@link TaskStore.worker}. {@link run} works with a handler,
- * {@link jobs} yields the tasks one by one. Run several for several tasks at a time.
+ * A worker of a store; made by {@link TaskStore.worker}. {@link run} works until it is stopped, on `concurrency`
+ * jobs at a time; {@link drain} until nothing is available; {@link jobs} yields the jobs one by one.
+ *
+ * What a handler returns, or its promise resolves to, happens in one step with the end of its job: of a
+ * {@link Modification}, an object of its lists, all of it, with the task and the documents that
+ * the job holds at their newest versions; of anything else the deletion of the task. A modification that does not delete or change the job's own task, an object with other properties
+ * beside its lists, a change outside of one and a generator are failures, which say so.
+ *
+ * {@link Retry}, {@link Move}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of
+ * the task. Any other exception is a failure with its name and message, as {@link Job.fail} says, and `onError` is
+ * called. Nothing is done to a job that the handler ended itself.
  *
  * @example
  * import { connect, Move, Retry } from 'millpond'
@@ -2140,47 +2580,1024 @@ export type Handled = Modification | Modified | void | null | undefined
  * for (const order of [7, 13, 'seven']) await store.insert('inbox', { order })
  *
  * const worker = store.worker('inbox', { maxAttempts: 3, backoffMs: 1_000 })
- * await worker.run(async (job) => {
+ * const drained = await worker.drain(async (job) => {
  *   const { order } = job.task.value
  *   if (order === 13) throw new Retry('out of stock', { delayMs: 60_000 })
  *   if (typeof order !== 'number') throw new Move('rejected', 'no number')
  *   return { ...job.delete(), inserts: [{ queue: 'outbox', value: { invoice: order } }] }
  * })
+ * console.log(drained) //=> { done: 1, retried: 1, dead: 0, others: 1 }
  * console.log(await store.queues()) //=> Map(3) { 'inbox' => 1, 'outbox' => 1, 'rejected' => 1 }
  */
 export class TaskWorker<T = any> {
   private constructor()
 
-  /** The jobs, one after the other. See {@link Jobs}. */
+  /**
+   * The jobs, one after the other, for a loop that ends each by a method of the job. See
+   * {@link Jobs}.
+   */
   jobs(options?: CallOptions): Jobs<T>
 
   /**
-   * Works until there is nothing left to do and `waitMs` is over. What the handler returns happens
-   * to the job in one step. {@link Retry}, {@link Move} and {@link Release} that it throws decide
-   * what happens to the task; any other exception is a failure with the exception's name and
-   * message, as {@link Job.fail} says. Nothing is done to a job that the handler ended itself.
-   *
-   * A modification that the store refuses with {@link DependencyError}, or that is invalid, is a
-   * failure too: the task is released at once, unless its lease was lost, and `onError` is called
-   * with the job and the error. By default it is a warning of the process. The run continues;
-   * what `onError` throws ends it.
-   *
-   * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
-   * an `AbortError` then has released its task. It rejects as {@link TaskStore.claim} does.
+   * Works until it is stopped, and keeps the program alive until then. A server that is away is asked again until it
+   * is back. It rejects with what trying again cannot mend, once running jobs have ended.
    */
-  run(
-    handler: (job: Job<T>) => Handled | Promise<Handled>,
-    options?: RunOptions<T>
+  run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<void>
+
+  /** Works until nothing is available; for tests, and for a program that cron starts. */
+  drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<Drained>
+
+  /**
+   * Stops its runs, those that begin later too: they take nothing more, give back what no handler has begun, and wait
+   * for running handlers for this long, in milliseconds; 25,000 by default. Then they give back what still runs, which
+   * another worker can have at once, and abort its signals. 0 is at once, and a second stop changes the time.
+   */
+  stop(withinMs?: number): void
+}
+
+/** What became of the jobs of a run: returned by a worker's `drain`. */
+export interface Drained {
+  /** Were done. */
+  done: number
+  /** Failed, and are tried again later; those too whose end was refused. */
+  retried: number
+  /** Were put aside, as they were rejected, tried too often, or ended their workers. */
+  dead: number
+  /** Were given back untried, moved to another queue, cancelled, or lost. */
+  others: number
+}
+
+/** What a worker calls beside its handler. An exception in one is logged, and the run goes on. */
+export interface WorkerHooks<J = Job> {
+  /**
+   * Called with what a handler has thrown and its job, and with trouble that the worker reports: a job that was put
+   * aside, an end that was refused, a lease that was lost; without a job for a server that is away and back. Without
+   * it, `console.error` has all that, and the exceptions' stacks.
+   */
+  onError?: ((job: J | null, error: unknown) => unknown) | undefined
+  /** Called with every report, also of what went well; for metrics. */
+  onEvent?: ((report: Report<J>) => unknown) | undefined
+}
+
+/** What an event waits for. */
+export type EventState = 'scheduled' | 'behind' | 'ready' | 'leased' | 'retry' | 'dead' | 'done'
+
+/** Why an event was given up. */
+export type DeadReason = 'rejected' | 'exhausted' | 'crashed'
+
+/** An event as it is stored. */
+export interface Event {
+  /** Its id. */
+  id: string
+  /** Its key; empty for none. */
+  key: Buffer
+  /** What was published. */
+  payload: Buffer
+  /** Its headers. */
+  headers: [name: string, value: Buffer][]
+  /** When it fires, in microseconds since the Unix epoch. */
+  fireAtUs: number
+  /** When it was published, in microseconds since the Unix epoch. */
+  publishedAtUs: number
+  /** When it is dropped if it was not received by then, in microseconds since the Unix epoch. */
+  expiresAtUs: number | null
+  /** Its deduplication id. */
+  dedupId: string | null
+  /** How often it was delivered, this time too, since it was published or redriven. */
+  attempts: number
+  /** How often its lease ran out since it was published or redriven. */
+  crashes: number
+  /** How often it was redriven from the dead letters. */
+  redriven: number
+  /** What the last failure said; empty if there was none. */
+  err: string
+  /** Why it is a dead letter, if it is one. */
+  reason: DeadReason | null
+  /** What it waits for; `'leased'` if it was received. */
+  state: EventState
+  /**
+   * Since when it is ready or dead, when its time comes or it is tried again, or until when it is
+   * leased, in microseconds since the Unix epoch; 0 for one that is behind another.
+   */
+  stateAtUs: number
+  /** The token of its last delivery; zeros if it was never delivered. */
+  token: Buffer
+}
+
+/** A delivery: an event as it was received, or its id and token. */
+export interface Delivery {
+  /** The event's id. */
+  readonly id: string
+  /** The token of the delivery. */
+  readonly token: Uint8Array
+}
+
+/** Ids of events, or what has one. */
+export type EventIds = string | { readonly id: string } | Iterable<string | { readonly id: string }>
+
+/** What became of an event that was published. */
+export interface Published {
+  /** The event's id; of a duplicate that of the event that was there. */
+  id: string
+  /** What happened. */
+  status: 'created' | 'duplicate' | 'replaced'
+  /** When it fires, in microseconds since the Unix epoch; 0 for a duplicate. */
+  fireAtUs: number
+}
+
+/** Where an event stands among those of its state: by time, and by id where that is the same. */
+export interface EventPosition {
+  /** The event's `stateAtUs`, in microseconds since the Unix epoch. */
+  stateAtUs: number
+  /** The event's id. */
+  id: string
+}
+
+/** Some events of one state. */
+export interface EventPage {
+  /** The events, by time and id; those that are behind a key in the order in which they come. */
+  events: Event[]
+  /** What the next page comes after; null for the last page. */
+  next: EventPosition | null
+}
+
+/** How many events a partition has of each state. */
+export interface EventStats {
+  /** All that are not done, dead letters too. */
+  events: number
+  /** Wait for their time. */
+  scheduled: number
+  /** Are ready to be received. */
+  ready: number
+  /** Are leased. */
+  leased: number
+  /** Failed, and wait to be tried again. */
+  retry: number
+  /** Are dead letters. */
+  dead: number
+  /** Wait behind another event of their key. */
+  behind: number
+  /** Deduplication ids that are remembered. */
+  dedupIds: number
+  /** Since when the oldest is ready, in microseconds since the Unix epoch. */
+  readySinceUs: number | null
+  /** The time, in microseconds since the Unix epoch. */
+  nowUs: number
+  /** How many events the partitions allow to be leased at a time; 0 for any number. */
+  concurrency: number
+  /** How many events a second the queue delivers at most; 0 for any number. */
+  rate: number
+  /** How many events that lets through at once; 0 without a rate. */
+  rateLeft: number
+  /** Are done, and kept for a time. */
+  done: number
+  /** Schedules that have a tick to come: one that is paused or at its end has none. */
+  schedules: number
+}
+
+/** How a queue treats its events; what is left out of {@link EventQueue.configure} has its default. */
+export interface EventConfig {
+  /**
+   * How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for each
+   * other, and may run on different servers of a cluster. {@link EventQueue.reshard} changes it
+   * later.
+   */
+  partitions: number
+  /** For how long an event is leased to who receives it. */
+  leaseMs: number
+  /** How often an event is delivered before it becomes a dead letter; 0 for any number. */
+  maxAttempts: number
+  /**
+   * How often a lease of an event may run out before it becomes a dead letter; 0 for any number.
+   */
+  maxCrashes: number
+  /** The longest delay before the second attempt; it doubles with each attempt. */
+  backoffMinMs: number
+  /** The longest delay before any attempt. */
+  backoffMaxMs: number
+  /** How many events a partition may hold, dead letters too; 0 for any number. */
+  eventsMax: number
+  /** How many deduplication ids a partition remembers. */
+  dedupIdsMax: number
+  /** Whether nothing is delivered. */
+  paused: boolean
+  /**
+   * How many events may be leased at a time; 0 for any number. Each partition allows an equal part
+   * of that, rounded down, so it is not below the number of partitions.
+   */
+  concurrency: number
+  /**
+   * How many events a second may be delivered, those too that are delivered again; 0 for any
+   * number. Each partition allows an equal part of that.
+   */
+  rate: number
+  /**
+   * How many events may be delivered at once after a time with fewer than `rate` allows; 0 for as
+   * many as in a second. Each partition allows an equal part of that, and at least one.
+   */
+  burst: number
+  /** For how long an event is kept after it is done, to be read; not at all by default. */
+  retentionMs: number
+}
+
+/** What an event to publish has beside its payload. */
+export interface PublishOptions {
+  /**
+   * Events of one key are delivered one at a time, in the order in which they fire. None is the
+   * default.
+   */
+  key?: Member | undefined
+  /** When it fires, in milliseconds since the Unix epoch; a time that is over is now. */
+  atMs?: number | bigint | undefined
+  /** It fires so long after it is published. In milliseconds. */
+  delayMs?: number | undefined
+  /** It is dropped if it was not received for this time after it was to fire. In milliseconds. */
+  ttlMs?: number | undefined
+  /** Of events of one key with this id one is added: for producers that may publish twice. */
+  dedupId?: string | undefined
+  /**
+   * For how long the id is remembered, though the event has ended; five minutes by default. In
+   * milliseconds.
+   */
+  dedupWindowMs?: number | undefined
+  /** What an id means that is taken; `'ignore'` by default. */
+  ifExists?: 'error' | 'ignore' | 'replace' | undefined
+  /** Its headers, all of them: names with any bytes, as `header` adds them. */
+  headers?: Fields | undefined
+}
+
+/** An event to publish. */
+export interface NewEvent extends PublishOptions {
+  /** What to publish, at most 16 MiB. */
+  payload: Member
+}
+
+/** When events are to be published, and what: a calendar rule, which is either `cron` or `everyMs`. */
+export interface Schedule {
+  /** Its id, up to 256 bytes, which is the key of its events. */
+  id: string
+  /** It fires when the clock of its `zone` shows what a cron expression means. */
+  cron?: string | undefined
+  /**
+   * The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
+   * data ships with Millpond; `UTC` by default.
+   */
+  zone?: string | undefined
+  /**
+   * It fires at a fixed interval, a second or more: however late one event is received, the next is
+   * not later for that. In milliseconds.
+   */
+  everyMs?: number | undefined
+  /** One of the times of `every`, in milliseconds since the Unix epoch; 0 by default. */
+  anchorMs?: number | bigint | undefined
+  /** What its events carry, at most 16 MiB; nothing by default. */
+  payload?: Member | undefined
+  /** The headers of its events: names with any bytes. */
+  headers?: Fields | undefined
+  /**
+   * An event is dropped if it was not received for this time after it was to fire. In milliseconds.
+   */
+  ttlMs?: number | undefined
+  /** What becomes of an event that nobody has received in time; `'latest'` by default. */
+  missed?: 'latest' | 'skip' | undefined
+  /**
+   * For how long an event can be received before it is missed, with `'skip'`; 60 seconds by
+   * default. In milliseconds.
+   */
+  graceMs?: number | undefined
+  /** Whether events wait for each other; `'wait'` by default. */
+  overlap?: 'wait' | 'allow' | undefined
+  /** No tick comes before, in milliseconds since the Unix epoch. It is 0 by default. */
+  fromMs?: number | bigint | undefined
+  /** No tick comes at this time or later, in milliseconds since the Unix epoch. */
+  untilMs?: number | bigint | undefined
+  /**
+   * Rises with each change of the program that puts the schedule: one with a lower revision than
+   * that of the schedule that is there changes nothing. 0 by default.
+   */
+  revision?: number | bigint | undefined
+}
+
+/** A schedule that is there. */
+export interface ScheduleInfo {
+  /** Its id. */
+  id: string
+  /** The cron expression, if that is what it follows. */
+  cron: string | null
+  /** The zone of the cron expression. */
+  zone: string | null
+  /** The time between two ticks, if that is what it follows. */
+  everyMs: number | null
+  /** What its events carry. */
+  payload: Buffer
+  /** Whether it is paused. */
+  paused: boolean
+  /** Its next tick, in microseconds since the Unix epoch, as far as it is known. */
+  nextUs: number | null
+  /** Its last tick, in microseconds since the Unix epoch. */
+  passedUs: number | null
+  /** How many of its ticks nobody received in time, as far as that was noticed. */
+  missed: number
+  /** Its revision. */
+  revision: number
+  /** Who synchronizes it; empty for nobody. */
+  owner: string
+}
+
+/** What {@link EventQueue.syncSchedules} came to. */
+export interface SyncedSchedules {
+  /** Whether nothing was done, as the owner has a higher revision. */
+  ignored: boolean
+  /** How many were not there. */
+  created: number
+  /** How many have changed. */
+  updated: number
+  /** How many were there just so. */
+  unchanged: number
+  /** How many were removed. */
+  removed: number
+}
+
+/** Which events of a state to list. */
+export interface EventQueryOptions extends CallOptions {
+  /**
+   * The key of the events to list, which those need that are `behind` another event of it, and only
+   * those take.
+   */
+  key?: Member | undefined
+  /** Only events whose `stateAtUs` is this one or later, in microseconds since the Unix epoch. */
+  sinceUs?: number | bigint | undefined
+  /**
+   * Only events whose `stateAtUs` is earlier than this one, in microseconds since the Unix epoch.
+   */
+  beforeUs?: number | bigint | undefined
+  /** The page after this position. */
+  after?: EventPosition | undefined
+  /** At most this many events; 100 by default, at most 1,000. */
+  limit?: number | bigint | undefined
+}
+
+/** Which dead letters to redrive: all of them, unless it says less. */
+export interface RedriveEventsOptions extends CallOptions {
+  /** Only those that were given up for this reason. */
+  reason?: DeadReason | undefined
+  /** Only those that were given up at this time or later, in microseconds since the Unix epoch. */
+  sinceUs?: number | bigint | undefined
+  /** Only those that were given up earlier than this, in microseconds since the Unix epoch. */
+  beforeUs?: number | bigint | undefined
+  /** At most this many. */
+  max?: number | bigint | undefined
+}
+
+/** Which events of a state to remove: all of them, unless it says less. */
+export interface PurgeEventsOptions extends CallOptions {
+  /**
+   * The key of the events to remove, which those need that are `behind` another event of it, and
+   * only those take.
+   */
+  key?: Member | undefined
+  /**
+   * Only events whose `stateAtUs` is earlier than this one, in microseconds since the Unix epoch.
+   */
+  beforeUs?: number | bigint | undefined
+}
+
+/** What {@link EventQueue.deliveries} takes. */
+export interface DeliveriesOptions extends CallOptions {
+  /**
+   * How long events are leased; as long as the queue's configuration says by default. In
+   * milliseconds.
+   */
+  leaseMs?: number | undefined
+  /** Up to `max` events a batch; one by default. */
+  max?: number | bigint | undefined
+  /**
+   * Waits up to `idle` for an event when none is ready, in place of ending at once; the time starts
+   * anew with each batch. All that wait in a process share one connection; an event that becomes
+   * ready, by a step or as its time comes, wakes one of them. In milliseconds.
+   */
+  waitMs?: number | undefined
+}
+
+/**
+ * Says how events are worked on; made by {@link EventQueue.worker}. {@link EventWorker.run} works
+ * until it is stopped, with `concurrency` events at a time, and {@link EventWorker.drain} until
+ * nothing is ready.
+ *
+ * An event is the worker's while it is worked on: a native thread extends its lease three times a
+ * lease. How long that is, how often an event is tried and what it is put off by says the queue's
+ * {@link EventConfig}.
+ */
+export interface EventWorkerOptions extends WorkerOptions {
+  /**
+   * How long an event is leased; as long as the queue's configuration says by default. A native
+   * thread extends it three times a lease. In milliseconds.
+   */
+  leaseMs?: number | undefined
+}
+
+/**
+ * A queue of events, which fire at their time; made by {@link Client.events}.
+ *
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).events('orders')
+ * await queue.publish('paid', { key: 'customer-12' })
+ * const reminder = await queue.publish('remind', { key: 'customer-12', delayMs: 3_600_000 })
+ * for (const event of await queue.receive(10)) {
+ *   console.log(event.payload.toString()) //=> paid
+ *   await queue.ack(event)
+ * }
+ * console.log(await queue.cancel(reminder)) //=> [ 'removed' ]
+ */
+export class EventQueue {
+  private constructor()
+
+  /**
+   * Adds an event, for now or for a time.
+   *
+   * A step that is sent again for a lost connection adds nothing twice. After
+   * {@link ConnectionLostError} or {@link TimeoutError} the event may or may not be there;
+   * published again with the same deduplication id it is there once.
+   *
+   * @throws {@link InvalidArgumentError} for an event beyond its limits, before anything is sent;
+   * {@link AlreadyExistsError} if its deduplication id is taken and it says so;
+   * {@link QueueFullError} if its partition holds as much as its configuration allows;
+   * {@link WrongTypeError} if a key holds something else. Then nothing was added.
+   */
+  publish(payload: Member, options?: PublishOptions & CallOptions): Promise<Published>
+
+  /**
+   * Makes a command that publishes an event, for a transaction of your own: a change of data on the
+   * same Redis and the event that tells of it happen together or not at all. It sends nothing.
+   *
+   * The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a `MULTI`
+   * over a connection to the same database. Whenever it runs, it publishes as
+   * {@link EventQueue.publish} does: it makes the queue if that is not there, finds the partition
+   * if the queue was resharded, and counts a delay from then on. Its reply is the id of the event
+   * as text; of a duplicate that of the event that was there.
+   *
+   * Redis undoes nothing when a command of a transaction fails, so this one does not fail for what
+   * the queue holds: it adds an event to a queue that is full, and an event that is to be refused
+   * if its deduplication id is taken is refused here.
+   *
+   * On a cluster a transaction is in one slot: the keys that it changes and the queue's name need
+   * the same `{tag}`.
+   *
+   * The command publishes each time that it runs: with a deduplication id a transaction that is
+   * repeated publishes once. It fails, and the rest of the transaction does not, while the queue is
+   * being deleted, and if a key of the queue holds something else or was written by a version that
+   * this one does not know.
+   *
+   * @throws {@link InvalidArgumentError} for an event beyond its limits, for `'error'`, and with
+   * `memory:` and `file:`, which have no transactions; {@link CrossSlotError} for a name without a
+   * tag on a cluster.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('redis://localhost')).events('orders')
+   * const command = await queue.publishCall('paid', { key: 'customer-12' })
+   * console.log(command[0]) //=> EVAL
+   * // With ioredis: await redis.multi().set('order:7', 'paid').call(...command).exec()
+   */
+  publishCall(payload: Member, options?: PublishOptions & CallOptions): Promise<[name: string, ...args: Buffer[]]>
+
+  /**
+   * Gives the queue this configuration, and makes it if it is not there. When it returns each
+   * partition has it.
+   *
+   * @throws {@link InvalidArgumentError} for a configuration beyond its limits, and another number
+   * of partitions than the queue has.
+   */
+  configure(options?: Partial<EventConfig> & CallOptions): Promise<void>
+
+  /**
+   * A worker, which receives events, keeps them while they are worked on, and says what becomes of
+   * them. See {@link EventWorker}.
+   */
+  worker(options?: EventWorkerOptions): EventWorker
+
+  /**
+   * Reads events by their ids, in their order, with what they wait for: null for one that is not
+   * there, as it has ended and is not kept, or never was. Makes no queue.
+   *
+   * An event is as the last step left it: one whose time or lease is over is scheduled or leased
+   * until somebody receives, one that has expired is there until its turn comes.
+   *
+   * @param ids - ids of events
+   * @throws {@link InvalidArgumentError} for more than 1,000,000 ids; {@link WrongTypeError} if a
+   * key holds something else.
+   */
+  fetch(ids: EventIds, options?: CallOptions): Promise<(Event | null)[]>
+
+  /**
+   * Lists the events of one state over all partitions, by the time of that and by id, page by page.
+   * Makes no queue.
+   *
+   * Events that are `behind` another one are listed by its key, in the order in which they come; a
+   * page that comes after one that is not there any more begins with the first. A page may hold
+   * fewer events than its limit and still have a next one: it ends when payloads make more than 8
+   * MiB, and leaves out what was cancelled in a long lane. Events are as the last step left them,
+   * as for a {@link EventQueue.fetch}.
+   *
+   * @param state - what the events wait for
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; for events that are
+   * behind another one without a key or with bounds of time, and for others with a key;
+   * {@link WrongTypeError} if a key holds something else.
+   */
+  list(state: EventState, options?: EventQueryOptions): Promise<EventPage>
+
+  /**
+   * Makes dead letters events again that are ready, or come behind the others of their keys, and
+   * returns what became of each.
+   *
+   * Their attempts and crashes count from 0 again, and they are `redriven` once more. Such an event
+   * keeps its id, does not expire any more, and does not take its deduplication id again, which may
+   * be another event's by now. No earlier delivery of it can be ended any more.
+   *
+   * A step that is sent again for a lost connection redrives nothing twice that died again
+   * meanwhile.
+   *
+   * @param ids - ids of events
+   * @throws {@link InvalidArgumentError} for an event that comes twice, and more than 1,000,000.
+   */
+  redrive(ids: EventIds, options?: CallOptions): Promise<('gone' | 'redriven' | 'not_dead')[]>
+
+  /**
+   * Makes all dead letters events again that the filter lets through, as {@link EventQueue.redrive}
+   * does, and returns how many. Of each partition those come first that died first. What dies while
+   * this runs stays dead. Makes no queue.
+   *
+   * Steps of up to 1,000 dead letters each: after an error some may be redriven.
+   *
+   * @throws {@link InvalidArgumentError} for a filter of at most 0; {@link WrongTypeError} if a key
+   * holds something else.
+   */
+  redriveAll(options?: RedriveEventsOptions): Promise<number>
+
+  /**
+   * Removes all events of a state, or those that the filter lets through, and returns how many.
+   * Nothing is told to anybody. Makes no queue.
+   *
+   * What is leased is never removed, so `'leased'` is refused. Those that are `behind` another
+   * event are removed by its key. When the first event of a key is removed the next one is ready,
+   * and stays. The deduplication ids of removed events are remembered as long as those of others.
+   *
+   * Steps of up to 1,000 events each: after an error some may be removed.
+   *
+   * @param state - what the events wait for
+   * @throws {@link InvalidArgumentError} for events that are leased, for events that are behind
+   * another one without a key or with a bound of time, and for others with a key;
+   * {@link WrongTypeError} if a key holds something else.
+   */
+  purge(state: EventState, options?: PurgeEventsOptions): Promise<number>
+
+  /**
+   * Deletes the queue with all its events, those too that are leased, its configuration and what it
+   * remembers. A delivery that ends later finds its event gone. Whoever uses the queue afterwards
+   * makes it again, as a new one.
+   *
+   * Several steps. While they run the queue is {@link UnavailableError} for others; after an error
+   * it stays so until it is deleted again, which goes on where this stopped.
+   *
+   * @throws {@link WrongTypeError} if a key holds something else.
+   */
+  delete(options?: CallOptions): Promise<void>
+
+  /**
+   * Adds many events, each as {@link EventQueue.publish} would, and returns what became of each, in
+   * their order.
+   *
+   * One atomic step for up to 1,000 events and 8 MiB of a partition, several for more, and one for
+   * each partition: after an error some of these may be done.
+   *
+   * @param events - the events, up to 1,000,000
+   * @throws As {@link EventQueue.publish}; also {@link InvalidArgumentError} for more than
+   * 1,000,000 events or 1 GiB.
+   */
+  publishMany(events: Iterable<NewEvent | Member>, options?: CallOptions): Promise<Published[]>
+
+  /**
+   * Leases up to `max` events that are ready, those first that have been so for longest, for as
+   * long as the configuration says. Nobody else gets them until they are {@link EventQueue.nack |
+   * given up} or the lease is over.
+   *
+   * At least once. After {@link ConnectionLostError} or {@link TimeoutError} events may be leased
+   * that nobody saw: they are delivered again when their lease is over.
+   *
+   * @param max - how many events at most, 1 to 1,000
+   * @throws {@link InvalidArgumentError} for a `max` of 0 or above 1,000; {@link WrongTypeError} if
+   * a key holds something else.
+   */
+  receive(max?: number | bigint, options?: CallOptions): Promise<Event[]>
+
+  /** The consumer's loop: batches of events, as they become ready. See {@link Deliveries}. */
+  deliveries(options?: DeliveriesOptions): Deliveries
+
+  /**
+   * Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+   *
+   * An event whose lease is over can still be ended by this as long as nobody else has received it.
+   *
+   * @param delivery - the event, as it was received
+   * @throws {@link LeaseLostError} if the event was delivered again since, or its delivery had
+   * ended in another way. An event that had been ended by this is no error.
+   */
+  ack(delivery: Delivery, options?: CallOptions): Promise<void>
+
+  /**
+   * Says that working on an event failed, and why: it is delivered again after the backoff of the
+   * configuration, or after this time, and becomes a dead letter if that was its last attempt. The
+   * events of its key wait meanwhile.
+   *
+   * Of `err` the last 1,024 bytes are kept.
+   *
+   * @param delivery - the event, as it was received
+   * @param err - what went wrong, of which 1,024 bytes are kept
+   * @param options.afterMs - how long until it is delivered again, in milliseconds
+   * @throws As {@link EventQueue.ack}; {@link InvalidArgumentError} for a time above 100 years.
+   */
+  nack(
+    delivery: Delivery,
+    err?: string,
+    options?: CallOptions & { afterMs?: number | undefined }
   ): Promise<void>
+
+  /**
+   * Gives an event back, at once or after this time, as if it had not been delivered.
+   *
+   * @param delivery - the event, as it was received
+   * @param options.afterMs - how long until it is delivered again; at once by default, in
+   * milliseconds
+   * @throws As {@link EventQueue.nack}.
+   */
+  release(
+    delivery: Delivery,
+    options?: CallOptions & { afterMs?: number | undefined }
+  ): Promise<void>
+
+  /**
+   * Gives an event up: it becomes a dead letter for this reason, and the next event of its key is
+   * ready.
+   *
+   * @param delivery - the event, as it was received
+   * @param reason - why, of which 1,024 bytes are kept
+   * @throws As {@link EventQueue.ack}.
+   */
+  deadLetter(delivery: Delivery, reason?: string, options?: CallOptions): Promise<void>
+
+  /**
+   * Ends many deliveries as {@link EventQueue.ack} does, and returns what came of each, in their
+   * order.
+   *
+   * @param deliveries - events, as they were received
+   * @throws {@link InvalidArgumentError} for an event that comes twice, and more than 1,000,000.
+   */
+  ackMany(
+    deliveries: Delivery | Iterable<Delivery>,
+    options?: CallOptions
+  ): Promise<('lost' | 'ended' | 'gone' | 'died' | 'cancelled')[]>
+
+  /**
+   * Ends a delivery as {@link EventQueue.ack} does, and publishes what follows from it in the same
+   * step: both or neither. What follows is never refused for want of room. Returns what became of
+   * each event, in their order.
+   *
+   * In a queue of several partitions, events of other keys may belong to another partition than the
+   * delivery: these are published first, each with a deduplication id that follows from the
+   * delivered event, unless it has one, so that they are added once however often the event is
+   * delivered.
+   *
+   * @param delivery - the event, as it was received
+   * @param events - the events, up to 1,000,000
+   * @throws As {@link EventQueue.ack} and {@link EventQueue.publishMany}, and then nothing was
+   * done; {@link LeaseLostError} also for an event that has ended, as what follows from it cannot
+   * be published any more. More than 100 events are refused.
+   */
+  ackWith(
+    delivery: Delivery,
+    events: Iterable<NewEvent | Member>,
+    options?: CallOptions
+  ): Promise<Published[]>
+
+  /**
+   * Leases events for longer: for so long from now, or for as long as the configuration says.
+   * Returns of each whether it is held still.
+   *
+   * @param deliveries - events, as they were received
+   * @throws {@link InvalidArgumentError} for a lease below a millisecond or above 100 years, and
+   * more than 1,000,000 events.
+   */
+  extend(
+    deliveries: Delivery | Iterable<Delivery>,
+    options?: LeaseOptions
+  ): Promise<('lost' | 'held' | 'cancelled')[]>
+
+  /**
+   * Removes events that are not leased, wherever they wait, and dead letters. With `alsoRunning`
+   * the holders of those that are leased are told to stop, and these are not tried again. Returns
+   * what became of each.
+   *
+   * @param ids - ids of events
+   * @param options.alsoRunning - whether events that are leased are cancelled too, of which their
+   * holders are told
+   * @throws {@link InvalidArgumentError} for an event that comes twice, and more than 1,000,000.
+   */
+  cancel(
+    ids: EventIds,
+    options?: CallOptions & { alsoRunning?: boolean | undefined }
+  ): Promise<('gone' | 'removed' | 'running')[]>
+
+  /**
+   * Gives events another time whose time has not come: so long from now. Returns what became of
+   * each.
+   *
+   * @param ids - ids of events
+   * @param delayMs - how long from now, in milliseconds
+   * @throws As {@link EventQueue.cancel}; {@link InvalidArgumentError} for a delay above 100 years.
+   */
+  reschedule(
+    ids: EventIds,
+    delayMs: number,
+    options?: CallOptions
+  ): Promise<('gone' | 'rescheduled' | 'too_late')[]>
+
+  /**
+   * Gives events another time whose time has not come, in milliseconds since the Unix epoch; a time
+   * that is over is now. Returns what became of each.
+   *
+   * @param ids - ids of events
+   * @throws As {@link EventQueue.cancel}; {@link InvalidArgumentError} for a time after the year
+   * 2199.
+   */
+  rescheduleAtMs(
+    ids: EventIds,
+    atMs: number | bigint,
+    options?: CallOptions
+  ): Promise<('gone' | 'rescheduled' | 'too_late')[]>
+
+  /**
+   * How many events there are of each state, over all partitions. Makes no queue.
+   *
+   * @throws {@link WrongTypeError} if a key holds something else.
+   */
+  stats(options?: CallOptions): Promise<EventStats>
+
+  /**
+   * The configuration of the queue; null if it is not there.
+   *
+   * @throws {@link WrongTypeError} if a key holds something else.
+   */
+  config(options?: CallOptions): Promise<EventConfig | null>
+
+  /**
+   * Delivers nothing any more: when it returns nobody receives an event. Those that are leased can
+   * be ended, and events can be published.
+   *
+   * @throws {@link WrongTypeError} if a key holds something else.
+   */
+  pause(options?: CallOptions): Promise<void>
+
+  /**
+   * Delivers again after a {@link EventQueue.pause}.
+   *
+   * @throws {@link WrongTypeError} if a key holds something else.
+   */
+  resume(options?: CallOptions): Promise<void>
+
+  /**
+   * Gives the queue another number of partitions, and moves events accordingly, as few as possible.
+   * The queue is made if it is not there.
+   *
+   * It is used meanwhile as always, but the two partitions between which events move deliver
+   * nothing until these are there: some 20 s for a million events. Nothing is lost or delivered out
+   * of order, and leases and their tokens stay. Whoever makes this call again goes on where another
+   * one stopped, and so do consumers that wait for events of a move that nobody drives.
+   *
+   * Many steps. After an error some events have moved and the others have not: make the call again.
+   *
+   * @param partitions - how many partitions the queue is to have, 1 to 1,024
+   * @throws {@link InvalidArgumentError} for a number that is not from 1 to 1,024;
+   * {@link WrongTypeError} if a key holds something else.
+   */
+  reshard(partitions: number | bigint, options?: CallOptions): Promise<void>
+
+  /**
+   * A part of {@link EventQueue.reshard}, of up to 10,000 events or so, for a caller that shows how
+   * far it is or that may stop. Returns how many events and other things have moved by this; 0 if
+   * there is nothing left to do. Call it until then: meanwhile two partitions deliver nothing.
+   *
+   * @param partitions - how many partitions the queue is to have, 1 to 1,024
+   * @throws As {@link EventQueue.reshard}.
+   */
+  reshardStep(partitions: number | bigint, options?: CallOptions): Promise<number>
+
+  /**
+   * Adds a schedule, or changes the one of its id: it publishes an event at the times of a calendar
+   * rule. One that is there just so stays as it is, so a program may put its schedules whenever it
+   * starts. One that is paused stays so. Returns what putting it came to.
+   *
+   * No process of its own fires schedules: whoever receives from the queue makes events of the
+   * ticks that have come, so each tick fires once, however many processes there are. While nobody
+   * receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
+   *
+   * A tick that is due fires once, by the schedule that was there when it came.
+   *
+   * @param schedule - when which events are to be published
+   * @throws {@link InvalidArgumentError} for an id that is empty or has more than 256 bytes, for
+   * what is no cron expression or no time zone, for a schedule without a rule, and for what is
+   * beyond its limits, before anything is sent.
+   */
+  putSchedule(
+    schedule: Schedule,
+    options?: CallOptions
+  ): Promise<'created' | 'unchanged' | 'updated' | 'ignored'>
+
+  /**
+   * Removes a schedule, and returns whether it was there. Events of ticks that have come stay.
+   *
+   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @throws {@link InvalidArgumentError} for an id that is empty or too long.
+   */
+  removeSchedule(id: string, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Reads a schedule, if it is there.
+   *
+   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @throws {@link InvalidArgumentError} for an id that is empty or too long.
+   */
+  getSchedule(id: string, options?: CallOptions): Promise<ScheduleInfo | null>
+
+  /**
+   * Reads all schedules, by their ids.
+   *
+   * @throws {@link WrongTypeError} if a key holds something else.
+   */
+  listSchedules(options?: CallOptions): Promise<ScheduleInfo[]>
+
+  /**
+   * Stops a schedule: ticks pass, and nothing comes of them. Returns whether it is there.
+   *
+   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @throws {@link InvalidArgumentError} for an id that is empty or too long.
+   */
+  pauseSchedule(id: string, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Lets a schedule go on after a {@link EventQueue.pauseSchedule}, with its first tick after now.
+   * Returns whether it is there.
+   *
+   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @throws {@link InvalidArgumentError} for an id that is empty or too long.
+   */
+  resumeSchedule(id: string, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Publishes an event of a schedule now, also of one that is paused; its ticks stay as they are.
+   * Returns what became of it, if there is such a schedule.
+   *
+   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @throws {@link InvalidArgumentError} for an id that is empty or too long.
+   */
+  triggerSchedule(id: string, options?: CallOptions): Promise<Published | null>
+
+  /**
+   * Makes the schedules of an owner those of a list: puts each, and removes all others that were
+   * put for this owner. For a program that says at each start which schedules it has. The revision
+   * counts for all of them: one below that of an earlier call for this owner changes nothing.
+   * Returns what it came to.
+   *
+   * Not one step: after an error some of it may be done, and the same call again does the rest.
+   *
+   * @param owner - whose schedules these are, such as the name of a program
+   * @param revision - rises with each change of the list
+   * @param schedules - all schedules of the owner, up to 10,000
+   * @throws As {@link EventQueue.putSchedule}; also for an owner that is empty, and an id that
+   * comes twice.
+   */
+  syncSchedules(
+    owner: string,
+    revision: number | bigint,
+    schedules: Iterable<Schedule>,
+    options?: CallOptions
+  ): Promise<SyncedSchedules>
 }
 
-/** How {@link TaskWorker.run} works. */
-export interface RunOptions<T = any> extends CallOptions {
-  /** Called for a job that could not end as its handler said; a promise that it returns is awaited. */
-  onError?: ((job: Job<T>, error: MillpondError | TypeError) => unknown) | undefined
+/**
+ * The loop of an {@link EventQueue} over batches of events; made by {@link EventQueue.deliveries}. Asking for the next
+ * batch does nothing to the one before: its events are leased until they are ended, or until the lease is over.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).events('orders')
+ * await queue.publishMany(['a', 'b', 'c'])
+ * for await (const events of queue.deliveries({ max: 2 })) {
+ *   console.log((await queue.ackMany(events)).length) //=> 2
+ *   break
+ * }
+ */
+export class Deliveries {
+  private constructor()
+}
+export interface Deliveries extends Loop<Event[]> {}
+
+/**
+ * A worker of an {@link EventQueue}; made by {@link EventQueue.worker}. {@link run} works until it is stopped, on
+ * `concurrency` events at a time; {@link drain} until nothing is ready.
+ *
+ * When the handler is done, whatever it returns but a modification, the event is deleted. {@link Retry}, {@link Reject}
+ * and {@link Release}, thrown or returned, say otherwise what becomes of it; any other exception is a failure: the event
+ * is delivered again after the queue's backoff, until its `maxAttempts` make it a dead letter.
+ *
+ * @example
+ * import { connect, Reject } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).events('orders')
+ * await queue.publishMany(['7', 'x'])
+ * const drained = await queue.worker().drain(async ({ event }) => {
+ *   if (!/^\d+$/.test(event.payload.toString())) throw new Reject('no number')
+ * }, { onError: (_, error) => console.error(error) })
+ * console.log(drained) //=> { done: 1, retried: 0, dead: 1, others: 0 }
+ * console.log((await queue.list('dead')).events[0].err) //=> no number
+ */
+export class EventWorker {
+  private constructor()
+
+  /** As {@link TaskWorker.run}. */
+  run(handler: (job: EventJob) => unknown, options?: RunOptions<EventJob>): Promise<void>
+
+  /** As {@link TaskWorker.drain}. */
+  drain(handler: (job: EventJob) => unknown, options?: WorkerHooks<EventJob>): Promise<Drained>
+
+  /** As {@link TaskWorker.stop}. */
+  stop(withinMs?: number): void
 }
 
-/** Thrown by a handler: its task is to be retried. */
+/** An event that is being worked on; what an {@link EventWorker} calls its handler with, which ends it. */
+export class EventJob {
+  private constructor()
+
+  /** The event, as it was received. */
+  readonly event: Event
+
+  /**
+   * Whether the lease is lost, because another consumer has the event, or none of the extensions
+   * has succeeded for a whole lease: stop working. The job's end means nothing then.
+   */
+  readonly isLost: boolean
+
+  /**
+   * Whether somebody has {@link EventQueue.cancel | cancelled} the event, as far as the last
+   * extension knows: stop working. A handler that fails now ends the job, and the event is deleted.
+   * In the child of a fork it is false.
+   */
+  readonly isCancelled: boolean
+
+  /** As {@link Job.signal}. */
+  readonly signal: AbortSignal
+}
+
+/** How {@link TaskWorker.run} and {@link ShuffleWorker.run} work. */
+export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
+  /**
+   * Whether SIGTERM and SIGINT stop the worker in place of ending the program; false by default. A second one stops at
+   * once. Their listeners are removed when the run is over.
+   */
+  stopOnSignals?: boolean | undefined
+  /** How long such a stop waits for running handlers, in milliseconds; see {@link TaskWorker.stop}. 25,000 by default. */
+  stopWithinMs?: number | undefined
+  /**
+   * Stops the worker as well when it aborts; then the run rejects with its reason. A handler that throws that, or an
+   * `AbortError`, gives its task back untried.
+   */
+  signal?: AbortSignal | undefined
+}
+
+/** What became of a job, or of the server. */
+export interface Report<J = Job> {
+  /**
+   * A job was `'done'`; it failed and is `'retried'`; it was `'released'` untried or `'moved'` to another queue; it
+   * is `'dead'`, put aside; its end was `'refused'`, and it is tried again; its lease was `'lost'`. The server is
+   * `'away'`, and asked again, or `'back'`.
+   */
+  readonly kind:
+    | 'done' | 'retried' | 'released' | 'moved' | 'dead' | 'refused' | 'lost' | 'away' | 'back'
+  /** Whether it should be logged even if nobody asked: all from `'dead'` on. */
+  readonly isTrouble: boolean
+  /** All of it in one line. */
+  readonly message: string
+  /** Why, where the library or the store said so. */
+  readonly error: MillpondError | null
+  /** The job, which has ended; null for what concerns the whole worker. */
+  readonly job: J | null
+}
+
+/** Thrown or returned by a handler: its job is to be retried. */
 export class Retry extends Error {
   /** As the worker says, or after `delayMs` milliseconds. */
   constructor(err?: string, options?: { delayMs?: number | undefined; cause?: unknown })
@@ -2188,7 +3605,7 @@ export class Retry extends Error {
   readonly delayMs: number | undefined
 }
 
-/** Thrown by a handler: its task is to be moved to this queue, with one more attempt. */
+/** Thrown or returned by a handler: its task is to be moved to this queue, with one more attempt. */
 export class Move extends Error {
   constructor(queue: string, err?: string)
   /** Where the task goes. */
@@ -2196,7 +3613,15 @@ export class Move extends Error {
 }
 
 /**
- * Thrown by a handler: its task is released for another worker without counting an
+ * Thrown or returned by a handler: its job is put aside at once, a task into the error queue, as no other attempt
+ * would do better.
+ */
+export class Reject extends Error {
+  constructor(err?: string, options?: { cause?: unknown })
+}
+
+/**
+ * Thrown or returned by a handler: its task is released for another worker without counting an
  * attempt, after `delayMs` milliseconds or a short random time; see {@link Job.release}.
  */
 export class Release extends Error {
@@ -2247,7 +3672,7 @@ export class Jobs<T = any> {
  *   inserts: [{ queue: 'deposits', value: { to: 'ann', amount: 5 } }],
  *   docInserts: [{ namespace: 'accounts', key: 'ann', content: { balance: 7 } }]
  * })
- * await store.worker('deposits').run(async (job) => {
+ * await store.worker('deposits').drain(async (job) => {
  *   const { to, amount } = job.task.value
  *   const [account] = await job.claimDocs('accounts', to)
  *   const content = { balance: account.content.balance + amount }
@@ -2271,8 +3696,16 @@ export class Job<T = any> {
   readonly isLost: boolean
 
   /**
-   * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended; for
-   * what the work calls. It keeps neither the job nor the program alive.
+   * Whether somebody has {@link TaskStore.cancel | cancelled} the task, as far as the last renewal
+   * knows: stop working. A handler that fails now ends the job, and the task is deleted. In the
+   * child of a fork it is false.
+   */
+  readonly isCancelled: boolean
+
+  /**
+   * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended, also as a stop has given
+   * the job back; with a `TimeoutError` when the handler takes longer than the worker's `timeoutMs`. For what the work
+   * calls. It keeps neither the job nor the program alive.
    */
   readonly signal: AbortSignal
 
@@ -2467,6 +3900,10 @@ export class ClosedError extends MillpondError {}
 export class CancelledError extends MillpondError {}
 /** A bug in Millpond. */
 export class InternalError extends MillpondError {}
+/** The queue holds as much as it may: nothing was added. */
+export class QueueFullError extends MillpondError {}
+/** Something of this id is there already: nothing was done. */
+export class AlreadyExistsError extends MillpondError {}
 /**
  * A task or a document is not as a modification says, a task or document to renew is not held, or
  * documents to claim are another's: nothing was done. It lists all that is not as it has to be.

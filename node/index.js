@@ -1,6 +1,9 @@
 'use strict'
 
 const { pushDocChange: _, pushTaskChange: __, ...changes } = require('./lib/changes.js')
+const { ManualClock } = require('./lib/clock.js')
+const { Job } = require('./lib/job.js')
+const { Move, Reject, Release, Retry } = require('./lib/worker.js')
 
 module.exports = {
   version: require('./lib/native.js').VERSION,
@@ -10,8 +13,16 @@ module.exports = {
   ...require('./lib/shuffle.js'),
   ...require('./lib/message.js'),
   ...require('./lib/tasks.js'),
+  ...require('./lib/events.js'),
   ...changes,
   ...require('./lib/task-worker.js'),
-  ...require('./lib/job.js'),
+  ...require('./lib/shuffle-worker.js'),
+  ...require('./lib/event-worker.js'),
+  Job,
+  ManualClock,
+  Move,
+  Reject,
+  Release,
+  Retry,
   ...require('./lib/errors.js').classes
 }

@@ -61,6 +61,12 @@ function someTexts(argument, values) {
   return [all.length, ...all]
 }
 
+/** How many headers there are, and the name and the value of each. */
+function headers(argument, given) {
+  const list = require('./shuffle-arguments.js').fieldList(argument, given)
+  return [list.length / 2, ...list]
+}
+
 /** An array of up to `max` values, each checked. */
 function listOf(argument, values, max, take) {
   const list = []
@@ -275,6 +281,7 @@ module.exports = {
   byte,
   bytes,
   flag,
+  headers,
   iterable,
   limits,
   memberList,

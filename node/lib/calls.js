@@ -165,4 +165,4 @@ function notText(message = NOT_TEXT) {
   return error
 }
 
-module.exports = { native, begin, giveUp, notText, unwrap }
+module.exports = { aborted, begin, giveUp, native, notText, unwrap }

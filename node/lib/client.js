@@ -2,6 +2,7 @@
 
 const check = require('./arguments.js')
 const { begin, native, unwrap } = require('./calls.js')
+const { clockOf } = require('./clock.js')
 const { atOnce, invalid } = require('./errors.js')
 const { SIGNAL, ...handles } = require('./generated/handles.js')
 const kinds = require('./generated/options.js')
@@ -18,17 +19,18 @@ const CONNECT = {
   returnBuffers: check.flag,
   username: check.text,
   password: check.text,
+  clock: clockOf,
   ...SIGNAL
 }
 const readRecovery = of((reader) => reader.maybe(recovery))
 
 async function connect(url, options) {
   check.text('url', url)
-  const { returnBuffers = false, username, password, signal, ...said } = check.options(options, CONNECT)
+  const { returnBuffers = false, username, password, clock, signal, ...said } = check.options(options, CONNECT)
   if (username !== undefined && password === undefined) {
     throw invalid('username goes with a password')
   }
-  const send = (number) => native.connect(number, url, !returnBuffers, stepsOf(said), username, password)
+  const send = (number) => native.connect(number, url, !returnBuffers, stepsOf(said), username, password, clock)
   return unwrap(await begin(signal, (made) => warned(new Client(made)), send))
 }
 

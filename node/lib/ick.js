@@ -24,11 +24,8 @@ class IckChannel extends handles.IckChannel {
 }
 
 class ConsumerLease extends handles.ConsumerLease {
-  #signal
-
   get signal() {
-    this.#signal ??= lostSignal('Ick', this)
-    return this.#signal
+    return lostSignal('Ick', this)
   }
 
   async release(options) {

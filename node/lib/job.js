@@ -1,12 +1,12 @@
 'use strict'
 
+const { wrongType } = require('./errors.js')
 const handles = require('./generated/handles.js')
+const { task } = require('./generated/records.js')
 const { lostSignal, nativeOf } = require('./handle.js')
 const { deleting } = require('./modification.js')
 
 class Job extends handles.Job {
-  #signal
-
   constructor(native, task) {
     super(native)
     this.task = task
@@ -17,11 +17,13 @@ class Job extends handles.Job {
   }
 
   get signal() {
-    this.#signal ??= lostSignal('task', this)
-    return this.#signal
+    return lostSignal('task', this)
   }
 
-  delete() {
+  delete(...given) {
+    if (given.length > 0) {
+      throw wrongType('delete() takes no argument: what goes with it is { ...job.delete(), inserts: [...] }')
+    }
     return deleting(this.handle)
   }
 
@@ -34,4 +36,9 @@ class Job extends handles.Job {
   }
 }
 
-module.exports = { Job }
+function readJob(reader) {
+  const found = task(reader)
+  return new Job(reader.one(), found)
+}
+
+module.exports = { Job, readJob }

@@ -3,9 +3,9 @@
 const check = require('./arguments.js')
 const { begin, giveUp, unwrap } = require('./calls.js')
 const { invalid } = require('./errors.js')
-const { made, task } = require('./generated/records.js')
+const { event, made, task } = require('./generated/records.js')
 const { Handle, nativeOf } = require('./handle.js')
-const { Job } = require('./job.js')
+const { readJob } = require('./job.js')
 const Native = require('./native.js')
 const { of, ofBytes } = require('./reader.js')
 const { count, entries } = require('./results.js')
@@ -13,7 +13,8 @@ const { count, entries } = require('./results.js')
 const SIGNAL = { signal: check.abortSignal }
 
 const tasks = of((reader) => reader.some(task))
-const jobs = of((reader) => ({ task: task(reader), native: reader.one() }))
+const job = of(readJob)
+const events = of((reader) => reader.some(event))
 const messages = ofBytes((reader) => reader.some(made.message))
 const values = of((reader) => reader.some(() => reader.one()))
 
@@ -116,6 +117,13 @@ class Claims extends Loop {
   }
 }
 
+class Deliveries extends Loop {
+  constructor(native, signal) {
+    const loop = { read: events, own: 'their own deliveries', signal }
+    super(native, Native.Deliveries, 'deliveries() of an EventQueue', loop)
+  }
+}
+
 class Jobs extends Loop {
   constructor(native, signal) {
     const loop = { read: job, own: 'their own jobs', signal }
@@ -123,11 +131,6 @@ class Jobs extends Loop {
   }
 }
 
-function job(list) {
-  const found = jobs(list)
-  return found === null ? null : new Job(found.native, found.task)
-}
+Object.assign(made, { Batches, Claims, Deliveries, Garbage, Messages })
 
-Object.assign(made, { Batches, Claims, Garbage, Messages })
-
-module.exports = { Batches, Claims, Garbage, Jobs, Messages }
+module.exports = { Batches, Claims, Deliveries, Garbage, Jobs, Messages }

@@ -71,6 +71,7 @@ made.deadLetter = (reader) => {
     set(letter, name, value, reader.isText([value]))
   }
   letter.deliveries = reader.one()
+  letter.reason = reader.one()
   return letter
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
 const check = require('./arguments.js')
-const { pushDocChange, pushTaskChange } = require('./changes.js')
+const { DocChange, pushDocChange, pushTaskChange, TaskChange } = require('./changes.js')
 const args = require('./task-arguments.js')
 
 /** How each kind of entry is put into the lists, in the order in which they are read. */
@@ -25,9 +25,29 @@ function deleting(handle) {
   return { deletes: [handle], [OWN_DELETE]: handle }
 }
 
+/** The prototypes of plain objects: one without properties is a modification that does nothing. */
+const PLAIN = [Object.prototype, null]
+
 /** The two lists of a modification. */
 function entriesOf(argument, modification) {
   return listsOf(argument, modification, KINDS)
+}
+
+/**
+ * Puts what a handler returned into entries, if it is a modification: an object that has what modifications are made
+ * of. What was only meant to be one is refused. Nothing is returned for any other value.
+ */
+function pushModification(value, entries) {
+  const parts = Array.isArray(value) ? value : [value]
+  if (parts.some((part) => part instanceof TaskChange || part instanceof DocChange)) {
+    throw new TypeError('the handler returned a change, which is no modification: { changes: [change] } is one')
+  }
+  const names = Object.keys(value)
+  const isMeant =
+    OWN_DELETE in value ||
+    (PLAIN.includes(Object.getPrototypeOf(value)) && names.every((name) => name in KINDS)) ||
+    names.some((name) => name in KINDS && typeof value[name] === 'object')
+  return isMeant ? listsOf('modification', value, KINDS, entries) : undefined
 }
 
 /** The two lists of what is to be renewed. */
@@ -36,9 +56,8 @@ function heldOf(held) {
 }
 
 /** Of each kind how many there are, and those. */
-function listsOf(argument, value, kinds) {
+function listsOf(argument, value, kinds, entries = new args.Entries()) {
   const given = args.known(argument, value, Object.keys(kinds))
-  const entries = new args.Entries()
   for (const kind in kinds) {
     const { [kind]: values = [] } = kind === 'deletes' ? { deletes: deletesOf(given) } : given
     const all = Array.from(check.iterable(kind, values, check.limits.tasks.MODIFICATION_ENTRIES_MAX))
@@ -64,4 +83,4 @@ function entriesOfOne(kind, value) {
   return entries
 }
 
-module.exports = { deleting, entriesOf, entriesOfOne, heldOf }
+module.exports = { deleting, entriesOf, entriesOfOne, heldOf, pushModification }

@@ -84,6 +84,14 @@ function letterIds(argument, letters) {
   })
 }
 
+/** The id of one dead letter, as a list. */
+function letterId(argument, letter) {
+  if (typeof letter !== 'string' && typeof letter?.id !== 'string') {
+    throw check.wrong(argument, 'a dead letter or its id', letter)
+  }
+  return letterIds(argument, letter)
+}
+
 function checkId(id, path) {
   if (!/^[0-9]+-[0-9]+$/.test(id)) throw invalid(`${path} has to have the form of 1700000000000-0`)
 }
@@ -106,4 +114,4 @@ function secondsOf(date) {
   return seconds === 0 ? -1 : seconds
 }
 
-module.exports = { deadline, fieldList, letterIds, messageList, receiptList }
+module.exports = { deadline, fieldList, letterId, letterIds, messageList, receiptList }

@@ -9,9 +9,12 @@ const { made } = require('./generated/records.js')
 const { nativeOf } = require('./handle.js')
 const native = require('./native.js')
 const { ofBytes } = require('./reader.js')
+const { ShuffleWorker } = require('./shuffle-worker.js')
+const { checksOf, settingsOf } = require('./worker.js')
 
 const READ = { waitMs: check.milliseconds, ...SIGNAL }
 const MESSAGES = { max: check.smallSize, ...kinds.messages, ...SIGNAL }
+const WORKER = checksOf(kinds.shuffleWorker)
 const readMessages = ofBytes((reader) => reader.some(made.message))
 
 function shard(streams, streamsPerShard, shardKey) {
@@ -39,6 +42,13 @@ class ShuffleConsumer extends handles.ShuffleConsumer {
   messages(options) {
     const { max = 100, ...said } = check.options(options, MESSAGES)
     return super.messages(max, said)
+  }
+
+  worker(options) {
+    const said = check.options(options, WORKER)
+    const { BACKOFF_DEFAULT: first, LEASE_DEFAULT: lease } = check.limits.shuffle
+    const steps = settingsOf(said, first, said.leaseMs ?? lease)
+    return new ShuffleWorker(atOnce(() => nativeOf(this).worker(steps)), said.timeoutMs)
   }
 }
 

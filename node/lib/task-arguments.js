@@ -13,7 +13,7 @@ class Entries {
   numbers = []
 
   push(...values) {
-    for (const value of values) (typeof value === 'string' ? this.texts : this.numbers).push(value)
+    for (const value of values) (typeof value === 'number' ? this.numbers : this.texts).push(value)
   }
 }
 

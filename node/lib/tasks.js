@@ -2,17 +2,19 @@
 
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
+const { atOnce } = require('./errors.js')
 const { SIGNAL, read, ...handles } = require('./generated/handles.js')
 const kinds = require('./generated/options.js')
 const { doc, made, renewed } = require('./generated/records.js')
 const { nativeOf } = require('./handle.js')
 const { entriesOfOne, heldOf } = require('./modification.js')
 const { of } = require('./reader.js')
-const { INSERT_OPTIONS, PUT_OPTIONS, stepsOf } = require('./task-arguments.js')
+const { INSERT_OPTIONS, PUT_OPTIONS } = require('./task-arguments.js')
 const { TaskWorker } = require('./task-worker.js')
+const { checksOf, settingsOf } = require('./worker.js')
 
 const LEASE = { leaseMs: check.milliseconds, ...SIGNAL }
-const WORKER = { ...kinds.worker, backoffMs: check.milliseconds, backoffMaxMs: check.milliseconds }
+const WORKER = checksOf(kinds.taskWorker)
 const GET_DOC = { secondaryKey: check.text, ...SIGNAL }
 /** Options that are checked with the rest of what is inserted or put. */
 const INSERTED = { ...unchecked(INSERT_OPTIONS), ...SIGNAL }
@@ -38,12 +40,10 @@ class TaskStore extends handles.TaskStore {
   }
 
   worker(queues, options) {
-    const { backoffMs, backoffMaxMs, ...said } = check.options(options, WORKER)
+    const said = check.options(options, WORKER)
     const { BACKOFF_DEFAULT: first, BACKOFF_MAX_DEFAULT: most } = check.limits.tasks
-    const isGiven = backoffMs !== undefined || backoffMaxMs !== undefined
-    const backoff = ['backoff', backoffMs ?? first, backoffMaxMs ?? most]
-    const steps = stepsOf(said, isGiven ? [backoff] : [])
-    return new TaskWorker(nativeOf(this), check.names('queues', queues), steps)
+    const given = [check.names('queues', queues), settingsOf(said, first, most)]
+    return new TaskWorker(atOnce(() => nativeOf(this).worker(...given)), said.timeoutMs)
   }
 
   async renew(held, options) {

@@ -81,6 +81,12 @@ export interface ConnectOptions extends ResultOptions, CallOptions {
   username?: string | undefined
   /** The password, as it is: nothing is unescaped. */
   password?: string | undefined
+  /**
+   * The clock of an embedded engine, for tests; by default the system's. Clients that share an engine share its
+   * clock: one that brings none takes the engine's, and one that brings another is refused with {@link
+   * InvalidArgumentError}. So is a clock for a server, whose time is the server's.
+   */
+  clock?: ManualClock | undefined
   //! settings
 }
 
@@ -125,6 +131,43 @@ export function connect(
   url: string,
   options: ConnectOptions
 ): Promise<Client<string> | Client<Buffer>>
+
+/**
+ * A clock that stands still until it is told to move, for tests: what is due in an hour is due when the clock was
+ * advanced by an hour, and whoever waits for it is woken. An embedded engine is opened with it, as the `clock` of
+ * {@link ConnectOptions}.
+ *
+ * It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a call waits, a
+ * worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it, as if its holder had
+ * been stopped for that long.
+ *
+ * @example
+ * import { connect, ManualClock } from 'millpond'
+ *
+ * const clock = new ManualClock(Date.UTC(2026, 0, 1))
+ * const client = await connect('memory:', { clock })
+ * clock.advance(60_000)
+ * console.log(new Date(await client.tasks('shop').time())) //=> 2026-01-01T00:01:00.000Z
+ * await client.close()
+ */
+export class ManualClock {
+  /**
+   * Makes a clock that stands at this time, or at the present. One behind the year 9999 stands at its end.
+   *
+   * @param nowMs in whole milliseconds since the Unix epoch
+   */
+  constructor(nowMs?: number)
+
+  /** The time that it shows, in milliseconds since the Unix epoch. */
+  readonly nowMs: number
+
+  /**
+   * Moves the clock forward, at most to the end of the year 9999, and wakes those who wait for what is due then.
+   *
+   * @param timeMs by how much, in milliseconds
+   */
+  advance(timeMs: number): void
+}
 
 /** What opening a `file:` found; from {@link Client.recovery}. */
 export interface Recovery {
@@ -442,6 +485,34 @@ export interface MessagesOptions extends WaitOptions {
   max?: number | bigint | undefined
 }
 
+/** What workers of all queues take. */
+export interface WorkerOptions {
+  /** How many jobs are worked on at a time, 1 or more; 10 by default. */
+  concurrency?: number | bigint | undefined
+  /**
+   * How many more jobs are held ready, so that one step takes several; 0 by default. Those that nobody has begun are
+   * given back by a stop.
+   */
+  prefetch?: number | bigint | undefined
+  /**
+   * How long a handler may work, in milliseconds; for ever by default. Then the job's signal aborts, and the job has
+   * failed, whatever becomes of the handler's promise.
+   */
+  timeoutMs?: number | undefined
+}
+
+/** What {@link ShuffleConsumer.worker} takes. */
+export interface ShuffleWorkerOptions extends WorkerOptions { //! shuffle.Worker
+  /**
+   * How long a message is put off after its first delivery has failed, in milliseconds; 30,000 by default. Then twice
+   * as long with each delivery up to `backoffMaxMs`, each time minus a random part of up to a half.
+   */
+  backoffMs?: number | undefined
+  /** The longest such delay, in milliseconds; the lease by default, and never longer. */
+  backoffMaxMs?: number | undefined
+  //! settings -concurrency -prefetch -timeoutMs
+}
+
 /**
  * The streams of a tenant: `streamsPerShard` of `streams`, in the order in which ties between them
  * are broken. They are the same in every language. Makes no call.
@@ -576,7 +647,61 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
 
   messages(options?: MessagesOptions): Messages<T>
 
+  worker(options?: ShuffleWorkerOptions): ShuffleWorker<T>
+
   //! methods
+}
+
+/**
+ * A worker of a {@link ShuffleConsumer}; made by {@link ShuffleConsumer.worker}. {@link run} works until it is stopped,
+ * on `concurrency` messages at a time; {@link drain} until nothing is available.
+ *
+ * A message is the worker's while its handler works: a native thread extends it three times a lease. When the handler
+ * is done, whatever it returns but a modification, the message is acknowledged, and with `delete` deleted.
+ * {@link Retry}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of it; any other
+ * exception is a failure: the message is delivered again after the backoff, until the consumer's `maxDeliveries` make
+ * it a dead letter. The worker takes over the messages of consumers that are gone. All workers of a group should have
+ * the same lease.
+ *
+ * @example
+ * import { connect, Reject } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).shuffleQueue('jobs')
+ * await queue.writeMany([['a', { image: '1.png' }], ['b', { image: '2.txt' }]])
+ *
+ * const worker = queue.consumer('workers', 'worker-1').worker({ delete: true })
+ * const drained = await worker.drain(async ({ message }) => {
+ *   if (!message.field('image').endsWith('.png')) throw new Reject('no image')
+ * }, { onError: (_, error) => console.error(error) })
+ * console.log(drained) //=> { done: 1, retried: 0, dead: 1, others: 0 }
+ * console.log((await queue.deadLetters())[0].reason) //=> rejected: no image
+ */
+export class ShuffleWorker<T extends string | Buffer = string> {
+  private constructor()
+
+  /** As {@link TaskWorker.run}. */
+  run(handler: (job: ShuffleJob<T>) => unknown, options?: RunOptions<ShuffleJob<T>>): Promise<void>
+
+  /** As {@link TaskWorker.drain}. */
+  drain(
+    handler: (job: ShuffleJob<T>) => unknown,
+    options?: WorkerHooks<ShuffleJob<T>>
+  ): Promise<Drained>
+
+  /** As {@link TaskWorker.stop}. */
+  stop(withinMs?: number): void
+}
+
+/** A message that is being worked on; what a {@link ShuffleWorker} calls its handler with, which ends it. */
+export class ShuffleJob<T extends string | Buffer = string> {
+  private constructor()
+
+  readonly message: Message<T>
+
+  readonly isLost: boolean
+
+  /** As {@link Job.signal}. */
+  readonly signal: AbortSignal
 }
 
 export interface Messages<T extends string | Buffer = string> extends Loop<Message<T>[]> {}
@@ -857,7 +982,7 @@ export interface ClaimsOptions extends WaitOptions { //! tasks.Claims
 }
 
 /** What {@link TaskStore.worker} takes beside the queues. */
-export interface TaskWorkerOptions { //! tasks.Worker
+export interface TaskWorkerOptions extends WorkerOptions { //! tasks.Worker
   /**
    * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
    * twice as long each time up to `backoffMaxMs`, each time minus a random part of up to a half.
@@ -866,10 +991,11 @@ export interface TaskWorkerOptions { //! tasks.Worker
   /** The longest such delay, in milliseconds; an hour by default. */
   backoffMaxMs?: number | undefined
   /**
-   * How long to wait for a task when none is available, in milliseconds; see {@link ClaimsOptions}.
+   * How long {@link TaskWorker.jobs} waits for a task when none is available, in milliseconds; see
+   * {@link ClaimsOptions}.
    */
   waitMs?: number | undefined
-  //! settings
+  //! settings -concurrency -prefetch -timeoutMs
 }
 
 /**
@@ -893,6 +1019,18 @@ export interface ListOptions extends CallOptions {
 
 export interface TaskPage<T = any> {
   //! fields tasks.TaskPage
+}
+
+/** Which tasks of a queue to purge, move or redrive: all that no other claimant holds by default. */
+export interface TaskFilterOptions extends CallOptions {
+  /** Goes on after this position: `next` of the step before, or a task. */
+  after?: { readonly atMs: number; readonly id: string } | undefined
+  //! settings
+}
+
+/** What one step of a purge, a move or a redrive did. */
+export interface Swept {
+  //! fields tasks.Swept
 }
 
 /** Which documents of a namespace to list. */
@@ -1044,16 +1182,17 @@ export class Claims<T = any> {
 }
 
 /**
- * What a handler returns: nothing, and the task is deleted, or a modification, which ends the job.
- * The task and the documents that the job holds are taken at their newest versions. With a
- * modification that does not name the task it stays leased until its lease is over. What a handler
- * returns that has ended the job itself does not matter.
- */
-export type Handled = Modification | Modified | void | null | undefined
-
-/**
- * A worker of a store; made by {@link TaskStore.worker}. {@link run} works with a handler,
- * {@link jobs} yields the tasks one by one. Run several for several tasks at a time.
+ * A worker of a store; made by {@link TaskStore.worker}. {@link run} works until it is stopped, on `concurrency`
+ * jobs at a time; {@link drain} until nothing is available; {@link jobs} yields the jobs one by one.
+ *
+ * What a handler returns, or its promise resolves to, happens in one step with the end of its job: of a
+ * {@link Modification}, an object of its lists, all of it, with the task and the documents that
+ * the job holds at their newest versions; of anything else the deletion of the task. A modification that does not delete or change the job's own task, an object with other properties
+ * beside its lists, a change outside of one and a generator are failures, which say so.
+ *
+ * {@link Retry}, {@link Move}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of
+ * the task. Any other exception is a failure with its name and message, as {@link Job.fail} says, and `onError` is
+ * called. Nothing is done to a job that the handler ended itself.
  *
  * @example
  * import { connect, Move, Retry } from 'millpond'
@@ -1062,12 +1201,13 @@ export type Handled = Modification | Modified | void | null | undefined
  * for (const order of [7, 13, 'seven']) await store.insert('inbox', { order })
  *
  * const worker = store.worker('inbox', { maxAttempts: 3, backoffMs: 1_000 })
- * await worker.run(async (job) => {
+ * const drained = await worker.drain(async (job) => {
  *   const { order } = job.task.value
  *   if (order === 13) throw new Retry('out of stock', { delayMs: 60_000 })
  *   if (typeof order !== 'number') throw new Move('rejected', 'no number')
  *   return { ...job.delete(), inserts: [{ queue: 'outbox', value: { invoice: order } }] }
  * })
+ * console.log(drained) //=> { done: 1, retried: 1, dead: 0, others: 1 }
  * console.log(await store.queues()) //=> Map(3) { 'inbox' => 1, 'outbox' => 1, 'rejected' => 1 }
  */
 export class TaskWorker<T = any> {
@@ -1076,32 +1216,264 @@ export class TaskWorker<T = any> {
   jobs(options?: CallOptions): Jobs<T>
 
   /**
-   * Works until there is nothing left to do and `waitMs` is over. What the handler returns happens
-   * to the job in one step. {@link Retry}, {@link Move} and {@link Release} that it throws decide
-   * what happens to the task; any other exception is a failure with the exception's name and
-   * message, as {@link Job.fail} says. Nothing is done to a job that the handler ended itself.
-   *
-   * A modification that the store refuses with {@link DependencyError}, or that is invalid, is a
-   * failure too: the task is released at once, unless its lease was lost, and `onError` is called
-   * with the job and the error. By default it is a warning of the process. The run continues;
-   * what `onError` throws ends it.
-   *
-   * An abort ends the loop with the signal's reason when the handler is done; a handler that throws
-   * an `AbortError` then has released its task. It rejects as {@link TaskStore.claim} does.
+   * Works until it is stopped, and keeps the program alive until then. A server that is away is asked again until it
+   * is back. It rejects with what trying again cannot mend, once running jobs have ended.
    */
-  run(
-    handler: (job: Job<T>) => Handled | Promise<Handled>,
-    options?: RunOptions<T>
-  ): Promise<void>
+  run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<void>
+
+  /** Works until nothing is available; for tests, and for a program that cron starts. */
+  drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<Drained>
+
+  /**
+   * Stops its runs, those that begin later too: they take nothing more, give back what no handler has begun, and wait
+   * for running handlers for this long, in milliseconds; 25,000 by default. Then they give back what still runs, which
+   * another worker can have at once, and abort its signals. 0 is at once, and a second stop changes the time.
+   */
+  stop(withinMs?: number): void
 }
 
-/** How {@link TaskWorker.run} works. */
-export interface RunOptions<T = any> extends CallOptions {
-  /** Called for a job that could not end as its handler said; a promise that it returns is awaited. */
-  onError?: ((job: Job<T>, error: MillpondError | TypeError) => unknown) | undefined
+export interface Drained { //! worker.Drained
+  //! fields worker.Drained
 }
 
-/** Thrown by a handler: its task is to be retried. */
+/** What a worker calls beside its handler. An exception in one is logged, and the run goes on. */
+export interface WorkerHooks<J = Job> {
+  /**
+   * Called with what a handler has thrown and its job, and with trouble that the worker reports: a job that was put
+   * aside, an end that was refused, a lease that was lost; without a job for a server that is away and back. Without
+   * it, `console.error` has all that, and the exceptions' stacks.
+   */
+  onError?: ((job: J | null, error: unknown) => unknown) | undefined
+  /** Called with every report, also of what went well; for metrics. */
+  onEvent?: ((report: Report<J>) => unknown) | undefined
+}
+
+/** What an event waits for. */
+export type EventState = 'scheduled' | 'behind' | 'ready' | 'leased' | 'retry' | 'dead' | 'done'
+
+/** Why an event was given up. */
+export type DeadReason = 'rejected' | 'exhausted' | 'crashed'
+
+export interface Event {
+  //! fields events.Event
+}
+
+/** A delivery: an event as it was received, or its id and token. */
+export interface Delivery {
+  /** The event's id. */
+  readonly id: string
+  /** The token of the delivery. */
+  readonly token: Uint8Array
+}
+
+/** Ids of events, or what has one. */
+export type EventIds = string | { readonly id: string } | Iterable<string | { readonly id: string }>
+
+export interface Published {
+  //! fields events.Published
+}
+
+export interface EventPosition {
+  //! fields events.EventPosition
+}
+
+export interface EventPage {
+  //! fields events.EventPage
+}
+
+export interface EventStats {
+  //! fields events.Stats
+}
+
+/** How a queue treats its events; what is left out of {@link EventQueue.configure} has its default. */
+export interface EventConfig {
+  //! fields events.Config
+}
+
+/** What an event to publish has beside its payload. */
+export interface PublishOptions { //! events.NewEvent
+  //! settings
+}
+
+export interface NewEvent extends PublishOptions {
+  /** What to publish, at most 16 MiB. */
+  payload: Member
+}
+
+/** When events are to be published, and what: a calendar rule, which is either `cron` or `everyMs`. */
+export interface Schedule { //! events.Schedule
+  /** Its id, up to 256 bytes, which is the key of its events. */
+  id: string
+  //! settings
+}
+
+export interface ScheduleInfo {
+  //! fields events.ScheduleInfo
+}
+
+export interface SyncedSchedules {
+  //! fields events.SyncedSchedules
+}
+
+export interface EventQueryOptions extends CallOptions { //! events.EventQuery
+  //! settings
+}
+
+export interface RedriveEventsOptions extends CallOptions { //! events.RedriveFilter
+  //! settings
+}
+
+export interface PurgeEventsOptions extends CallOptions { //! events.PurgeFilter
+  //! settings
+}
+
+/** What {@link EventQueue.deliveries} takes. */
+export interface DeliveriesOptions extends CallOptions { //! events.Deliveries
+  //! settings
+}
+
+export interface EventWorkerOptions extends WorkerOptions { //! events.Worker
+  //! settings -concurrency -prefetch -timeoutMs
+}
+
+/**+
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).events('orders')
+ * await queue.publish('paid', { key: 'customer-12' })
+ * const reminder = await queue.publish('remind', { key: 'customer-12', delayMs: 3_600_000 })
+ * for (const event of await queue.receive(10)) {
+ *   console.log(event.payload.toString()) //=> paid
+ *   await queue.ack(event)
+ * }
+ * console.log(await queue.cancel(reminder)) //=> [ 'removed' ]
+ */
+export class EventQueue {
+  private constructor()
+
+  publish(payload: Member, options?: PublishOptions & CallOptions): Promise<Published>
+
+  /**+
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const queue = (await connect('redis://localhost')).events('orders')
+   * const command = await queue.publishCall('paid', { key: 'customer-12' })
+   * console.log(command[0]) //=> EVAL
+   * // With ioredis: await redis.multi().set('order:7', 'paid').call(...command).exec()
+   */
+  publishCall(payload: Member, options?: PublishOptions & CallOptions): Promise<[name: string, ...args: Buffer[]]>
+
+  configure(options?: Partial<EventConfig> & CallOptions): Promise<void>
+
+  worker(options?: EventWorkerOptions): EventWorker
+
+  //! methods
+}
+
+/**
+ * The loop of an {@link EventQueue} over batches of events; made by {@link EventQueue.deliveries}. Asking for the next
+ * batch does nothing to the one before: its events are leased until they are ended, or until the lease is over.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).events('orders')
+ * await queue.publishMany(['a', 'b', 'c'])
+ * for await (const events of queue.deliveries({ max: 2 })) {
+ *   console.log((await queue.ackMany(events)).length) //=> 2
+ *   break
+ * }
+ */
+export class Deliveries {
+  private constructor()
+}
+export interface Deliveries extends Loop<Event[]> {}
+
+/**
+ * A worker of an {@link EventQueue}; made by {@link EventQueue.worker}. {@link run} works until it is stopped, on
+ * `concurrency` events at a time; {@link drain} until nothing is ready.
+ *
+ * When the handler is done, whatever it returns but a modification, the event is deleted. {@link Retry}, {@link Reject}
+ * and {@link Release}, thrown or returned, say otherwise what becomes of it; any other exception is a failure: the event
+ * is delivered again after the queue's backoff, until its `maxAttempts` make it a dead letter.
+ *
+ * @example
+ * import { connect, Reject } from 'millpond'
+ *
+ * const queue = (await connect('memory:')).events('orders')
+ * await queue.publishMany(['7', 'x'])
+ * const drained = await queue.worker().drain(async ({ event }) => {
+ *   if (!/^\d+$/.test(event.payload.toString())) throw new Reject('no number')
+ * }, { onError: (_, error) => console.error(error) })
+ * console.log(drained) //=> { done: 1, retried: 0, dead: 1, others: 0 }
+ * console.log((await queue.list('dead')).events[0].err) //=> no number
+ */
+export class EventWorker {
+  private constructor()
+
+  /** As {@link TaskWorker.run}. */
+  run(handler: (job: EventJob) => unknown, options?: RunOptions<EventJob>): Promise<void>
+
+  /** As {@link TaskWorker.drain}. */
+  drain(handler: (job: EventJob) => unknown, options?: WorkerHooks<EventJob>): Promise<Drained>
+
+  /** As {@link TaskWorker.stop}. */
+  stop(withinMs?: number): void
+}
+
+/** An event that is being worked on; what an {@link EventWorker} calls its handler with, which ends it. */
+export class EventJob {
+  private constructor()
+
+  readonly event: Event
+
+  readonly isLost: boolean
+
+  readonly isCancelled: boolean
+
+  /** As {@link Job.signal}. */
+  readonly signal: AbortSignal
+}
+
+/** How {@link TaskWorker.run} and {@link ShuffleWorker.run} work. */
+export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
+  /**
+   * Whether SIGTERM and SIGINT stop the worker in place of ending the program; false by default. A second one stops at
+   * once. Their listeners are removed when the run is over.
+   */
+  stopOnSignals?: boolean | undefined
+  /** How long such a stop waits for running handlers, in milliseconds; see {@link TaskWorker.stop}. 25,000 by default. */
+  stopWithinMs?: number | undefined
+  /**
+   * Stops the worker as well when it aborts; then the run rejects with its reason. A handler that throws that, or an
+   * `AbortError`, gives its task back untried.
+   */
+  signal?: AbortSignal | undefined
+}
+
+/** What became of a job, or of the server. */
+export interface Report<J = Job> {
+  /**
+   * A job was `'done'`; it failed and is `'retried'`; it was `'released'` untried or `'moved'` to another queue; it
+   * is `'dead'`, put aside; its end was `'refused'`, and it is tried again; its lease was `'lost'`. The server is
+   * `'away'`, and asked again, or `'back'`.
+   */
+  readonly kind:
+    | 'done' | 'retried' | 'released' | 'moved' | 'dead' | 'refused' | 'lost' | 'away' | 'back'
+  /** Whether it should be logged even if nobody asked: all from `'dead'` on. */
+  readonly isTrouble: boolean
+  /** All of it in one line. */
+  readonly message: string
+  /** Why, where the library or the store said so. */
+  readonly error: MillpondError | null
+  /** The job, which has ended; null for what concerns the whole worker. */
+  readonly job: J | null
+}
+
+/** Thrown or returned by a handler: its job is to be retried. */
 export class Retry extends Error {
   /** As the worker says, or after `delayMs` milliseconds. */
   constructor(err?: string, options?: { delayMs?: number | undefined; cause?: unknown })
@@ -1109,7 +1481,7 @@ export class Retry extends Error {
   readonly delayMs: number | undefined
 }
 
-/** Thrown by a handler: its task is to be moved to this queue, with one more attempt. */
+/** Thrown or returned by a handler: its task is to be moved to this queue, with one more attempt. */
 export class Move extends Error {
   constructor(queue: string, err?: string)
   /** Where the task goes. */
@@ -1117,7 +1489,15 @@ export class Move extends Error {
 }
 
 /**
- * Thrown by a handler: its task is released for another worker without counting an
+ * Thrown or returned by a handler: its job is put aside at once, a task into the error queue, as no other attempt
+ * would do better.
+ */
+export class Reject extends Error {
+  constructor(err?: string, options?: { cause?: unknown })
+}
+
+/**
+ * Thrown or returned by a handler: its task is released for another worker without counting an
  * attempt, after `delayMs` milliseconds or a short random time; see {@link Job.release}.
  */
 export class Release extends Error {
@@ -1168,7 +1548,7 @@ export class Jobs<T = any> {
  *   inserts: [{ queue: 'deposits', value: { to: 'ann', amount: 5 } }],
  *   docInserts: [{ namespace: 'accounts', key: 'ann', content: { balance: 7 } }]
  * })
- * await store.worker('deposits').run(async (job) => {
+ * await store.worker('deposits').drain(async (job) => {
  *   const { to, amount } = job.task.value
  *   const [account] = await job.claimDocs('accounts', to)
  *   const content = { balance: account.content.balance + amount }
@@ -1186,9 +1566,12 @@ export class Job<T = any> {
 
   readonly isLost: boolean
 
+  readonly isCancelled: boolean
+
   /**
-   * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended; for
-   * what the work calls. It keeps neither the job nor the program alive.
+   * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended, also as a stop has given
+   * the job back; with a `TimeoutError` when the handler takes longer than the worker's `timeoutMs`. For what the work
+   * calls. It keeps neither the job nor the program alive.
    */
   readonly signal: AbortSignal
 

@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use millpond::{Async, Error, ErrorKind, Options, Result};
+use napi::bindgen_prelude::ClassInstance;
 use napi::{Env, Unknown};
 use napi_derive::napi;
 use tokio::sync::oneshot;
 
 use crate::calls::CallsOfThread;
+use crate::clock::ManualClock;
 use crate::convert::{CallResult, unexpected};
 use crate::entries::Entries;
 use crate::errors;
@@ -19,8 +21,9 @@ use crate::list::{List, Push};
 
 #[napi]
 impl CallsOfThread {
-    /// Returns a [`Client`]. Options are steps, as [`Entries`] has them, and who connects.
+    /// Returns a [`Client`]. Options are steps, as [`Entries`] has them, who connects, and a clock.
     #[napi]
+    #[allow(clippy::too_many_arguments, reason = "they are options, and one function reads them")]
     pub fn connect(
         &self,
         number: u32,
@@ -29,13 +32,18 @@ impl CallsOfThread {
         options: Entries,
         username: Option<String>,
         password: Option<String>,
+        clock: Option<ClassInstance<'_, ManualClock>>,
     ) -> bool {
         let calls = self.0.clone();
+        let clock = clock.map(|clock| clock.0.clone());
         let open = move || {
             let given = options.reader().options(Options::parse(&url)?);
             let mut given = given.map_err(|error| Error::new(ErrorKind::Internal, error.reason))?;
             if let Some(password) = password {
                 given = given.credentials(username, password);
+            }
+            if let Some(clock) = clock {
+                given = given.clock(clock);
             }
             // A process warning reports what the recovery found.
             Ok(given.on_warning(|_| {}).connect()?.to_async())

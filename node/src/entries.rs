@@ -1,12 +1,16 @@
 //! What a modification names, as JavaScript hands it over: all texts in one list and all numbers in
 //! another, in the order in which they are read here.
 
+use std::time::Duration;
+
 use millpond::step::ByteList;
-use millpond::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, TaskChange, TaskId};
+use millpond::tasks::{
+    DocChange, DocId, Failure, Modification, NewDoc, NewTask, TaskChange, TaskId,
+};
 use napi::bindgen_prelude::{FromNapiValue, JsObjectValue, Object, TypeName, ValidateNapiValue};
 use napi::{Env, ValueType, sys};
 
-use crate::convert::{self, argument, unexpected};
+use crate::convert::{self, argument, duration, unexpected};
 use crate::records::task_of;
 
 /// The two lists.
@@ -23,20 +27,8 @@ argument!(Entries, |env: &Env, value| {
 });
 
 impl Entries {
-    /// Reads a modification: of each kind how many there are, and those.
     pub(crate) fn modification(&self) -> napi::Result<Modification> {
-        let mut reader = self.reader();
-        let mut all = Modification::new();
-        all = reader.each(all, Modification::insert, Reader::task)?;
-        all = reader.each(all, Modification::change, Reader::change)?;
-        all = reader.each(all, |all, task: TaskId| all.delete(task), Reader::task_id)?;
-        all = reader.each(all, |all, task: TaskId| all.depend(task), Reader::task_id)?;
-        all = reader.each(all, Modification::insert_doc, Reader::doc)?;
-        all = reader.each(all, Modification::put_doc, Reader::doc)?;
-        all = reader.each(all, Modification::change_doc, Reader::changed_doc)?;
-        all = reader.each(all, |all, doc: DocId| all.delete_doc(doc), Reader::doc_id)?;
-        all = reader.each(all, |all, doc: DocId| all.depend_doc(doc), Reader::doc_id)?;
-        Ok(all)
+        self.reader().modification()
     }
 
     /// Reads the tasks and documents of a renewal.
@@ -63,12 +55,60 @@ impl<'a> Reader<'a> {
         text.ok_or_else(|| unexpected("a text"))
     }
 
+    pub(crate) fn bytes(&mut self) -> napi::Result<&'a [u8]> {
+        self.texts.next().ok_or_else(|| unexpected("bytes"))
+    }
+
+    /// Names and values of headers, behind how many there are.
+    pub(crate) fn pairs(&mut self) -> napi::Result<Vec<(&'a [u8], &'a [u8])>> {
+        let mut part = || self.texts.next().ok_or_else(|| unexpected("a header"));
+        let count = self.numbers.next().copied().unwrap_or(0.0) as u64;
+        (0..count).map(|_| Ok((part()?, part()?))).collect()
+    }
+
     pub(crate) fn number(&mut self) -> napi::Result<f64> {
         self.numbers.next().copied().ok_or_else(|| unexpected("a number"))
     }
 
     pub(crate) fn count(&mut self) -> napi::Result<u64> {
         Ok(self.number()? as u64)
+    }
+
+    /// Reads how a job ends: a word, and what it needs.
+    pub(crate) fn outcome(&mut self) -> napi::Result<Result<Option<Modification>, Failure>> {
+        let failure = match self.text()? {
+            "finish" => return Ok(Ok(Some(self.modification()?))),
+            "fail" => Failure::Error(self.text()?.into()),
+            "retry" => match self.delay()? {
+                Some(delay) => Failure::RetryAfter(self.text()?.into(), delay),
+                None => Failure::Retry(self.text()?.into()),
+            },
+            "move" => Failure::Move(self.text()?.into(), self.text()?.into()),
+            "reject" => Failure::Reject(self.text()?.into()),
+            "release" => self.delay()?.map_or(Failure::Release, Failure::ReleaseAfter),
+            other => return Err(unexpected(other)),
+        };
+        Ok(Err(failure))
+    }
+
+    /// A time, if there is a number.
+    fn delay(&mut self) -> napi::Result<Option<Duration>> {
+        Ok(self.numbers.next().copied().map(duration))
+    }
+
+    /// Reads a modification: of each kind how many there are, and those.
+    pub(crate) fn modification(&mut self) -> napi::Result<Modification> {
+        let mut all = Modification::new();
+        all = self.each(all, Modification::insert, Reader::task)?;
+        all = self.each(all, Modification::change, Reader::change)?;
+        all = self.each(all, |all, task: TaskId| all.delete(task), Reader::task_id)?;
+        all = self.each(all, |all, task: TaskId| all.depend(task), Reader::task_id)?;
+        all = self.each(all, Modification::insert_doc, Reader::doc)?;
+        all = self.each(all, Modification::put_doc, Reader::doc)?;
+        all = self.each(all, Modification::change_doc, Reader::changed_doc)?;
+        all = self.each(all, |all, doc: DocId| all.delete_doc(doc), Reader::doc_id)?;
+        all = self.each(all, |all, doc: DocId| all.depend_doc(doc), Reader::doc_id)?;
+        Ok(all)
     }
 
     /// How many there are, and each of them added.

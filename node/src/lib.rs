@@ -6,9 +6,11 @@
 
 mod calls;
 mod client;
+mod clock;
 mod convert;
 mod entries;
 mod errors;
+mod events;
 mod handle;
 #[path = "generated/handles.rs"]
 mod handles;
@@ -20,6 +22,7 @@ mod queues;
 #[path = "generated/records.rs"]
 mod records;
 mod tasks;
+mod worker;
 
 use napi_derive::napi;
 

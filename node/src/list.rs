@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use millpond::Error;
 use millpond::shuffle::{MessageId, Stream};
+use millpond::tasks::Headers;
 use napi::bindgen_prelude::{Null, ToNapiValue};
 use napi::{Env, Unknown, sys};
 
 use crate::convert::{CallResult, Converted, DEFAULT_STREAM, Failure, Values, text_or_buffer};
+use crate::errors;
 
 /// A list that grows. Where strings are wanted and some bytes are not UTF-8, these are a Buffer all the same:
 /// JavaScript decides whether that fails, and what.
@@ -41,8 +44,17 @@ pub(crate) fn written<T: Push>(env: &Env, _: bool, result: T) -> Converted {
 
 /// The same of bytes, behind whether all in it is as the handle wants it.
 pub(crate) fn written_bytes<T: Push>(env: &Env, text: bool, result: T) -> Converted {
+    written_by(env, text, |list| result.push(list))
+}
+
+/// The same of what is written by a function.
+pub(crate) fn written_by(
+    env: &Env,
+    text: bool,
+    write: impl FnOnce(&mut List<'_>) -> Done,
+) -> Converted {
     let mut list = List { list: Values::new(env, 1)?, length: 1, text, ..List::new(env)? };
-    result.push(&mut list)?;
+    write(&mut list)?;
     list.length = 0;
     list.value(list.is_text)?;
     list.finish()
@@ -67,6 +79,11 @@ impl<'env> List<'env> {
         self.set(value)
     }
 
+    /// Appends an error.
+    pub(crate) fn failure(&mut self, error: &Error) -> Done {
+        self.value(errors::failure(self.env, error)?)
+    }
+
     fn set(&mut self, value: sys::napi_value) -> Done {
         self.list.set(self.length, value)?;
         self.length += 1;
@@ -82,6 +99,11 @@ impl<'env> List<'env> {
             other => other?,
         };
         self.set(value)
+    }
+
+    /// Appends bytes that are no text.
+    pub(crate) fn buffer(&mut self, bytes: &[u8]) -> Done {
+        self.set(text_or_buffer(self.env, bytes, false)?)
     }
 
     pub(crate) fn finish(self) -> Converted {
@@ -119,6 +141,7 @@ macro_rules! values {
 
 values! {
     truth: bool => *truth;
+    small: u16 => u32::from(*small);
     number: u32 => *number;
     number: u64 => *number as f64;
     number: f64 => *number;
@@ -138,6 +161,17 @@ impl Push for u8 {
 
     fn push_all(all: &[Self], list: &mut List<'_>) -> Done {
         list.bytes(all)
+    }
+}
+
+/// How many there are, and of each the name and a Buffer.
+impl Push for Headers {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        list.value(self.len() as f64)?;
+        self.iter().try_for_each(|(name, value)| {
+            list.set(text_or_buffer(list.env, name.as_bytes(), true)?)?;
+            list.buffer(value)
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use millpond::{Async, Result, ick, shuffle, tasks};
+use millpond::{Async, Result, events, ick, shuffle, tasks};
 use napi::Env;
 use napi::bindgen_prelude::Null;
 use napi_derive::napi;
@@ -43,6 +43,7 @@ source!(ick::Batches<Async>, ick::Batch, Self::stop_listening);
 source!(shuffle::Messages<Async>, Vec<shuffle::Message>, Self::stop_listening);
 source!(shuffle::Garbage<Async>, Vec<Vec<u8>>, |_| {});
 source!(tasks::Claims<Async>, Vec<tasks::Task>, Self::stop_listening);
+source!(events::Deliveries<Async>, Vec<events::Event>, Self::stop_listening);
 source!(tasks::Jobs<Async>, tasks::Job<Async>, Self::stop_listening);
 
 /// A loop. JavaScript makes one request at a time.
@@ -179,6 +180,25 @@ impl Garbage {
     #[napi]
     pub fn next(&self, number: u32) -> bool {
         self.0.next(number, written_text)
+    }
+}
+
+/// The loop of a consumer of events.
+#[napi]
+pub struct Deliveries(pub(crate) Loop<events::Deliveries<Async>>);
+
+#[napi]
+impl Deliveries {
+    /// Returns events, or null when the loop is over.
+    #[napi]
+    pub fn next(&self, number: u32) -> bool {
+        self.0.next(number, written)
+    }
+
+    /// Ends the loop.
+    #[napi]
+    pub fn end(&self) {
+        self.0.end();
     }
 }
 

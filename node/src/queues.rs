@@ -11,10 +11,12 @@ use napi::Env;
 use napi_derive::napi;
 
 use crate::convert::{Bytes, CallResult, Size, duration, entries, unexpected};
+use crate::entries::Entries;
 use crate::errors;
 use crate::handle::Lease;
 use crate::handles::{ConsumerLease, Ick, IckChannel, ShuffleConsumer};
 use crate::list::written_bytes;
+use crate::worker::ShuffleWorker;
 
 #[napi]
 impl Ick {
@@ -69,6 +71,21 @@ impl ShuffleConsumer {
             Some(wait) => self.0.start(number, |core| Ok(waiting(core, max, wait)), written_bytes),
             None => self.0.start(number, |core| Ok(core.read_many(max)), written_bytes),
         }
+    }
+
+    /// A worker, whose options are steps.
+    #[napi]
+    pub fn worker(&self, options: Entries) -> napi::Result<ShuffleWorker> {
+        let worker = options.reader().shuffle_worker(self.0.core.worker())?;
+        Ok(ShuffleWorker(self.0.with(worker)))
+    }
+}
+
+impl Lease for shuffle::Job<Async> {
+    const OVER: &'static str = "the job has ended";
+
+    fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
+        self.on_lost(then);
     }
 }
 

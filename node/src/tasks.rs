@@ -10,7 +10,7 @@ use crate::entries::Entries;
 use crate::handle::Lease;
 use crate::handles::{Job, TaskStore};
 use crate::list::written;
-use crate::loops::{Jobs, Loop};
+use crate::worker::TaskWorker;
 
 #[napi]
 impl TaskStore {
@@ -20,12 +20,16 @@ impl TaskStore {
         self.0.core.claimant_id()
     }
 
-    /// The jobs of a worker, whose options are steps.
+    /// A worker, whose options are steps.
     #[napi]
-    pub fn jobs(&self, env: Env, queues: Vec<String>, options: Entries) -> napi::Result<Jobs> {
+    pub fn worker(
+        &self,
+        env: Env,
+        queues: Vec<String>,
+        options: Entries,
+    ) -> napi::Result<TaskWorker> {
         let worker = self.0.at_once(&env, |store| Ok(store.worker(queues)))?;
-        let worker = options.reader().worker(worker)?;
-        Ok(Jobs(Loop::new(self.0.with(worker.jobs()))))
+        Ok(TaskWorker(self.0.with(options.reader().task_worker(worker)?)))
     }
 
     /// Takes what to renew as [`Entries`] reads it.

@@ -8,9 +8,10 @@ const { atOnce } = require('../errors.js')
 const { Handle, nativeOf } = require('../handle.js')
 const Native = require('../native.js')
 const { of, ofBytes } = require('../reader.js')
-const { added, count, entries, isTrue } = require('../results.js')
+const { added, count, entries, isTrue, nothing } = require('../results.js')
 const check = {
   ...require('../arguments.js'),
+  ...require('../event-arguments.js'),
   ...require('../modification.js'),
   ...require('../shuffle-arguments.js'),
   ...require('../task-arguments.js')

@@ -5,8 +5,9 @@ use millpond::Async;
 use napi::Env;
 use napi_derive::napi;
 
-use crate::convert::{Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries};
+use crate::convert::{Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries, unexpected};
 use crate::entries::Entries;
+use crate::events::{event_ids, receipts};
 use crate::handle::{Handle, Held};
 use crate::list::{written, written_bytes, written_text};
 use crate::loops::{ {{ loops | join(', ') }}, Loop };

@@ -140,7 +140,8 @@ test('a directory that another process holds', async () => {
   const url = `file:${await directory()}`
   const program = `
     const { connect } = require('millpond')
-    connect(${JSON.stringify(url)}).then(() => {
+    connect(${JSON.stringify(url)}).then((client) => {
+      globalThis.client = client // one that nobody holds is closed
       console.log('open')
       process.stdin.resume() // until it is closed
     })`

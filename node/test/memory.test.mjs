@@ -82,13 +82,13 @@ async function useTasks(client, name, calls) {
       const { signal } = controller
       const waits = [
         store.claims('none', { waitMs: Infinity, signal }).next(),
-        store.worker('none', { waitMs: Infinity }).run(() => {}, { signal })
+        store.worker('none').run(() => {}, { signal })
       ]
       const aborted = Promise.allSettled(waits)
       await store.queueStats()
       controller.abort()
       await aborted
-      await store.worker('q').run(async (job) => {
+      await store.worker('q').drain(async (job) => {
         await job.claimDocs('n', 'k')
         if (job.signal.aborted) throw new Error('lost')
       })

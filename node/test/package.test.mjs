@@ -99,6 +99,10 @@ describe('packed', { timeout: 600_000 }, () => {
     const names = (await readdir(copied)).filter((name) => name.endsWith('.js'))
     assert.deepEqual(names.sort(), [
       'consumer.js',
+      'events.js',
+      'events_nightly.js',
+      'events_producer.js',
+      'events_worker.js',
       'first.js',
       'producer.js',
       'shuffle.js',
@@ -115,10 +119,35 @@ describe('packed', { timeout: 600_000 }, () => {
     assert.match(await example('consumer.js', url), /busy\.txt[^]*4 documents; nothing is left/)
     for (const turn of ['first', 'second']) assert.ok(await example('shuffle.js', url), turn)
     assert.match(await example('shuffle_producer.js', url), /9 messages written/)
-    assert.match(await example('shuffle_consumer.js', url), /9 pages, 0 given up, 0 still with/)
+    const until = async (name, count, line) => {
+      const working = promisify(execFile)(process.execPath, [path.join(copied, name), url])
+      let printed = ''
+      working.child.stdout.on('data', (data) => {
+        printed += data
+        if (!working.child.killed && printed.split(line).length > count) working.child.kill('SIGTERM')
+      })
+      return (await working).stdout
+    }
+    const consumed = await until('shuffle_consumer.js', 9, 'printing page')
+    assert.match(consumed, /printing page 3 for cy[^]*0 still with others\n$/)
     assert.match(await example('tasks.js', url), /one order, one invoice[^]*printed/)
     assert.match(await example('tasks_producer.js', url), /6 mails to send/)
-    assert.match(await example('tasks_worker.js', url), /eve[^]*6 mails archived/)
+    assert.match(await until('tasks_worker.js', 6, 'sending'), /eve[^]*6 mails archived\n$/)
+    assert.match(await example('events.js', url), /order 7 is paid \(attempt 2\)/)
+    assert.match(await example('events_producer.js', url), /9 webhooks to deliver/)
+    const delivered = await until('events_worker.js', 8, 'deliver to')
+    assert.match(delivered, /bob: paid[^]*bob: packed[^]*bob: sent[^]*\n1 webhooks could not be delivered\n$/)
+    const nightly = [path.join(copied, 'events_nightly.js'), url, '1']
+    const fleet = [1, 2].map(() => promisify(execFile)(process.execPath, nightly))
+    const nights = []
+    for (const { child } of fleet) {
+      child.stdout.on('data', (data) => {
+        nights.push(...`${data}`.match(/clean up for .*/g) ?? [])
+        if (nights.length >= 4) fleet.forEach(({ child }) => child.killed || child.kill('SIGTERM'))
+      })
+    }
+    await Promise.all(fleet)
+    assert.equal(new Set(nights).size, nights.length, 'each night once')
   })
 
   test('on another machine an error names what is missing', async () => {

@@ -162,6 +162,40 @@ onEveryBackend('reclaim, extend and dead letters', async ({ connect, name }) => 
   assert.equal(await queue.pendingCount('g'), 0)
 })
 
+onEveryBackend('messages are rejected, requeued and released', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name)
+  await queue.writeMany(['1', '2', '3'].map((n) => ['tenant', { n }]))
+  const [consumer, other] = [queue.consumer('g', 'c'), queue.consumer('g', 'other')]
+  const messages = await consumer.readMany(3)
+  assert.equal(await other.reject(messages, 'rejected: not its own'), 0)
+  assert.equal(await consumer.reject(messages[0], 'rejected: nö'), 1)
+  assert.equal(await consumer.reject(messages.slice(0, 2), 'exhausted'), 1)
+  const [first, second] = await queue.deadLetters()
+  assert.deepEqual([first.reason, second.reason], ['rejected: nö', 'exhausted'])
+  assert.deepEqual(await queue.deadLetters(9, { after: first }), [second])
+  assert.deepEqual(await queue.deadLetters(9, { after: second.id }), [])
+  assert.deepEqual(await consumer.ackEach(messages), [false, false, true])
+  const requeued = await queue.requeueDeadLetters([second, second.id, first.id])
+  assert.equal(requeued[1], null)
+  assert.deepEqual(await queue.requeueDeadLetters(first), [null])
+  const again = await consumer.readMany(9)
+  assert.deepEqual(again.map(({ id }) => id).sort(), [requeued[0].id, requeued[2].id].sort())
+  assert.equal(await consumer.release(again, 60_000), 2)
+  const reclaimed = (await other.reclaim(60_000, 9)).messages
+  assert.deepEqual(reclaimed.map(({ deliveries }) => deliveries), [1, 1])
+  assert.equal(await other.release(reclaimed[0], 60_000, { delayMs: 30_000 }), 1)
+  assert.deepEqual(await other.ackAndDeleteEach(reclaimed), [true, true])
+  assert.deepEqual([await other.ackEach([]), await queue.removeIdleConsumers(60_000)], [[], 0])
+  for (const wrong of ['', 'x'.repeat(4097)]) {
+    await assert.rejects(consumer.reject(messages[0], wrong), { code: 'INVALID_ARGUMENT' })
+  }
+  await assert.rejects(consumer.reject(messages[0], 3), { code: 'ERR_INVALID_ARG_TYPE' })
+  const delayed = consumer.release(messages[0], 1, { delayMs: 2 })
+  await assert.rejects(delayed, { code: 'INVALID_ARGUMENT' })
+  await assert.rejects(queue.deadLetters(9, { after: 3 }), { code: 'ERR_INVALID_ARG_TYPE' })
+  await assert.rejects(queue.deadLetters(9, { after: 'x' }), { code: 'INVALID_ARGUMENT' })
+})
+
 onEveryBackend('dead letters stay until they are deleted', async ({ connect, name }) => {
   const client = await connect()
   const queue = client.shuffleQueue(name, { ttlMs: 60_000, deadTtlMs: 86_400_000 })

@@ -240,6 +240,8 @@ test('jobs', async () => {
   ]) {
     await assert.rejects(call, refused(message, Kind))
   }
+  // What is passed would be lost without a word.
+  assert.throws(() => job.delete({ inserts: [] }), refused('delete() takes no argument: what goes with it', TypeError))
   assert.equal(job.isLost, false)
   await job.done()
 })

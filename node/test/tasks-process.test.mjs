@@ -129,7 +129,7 @@ const [url, name] = process.argv.slice(1)
 const store = (await connect(url)).tasks(name)
 store.claims('q', { waitMs: 800 }).next().then(({ done }) => console.log('waited', done))
 const stop = new AbortController()
-const endless = store.worker('q', { waitMs: Infinity }).run(() => {}, { signal: stop.signal })
+const endless = store.worker('q').run(() => {}, { signal: stop.signal })
 setTimeout(() => stop.abort(), 50)
 endless.catch((error) => console.log(error.name))
 `
@@ -145,7 +145,7 @@ async function main() {
   const [url, name] = process.argv.slice(1)
   const store = (await connect(url)).tasks(name)
   await store.insert('q', { n: 1 })
-  await store.worker('q').run((job) => console.log(job.task.value))
+  await store.worker('q').drain((job) => console.log(job.task.value))
   console.log(await store.areEmpty({ exact: ['q'] }))
 }
 main()`
@@ -173,6 +173,86 @@ await worker.run(() => new Promise(() => setInterval(console.log, 10, 'at work')
   child.kill('SIGKILL')
   const { value } = await store.claims('q', { waitMs: 20_000 }).next()
   assert.deepEqual([value[0].claims, value[0].attempt], [2, 0])
+  await client.close()
+})
+
+const DEPLOYED = `
+import { connect } from 'millpond'
+const [url, name] = process.argv.slice(1)
+const client = await connect(url)
+const worker = client.tasks(name).worker('q', { concurrency: 5, prefetch: 5, leaseMs: 60_000 })
+await worker.run(async (job) => {
+  console.log(job.task.value)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  return { ...job.delete(), inserts: [{ queue: 'done', value: job.task.value }] }
+}, { stopOnSignals: true })
+console.log(process.listenerCount('SIGTERM'))
+await client.close()
+`
+
+test('a signal stops a worker, and nothing is lost or repeated', { timeout: 120_000 }, async () => {
+  const { url } = await sharedServer()
+  const name = newName()
+  const client = await connect(url)
+  const store = client.tasks(name)
+  const values = Array.from({ length: 100 }, (_, number) => `job ${number}`)
+  await store.modify({ inserts: values.map((value) => ({ queue: 'q', value })) })
+  const begun = []
+  while (begun.length < values.length) {
+    const options = ['--input-type=module', '-e', DEPLOYED, '--', url, name]
+    const child = spawn(process.execPath, options, { cwd: here, stdio: ['ignore', 'pipe', 'inherit'] })
+    const lines = []
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (data) => {
+      text += data
+      lines.splice(0, lines.length, ...text.split('\n').slice(0, -1))
+      const isEnough = lines.length >= 30 || begun.length + lines.length === values.length
+      if (isEnough && !child.killed) child.kill('SIGTERM')
+    })
+    const [code] = await once(child, 'close')
+    // Its own listeners are gone then.
+    assert.deepEqual([code, lines.pop()], [0, '0'])
+    begun.push(...lines)
+    const [left] = await store.queueStats({ exact: ['q'] })
+    assert.equal(left?.claimed ?? 0, 0)
+  }
+  assert.deepEqual(begun.sort(), values.sort())
+  const done = []
+  for await (const tasks of store.claims('done', { max: 100 })) done.push(...tasks.map(({ value }) => value))
+  assert.deepEqual(done.sort(), values)
+  await client.close()
+})
+
+test('a second signal stops at once', { timeout: 60_000 }, async () => {
+  const { url } = await sharedServer()
+  const name = newName()
+  const client = await connect(url)
+  const store = client.tasks(name)
+  await store.insert('q', 1)
+  const source = `
+import { connect } from 'millpond'
+const [url, name] = process.argv.slice(1)
+const worker = (await connect(url)).tasks(name).worker('q', { leaseMs: 60_000 })
+await worker.run(({ signal }) => new Promise(() => {
+  console.log('at work')
+  signal.addEventListener('abort', () => console.log(signal.reason.code))
+}), { stopOnSignals: true })
+console.log('over')
+`
+  const options = ['--input-type=module', '-e', source, '--', url, name]
+  const child = spawn(process.execPath, options, { cwd: here, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'close')
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (data) => {
+    text += data
+    if (text === 'at work\n') {
+      child.kill('SIGINT')
+      setTimeout(() => child.kill('SIGTERM'), 100)
+    }
+  })
+  assert.deepEqual(await ended, [0, null])
+  assert.deepEqual(text.split('\n').sort(), ['', 'LEASE_LOST', 'at work', 'over'])
+  assert.equal((await store.claim('q')).attempt, 0)
   await client.close()
 })
 

@@ -7,7 +7,7 @@ import { connect, TimeoutError, WrongTypeError } from 'millpond'
 import { Redis } from 'ioredis'
 
 import { sharedServer, startServers } from './servers.mjs'
-import { newName } from './support.mjs'
+import { newName, until } from './support.mjs'
 
 test('a key that holds something else', async () => {
   const { url } = await sharedServer()
@@ -31,7 +31,7 @@ test('on a cluster', { timeout: 60_000 }, async () => {
   // All keys of a store carry its name as their tag.
   const store = client.tasks('shop')
   await store.insert('inbox', { n: 1 })
-  await store.worker('inbox').run((job) => ({
+  await store.worker('inbox').drain((job) => ({
     ...job.delete(),
     inserts: [{ queue: 'outbox', value: job.task.value.n + 1 }],
     docInserts: [{ namespace: 'n', key: 'k' }]
@@ -63,6 +63,52 @@ test('no reply', { timeout: 60_000 }, async () => {
   assert.deepEqual(await store.queues(), new Map())
   // A loop goes on after an error that a retry can fix.
   assert.deepEqual(await claims.next(), { done: true, value: undefined })
+  await client.close()
+  await server.stop()
+})
+
+test('a worker goes on when its server was away', { timeout: 60_000 }, async () => {
+  const server = await startServers()
+  const client = await connect(server.url)
+  const store = client.tasks('shop')
+  const queue = client.shuffleQueue('jobs')
+  const produce = {
+    tasks: () => store.insert('q', 1),
+    messages: () => queue.write('ann', { n: '1' })
+  }
+  const workers = {
+    tasks: store.worker('q'),
+    messages: queue.consumer('workers', 'worker-1').worker({ delete: true })
+  }
+  const told = { tasks: [], messages: [] }
+  const done = { tasks: 0, messages: 0 }
+  const running = Object.entries(workers).map(([kind, worker]) =>
+    worker.run(() => { done[kind] += 1 }, {
+      onError: (job, error) => told[kind].push([job, error.message]),
+      onEvent: ({ kind: event }) => told[kind].push(event)
+    })
+  )
+  for (const kind in workers) {
+    await produce[kind]()
+    await until(() => told[kind].length === 1, 'a job is done')
+  }
+  await server.run('kill')
+  for (const kind in workers) await until(() => told[kind].length === 3, 'the server is away')
+  await server.run('restart')
+  for (const kind in workers) {
+    await until(() => told[kind].length === 5, 'the server is back')
+    await until(() => produce[kind]().then(() => true, () => false), 'the client is connected')
+    await until(() => done[kind] === 2, 'a job is done')
+    workers[kind].stop()
+  }
+  await Promise.all(running)
+  for (const kind in workers) {
+    const [first, away, [of, why], back, [ofBack, again], last, ...more] = told[kind]
+    assert.deepEqual([first, away, back, last, of, ofBack], ['done', 'away', 'back', 'done', null, null])
+    assert.match(why, /refused|lost|closed|connect/i)
+    assert.match(again, /the server is back/)
+    assert.deepEqual(more, [])
+  }
   await client.close()
   await server.stop()
 })

@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { getEventListeners, once } from 'node:events'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { LeaseLostError, Move, Release, Retry } from 'millpond'
+import { connect, LeaseLostError, MillpondError, Move, Reject, Release, Retry } from 'millpond'
 
 import { collect, onEveryBackend } from './support.mjs'
+
+const NOTHING = { done: 0, retried: 0, dead: 0, others: 0 }
 
 /** What is in a queue: values, attempts and errors. */
 async function held(store, queue) {
@@ -25,7 +28,7 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
     nothing: () => undefined,
     null: () => null,
     delete: (job) => ({ ...job.delete(), inserts: [{ queue: 'out', value: 'next' }] }),
-    change: (job) => ({ changes: [job.task.change({ queue: 'out', value: 'moved' })] }),
+    changes: (job) => ({ changes: [job.task.change({ queue: 'out', value: 'moved' })] }),
     retry() {
       throw new Retry('again', { delayMs: 60_000, cause: new RangeError() })
     },
@@ -48,6 +51,19 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
     timeout() {
       throw new DOMException('took too long', 'TimeoutError')
     },
+    reject() {
+      throw new Reject('never', { cause: new RangeError() })
+    },
+    returned: () => new Retry('returned'),
+    *generator() {},
+    change: (job) => job.task.change({ queue: 'out' }),
+    changed: (job) => [job.task.change({ queue: 'out' })],
+    unknown: (job) => ({ ...job.delete(), insert: [] }),
+    other: () => ({ changes: [] }),
+    empty: () => ({}),
+    date: () => new Date(),
+    counted: () => ({ changes: 1, lastInsertRowid: 7 }),
+    count: async () => 7,
     own: (job) => job.moveTo('own', 'by the handler'),
     async both(job) {
       await job.moveTo('own', 'before it failed')
@@ -56,15 +72,37 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
   }
   await insert(store, 'q', ...Object.keys(outcomes))
   const worker = store.worker(['q'], { backoffMs: 60_000, backoffMaxMs: 60_000 })
-  assert.equal(await worker.run((job) => outcomes[job.task.value](job)), undefined)
-  assert.deepEqual(await held(store, 'q'), [
+  const failed = []
+  const onError = (job, error) => failed.push([job.task.value, error])
+  const drained = await worker.drain((job) => outcomes[job.task.value](job), { onError })
+  assert.deepEqual(drained, { done: 7, retried: 13, dead: 1, others: 1 })
+  const no = 'TypeError: the handler returned a'
+  const not = `${no} change, which is no modification: { changes: [change] } is one`
+  const left = await held(store, 'q')
+  const [, , unended] = left.find(([value]) => value === 'other')
+  assert.match(unended, /^INVALID_ARGUMENT|does not end the job's own task/)
+  const known = 'inserts, changes, deletes, depends, docInserts, docPuts, docChanges, docDeletes, docDepends'
+  assert.deepEqual(left, [
+    ['change', 1, not],
+    ['changed', 1, not],
+    ['empty', 1, unended],
     ['error', 1, 'RangeError: of the application'],
+    ['generator', 1, `${no} generator, which nobody runs: it has to be a function`],
     ['half', 1, 'Error: \ufffd'],
+    ['other', 1, unended],
     ['rejects', 1, 'TypeError: later'],
     ['retry', 1, 'again'],
+    ['returned', 1, 'returned'],
     ['timeout', 1, 'TimeoutError: took too long'],
+    ['unknown', 1, `InvalidArgumentError: modification.insert is not known; there is ${known}`],
     ['value', 1, '{ code: 7 }']
   ])
+  // A handler's exception is told as it is, and what the worker reports as an error of the library.
+  const names = ['both', 'change', 'changed', 'empty', 'error', 'generator', 'half', 'other', 'reject', 'rejects']
+  assert.deepEqual(failed.map(([value]) => value).sort(), [...names, 'timeout', 'unknown', 'value'])
+  const { error, other, reject } = Object.fromEntries(failed)
+  assert.ok(error instanceof RangeError && reject instanceof MillpondError && other.code === 'INVALID_ARGUMENT')
+  assert.match(reject.message, /^task .* was put aside: into q\/err: rejected: never$/)
   assert.deepEqual(await held(store, 'out'), [['moved', 0, ''], ['next', 0, '']])
   assert.deepEqual(await held(store, 'aside'), [['move', 1, 'for good']])
   assert.deepEqual(await held(store, 'own'), [
@@ -72,14 +110,14 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
     ['own', 1, 'by the handler']
   ])
   const [stats] = await store.queueStats({ exact: ['q'] })
-  assert.deepEqual([stats.size, stats.available], [6, 0])
+  assert.deepEqual([stats.size, stats.available], [13, 0])
 })
 
 onEveryBackend('what is released', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 1)
   let turns = 0
-  await store.worker('q', { waitMs: 0, maxClaims: 1 }).run((job) => {
+  await store.worker('q', { maxClaims: 1 }).drain((job) => {
     turns += 1
     assert.equal(job.task.claims, turns)
     if (turns < 3) throw new Release('not mine', { delayMs: 0 })
@@ -92,13 +130,22 @@ onEveryBackend('what fails or is claimed too often goes to the error queue', asy
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 'fails')
   let turns = 0
-  const failing = store.worker('q', { maxAttempts: 3, backoffMs: 0, backoffMaxMs: 0, waitMs: 1_000 })
-  await failing.run(() => {
+  const failing = store.worker('q', { maxAttempts: 3, backoffMs: 0, backoffMaxMs: 0 })
+  const kinds = []
+  const running = failing.run(() => {
     turns += 1
     throw new Error(`${turns}`)
+  }, {
+    onError: () => {},
+    onEvent({ kind }) {
+      kinds.push(kind)
+      if (kind === 'dead') failing.stop()
+    }
   })
+  assert.equal(await running, undefined)
+  assert.deepEqual(kinds, ['retried', 'retried', 'dead'])
   assert.equal(turns, 3)
-  assert.deepEqual(await held(store, 'q/err'), [['fails', 3, 'Error: 1\nError: 2\nError: 3']])
+  assert.deepEqual(await held(store, 'q/err'), [['fails', 3, 'Error: 1\nError: 2\nexhausted: Error: 3']])
 
   await insert(store, 'p', 'kills')
   for (let claims = 0; claims < 2; claims += 1) await store.claim('p', { leaseMs: 0 })
@@ -106,7 +153,7 @@ onEveryBackend('what fails or is claimed too often goes to the error queue', asy
   assert.deepEqual(await collect(careful.jobs()), [])
   const [[value, attempt, err]] = await held(store, 'graves')
   assert.deepEqual([value, attempt], ['kills', 1])
-  assert.match(err, /^claimed 2 times/)
+  assert.match(err, /^crashed: claimed 2 times/)
 })
 
 onEveryBackend('a job is renewed for as long as it goes on', async ({ connect, name }) => {
@@ -117,7 +164,7 @@ onEveryBackend('a job is renewed for as long as it goes on', async ({ connect, n
     inserts: [{ queue: 'q', value: 1 }],
     docInserts: [account, { ...account, id: 'second', content: 2 }, { ...account, key: 'l' }]
   })
-  await store.worker('q', { leaseMs: 2_000 }).run(async (job) => {
+  await store.worker('q', { leaseMs: 2_000 }).drain(async (job) => {
     const docs = await job.claimDocs('n', 'k')
     assert.deepEqual(docs.map((doc) => doc.content).sort(), [1, 2])
     assert.deepEqual(await job.claimDocs('n', 'none'), [])
@@ -141,7 +188,9 @@ onEveryBackend('a lease that is lost', async ({ connect, name }) => {
   const store = client.tasks(name)
   await insert(store, 'q', 'lost', 'next')
   const seen = []
-  await store.worker('q', { leaseMs: 4_000 }).run(async (job) => {
+  const told = []
+  const onError = (job, error) => told.push([job.task.value, error.code])
+  await store.worker('q', { leaseMs: 4_000, concurrency: 1 }).drain(async (job) => {
     if (seen.push(job.task.value) > 1) return
     const { signal } = job
     assert.equal(signal, job.signal)
@@ -155,7 +204,8 @@ onEveryBackend('a lease that is lost', async ({ connect, name }) => {
     assert.ok(signal.reason instanceof LeaseLostError)
     assert.equal(job.isLost, true)
     throw signal.reason
-  })
+  }, { onError })
+  assert.deepEqual(told, [[seen[0], 'DEPENDENCY']])
   // The loop has gone on, and the task is whose it was then.
   assert.equal(seen.length, 2)
   assert.deepEqual(await store.queues(), new Map([['taken', 1]]))
@@ -195,12 +245,12 @@ onEveryBackend('a modification that is spread still deletes the task', async ({ 
     none: (job) => ({ ...job.delete(), deletes: undefined }),
     again: (job) => ({ ...job.delete(), deletes: [job.task] }),
     before: (job) => ({ deletes: [second], ...job.delete() }),
-    // With a task that the modification does not name nothing is done.
+    // What does not end the job's own task is a failure.
     nothing: (job) => ({ deletes: [], inserts: [{ queue: 'out', value: job.delete().deletes }] })
   }
-  await store.worker('q', { leaseMs: 60_000 }).run((job) => outcomes[job.task.value](job))
+  await store.worker('q', { leaseMs: 60_000 }).drain((job) => outcomes[job.task.value](job), { onError: () => {} })
   const sizes = await store.queues()
-  assert.deepEqual([...sizes].sort(), [['out', 1], ['p', 1], ['q', 1]])
+  assert.deepEqual([...sizes].sort(), [['p', 1], ['q', 1]])
   const [[left], [other]] = [await held(store, 'q'), await held(store, 'p')]
   assert.deepEqual([left[0], other[0]], ['nothing', 2])
 })
@@ -234,44 +284,116 @@ onEveryBackend('jobs', async ({ connect, name }) => {
   assert.equal((await store.list('q')).tasks.find(({ value }) => value === number), undefined)
 })
 
-onEveryBackend('a modification that no store could do is a failure', async ({ connect, name }) => {
-  const store = (await connect()).tasks(name)
-  await insert(store, 'q', 1)
-  const seen = []
-  const worker = store.worker('q', { backoffMs: 1, backoffMaxMs: 1, waitMs: 1_000 })
-  await worker.run((job) => {
-    const impossible = [{ inserts: [{ queue: '' }] }, { delete: [] }, 5]
-    return impossible[seen.push([job.task.attempt, job.task.err.split('\n').at(-1)]) - 1]
-  })
-  assert.deepEqual(seen.map(([attempt]) => attempt), [0, 1, 2, 3])
-  assert.equal(seen[1][1], "InvalidArgumentError: tasks.modify: the queue's name is empty")
-  assert.match(seen[2][1], /^InvalidArgumentError: .*delete is not known/)
-  assert.match(seen[3][1], /^TypeError: modification has to be an object/)
-  assert.deepEqual(await store.queues(), new Map())
-})
-
-onEveryBackend('a refused end releases the task and is reported', async ({ connect, name }) => {
+onEveryBackend('an end that is refused is a failure, and reported', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 1)
   const told = []
-  const onError = (job, error) => told.push([job.task.value, job.isEnded, error.depends])
+  const onError = (job, error) => told.push([job.task.value, job.isEnded, error.code, error.depends])
   const depends = [{ id: 'none', version: 7 }]
-  await store.worker('q').run((job) => ({ ...job.delete(), depends }), { onError })
-  assert.deepEqual(told, [[1, true, depends]])
-  const [[value, attempt, err]] = await held(store, 'q')
-  assert.deepEqual([value, attempt], [1, 1])
-  assert.match(err, /^DependencyError: .* depend on .* none:v7$/)
+  const outcomes = [
+    (job) => ({ ...job.delete(), depends }),
+    (job) => ({ ...job.delete(), inserts: [{ queue: '' }] })
+  ]
+  const worker = store.worker('q', { backoffMs: 0, backoffMaxMs: 0 })
+  const drained = await worker.drain((job) => outcomes[job.task.attempt]?.(job), { onError })
+  assert.deepEqual(drained, { done: 1, retried: 2, dead: 0, others: 0 })
+  assert.deepEqual(told, [[1, true, 'DEPENDENCY', depends], [1, true, 'INVALID_ARGUMENT', undefined]])
+})
 
-  // It is a warning by default, and what throws ends the run.
+/** What is written to the console meanwhile. */
+async function logged(t, run) {
+  const methods = ['error', 'info'].map((method) => t.mock.method(console, method, () => {}))
+  await run()
+  return methods.flatMap(({ mock }) => mock.calls.map((call) => call.arguments))
+}
+
+test('what goes wrong is logged if nobody asks', async (t) => {
+  const client = await connect('memory:')
+  const store = client.tasks('shop')
+  await insert(store, 'q', 1)
+  const boom = new RangeError('boom')
+  const rejected = logged(t, () => store.worker('q', { maxAttempts: 1 }).drain(() => Promise.reject(boom)))
+  const [[first, error], [second]] = await rejected
+  assert.match(first, /^millpond: task .* of queue q failed:$/)
+  assert.equal(error, boom)
+  assert.match(second, /^millpond: task .* was put aside: into q\/err: exhausted: RangeError: boom$/)
+  // A hook that fails does no harm.
   await insert(store, 'p', 1)
-  const warned = once(process, 'warning')
-  await store.worker('p', { maxAttempts: 1 }).run(() => { throw new Move('') })
-  const [warning] = await warned
-  assert.match(`${warning}`, /^MillpondWarning: the end of task .* was refused: .*name is empty$/)
-  await insert(store, 'r', 1)
-  const stop = new RangeError('stop')
-  const running = store.worker('r').run(() => { throw new Move('') }, { onError: () => { throw stop } })
-  await assert.rejects(running, stop)
+  const hooks = { onError: async () => { throw boom }, onEvent() { throw boom } }
+  const failed = await logged(t, () => store.worker('p').drain(() => { throw new Reject() }, hooks))
+  assert.deepEqual(failed.at(-1), ['millpond: a hook of a worker failed:', boom])
+  await client.close()
+})
+
+onEveryBackend('so many jobs at once', async ({ connect, name }) => {
+  const store = (await connect()).tasks(name)
+  await insert(store, 'q', ...Array.from({ length: 25 }, (_, number) => number))
+  const worker = store.worker('q', { prefetch: 3 })
+  let [now, most, count] = [0, 0, 0]
+  await worker.run(async () => {
+    now += 1
+    most = Math.max(most, now)
+    await sleep(20)
+    now -= 1
+    if (++count === 25) worker.stop()
+  })
+  assert.equal(most, 10)
+  assert.deepEqual(await store.queues(), new Map())
+})
+
+onEveryBackend('a stop waits for what runs and gives back the rest', async ({ connect, name }) => {
+  const store = (await connect()).tasks(name)
+  await insert(store, 'q', 1, 2, 3, 4, 5)
+  const worker = store.worker('q', { concurrency: 2, prefetch: 10, leaseMs: 60_000 })
+  const seen = []
+  await worker.run(async (job) => {
+    if (seen.push(job.task.value) === 2) worker.stop()
+    await sleep(50)
+  })
+  assert.equal(seen.length, 2)
+  const { tasks } = await store.list('q')
+  const left = tasks.map(({ attempt, atMs, modifiedMs }) => [attempt, atMs <= modifiedMs])
+  assert.deepEqual(left, [[0, true], [0, true], [0, true]])
+  // It stays stopped.
+  await worker.run(() => assert.fail('it was stopped'))
+  assert.deepEqual(await worker.drain(() => assert.fail('it was stopped')), NOTHING)
+})
+
+onEveryBackend('a stop has a deadline', async ({ connect, name }) => {
+  const store = (await connect()).tasks(name)
+  await insert(store, 'q', 1)
+  const worker = store.worker('q', { leaseMs: 60_000 })
+  let late
+  await worker.run((job) => {
+    const { signal } = job
+    worker.stop(60_000)
+    worker.stop(30)
+    late = once(signal, 'abort').then(() => job.delete())
+    return late
+  }, { onError: assert.fail })
+  const task = await store.claim('q')
+  assert.deepEqual([task.attempt, task.err], [0, ''])
+  await late
+  await store.time()
+  assert.deepEqual(await store.fetch([task.id]), [task])
+})
+
+onEveryBackend('a handler that takes too long', async ({ connect, name }) => {
+  const store = (await connect()).tasks(name)
+  await insert(store, 'q', 1)
+  const worker = store.worker('q', { timeoutMs: 30 })
+  const failed = []
+  let late
+  const drained = await worker.drain((job) => {
+    late = once(job.signal, 'abort').then(() => { throw job.signal.reason })
+    return late
+  }, { onError: (job, error) => failed.push([job.isEnded, error, job.signal.reason]) })
+  assert.deepEqual(drained, { ...NOTHING, retried: 1 })
+  const [[isEnded, error, reason]] = failed
+  assert.ok(isEnded && error === reason && error.name === 'TimeoutError')
+  assert.equal(failed.length, 1)
+  assert.deepEqual(await held(store, 'q'), [[1, 1, 'timeout: it took longer than 30 ms']])
+  await assert.rejects(late, error)
 })
 
 const TASKS = 40
@@ -283,7 +405,7 @@ async function trap(client, name, waitMs) {
   await store.modify({ inserts, docInserts: [{ namespace: 'n', key: 'k', content: 0 }] })
   const start = performance.now()
   const work = (own) =>
-    own.worker('q', { leaseMs: 30_000, maxAttempts: 1, maxClaims: 1 }).run(async (job) => {
+    own.worker('q', { leaseMs: 30_000, maxAttempts: 1, maxClaims: 1 }).drain(async (job) => {
       const [doc] = await job.claimDocs('n', 'k', { waitMs })
       await sleep(10)
       return { ...job.delete(), docChanges: [doc.change({ content: doc.content + 1 })] }

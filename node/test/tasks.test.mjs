@@ -31,7 +31,8 @@ onEveryBackend('insert, claim and delete', async ({ connect, name }) => {
     err: '',
     json: '{"order":7,"to":"é"}',
     priority: 0,
-    expiresMs: null
+    expiresMs: null,
+    headers: []
   })
   const claimed = await store.claim('inbox', { leaseMs: LONG_MS })
   assert.deepEqual([claimed.id, claimed.version, claimed.claims], [task.id, 1, 1])
@@ -295,10 +296,15 @@ onEveryBackend('listings and statistics', async ({ connect, name }) => {
   assert.deepEqual(await store.queues({ limit: 1 }), new Map(sizes.slice(0, 1)))
   assert.deepEqual(await store.queues({ prefixes: ['a/'] }), new Map(sizes.slice(0, 2)))
   const some = { exact: ['b', 'none'], prefixes: new Set(['a/2']) }
+  await store.pause('b')
+  const [ready, held] = (await store.list('b')).tasks
+  const none = { oldestAvailableMs: null, oldestLeaseMs: null }
+  const times = { oldestAvailableMs: ready.atMs, oldestLeaseMs: held.atMs }
   assert.deepEqual(await store.queueStats(some), [
-    { queue: 'a/2=', size: 1, available: 0, claimed: 0, future: 1, maxClaims: 0 },
-    { queue: 'b', size: 2, available: 1, claimed: 1, future: 0, maxClaims: 1 }
+    { queue: 'a/2=', size: 1, available: 0, claimed: 0, future: 1, maxClaims: 0, paused: false, ...none },
+    { queue: 'b', size: 2, available: 1, claimed: 1, future: 0, maxClaims: 1, paused: true, ...times }
   ])
+  await store.resume('b')
   assert.equal(await store.areEmpty({ exact: ['b'] }), false)
   assert.equal(await store.areEmpty({ exact: ['none'], prefixes: ['c'] }), true)
 })
@@ -343,7 +349,7 @@ onEveryBackend('a client that is closed', async ({ connect, name }) => {
   const waits = [
     store.claims('q', { waitMs: Infinity }).next(),
     store.worker('q', { waitMs: 60_000 }).jobs().next(),
-    store.worker('q', { waitMs: 60_000 }).run(() => {})
+    store.worker('q').run(() => {})
   ]
   const refused = Promise.all(waits.map((wait) => assert.rejects(wait, ClosedError)))
   await store.time()

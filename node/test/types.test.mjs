@@ -39,6 +39,8 @@ function publicNames(found) {
   // Only these have public properties.
   if (found === millpond.Message) own.push(...Object.keys(new millpond.Message()))
   if (found === millpond.Job) own.push('task')
+  if (found === millpond.ShuffleJob) own.push('message')
+  if (found === millpond.EventJob) own.push('event')
   if (found === millpond.Task || found === millpond.Doc) own.push(...Object.keys(new found({})))
   return own.map((name) => SYMBOLS.get(name) ?? `'${name}'`)
 }

@@ -25,5 +25,7 @@ module.exports = [
   { name: 'ClosedError', code: 'CLOSED', number: 19, retry: 'never' },
   { name: 'CancelledError', code: 'CANCELLED', number: 20, retry: 'unknown' },
   { name: 'InternalError', code: 'INTERNAL', number: 21, retry: 'unknown' },
-  { name: 'DependencyError', code: 'DEPENDENCY', number: 22, retry: 'never' }
+  { name: 'DependencyError', code: 'DEPENDENCY', number: 22, retry: 'never' },
+  { name: 'QueueFullError', code: 'QUEUE_FULL', number: 23, retry: 'later' },
+  { name: 'AlreadyExistsError', code: 'ALREADY_EXISTS', number: 24, retry: 'never' }
 ]

@@ -10,9 +10,10 @@ const { atOnce } = require('../errors.js')
 const { Handle, nativeOf } = require('../handle.js')
 const Native = require('../native.js')
 const { of, ofBytes } = require('../reader.js')
-const { added, count, entries, isTrue } = require('../results.js')
+const { added, count, entries, isTrue, nothing } = require('../results.js')
 const check = {
   ...require('../arguments.js'),
+  ...require('../event-arguments.js'),
   ...require('../modification.js'),
   ...require('../shuffle-arguments.js'),
   ...require('../task-arguments.js')
@@ -33,31 +34,60 @@ const {
   docPosition,
   taskPage,
   docPage,
+  swept,
   modified,
   renewed,
   queueStats,
   namespaceStats,
-  dependency
+  dependency,
+  drained,
+  event,
+  published,
+  eventPosition,
+  eventPage,
+  eventStats,
+  eventConfig,
+  scheduleInfo,
+  syncedSchedules
 } = require('./records.js')
 
 const SIGNAL = { signal: check.abortSignal }
 
 /** How results are read. */
 const read = {
+  cancelledList: of((reader) => reader.some(() => reader.one())),
   consumerLease: (native) => (native === null ? null : new made.ConsumerLease(native)),
   deadLetterList: ofBytes((reader) => reader.some(made.deadLetter)),
   docList: of((reader) => reader.some(doc)),
   docPage: of((reader) => docPage(reader)),
+  eventConfigOrNull: of((reader) => reader.maybe(eventConfig)),
+  eventList: of((reader) => reader.some(event)),
+  eventOrNullList: of((reader) => reader.some(() => reader.maybe(event))),
+  eventPage: of((reader) => eventPage(reader)),
+  eventStats: of((reader) => eventStats(reader)),
+  flagList: of((reader) => reader.some(() => reader.one())),
+  heldList: of((reader) => reader.some(() => reader.one())),
   modified: of((reader) => modified(reader)),
   namespaceStatsList: of((reader) => reader.some(namespaceStats)),
+  publishedList: of((reader) => reader.some(published)),
+  publishedOrNull: of((reader) => reader.maybe(published)),
+  putStatus: of((reader) => reader.one()),
   queueStatsList: of((reader) => reader.some(queueStats)),
   queues: of((reader) => new Map(reader.some(() => [reader.one(), reader.one()]))),
   receipt: of((reader) => receipt(reader)),
   receiptList: of((reader) => reader.some(receipt)),
   receiptOrNull: of((reader) => reader.maybe(receipt)),
+  receiptOrNullList: of((reader) => reader.some(() => reader.maybe(receipt))),
   reclaimed: ofBytes((reader) => reclaimed(reader)),
+  redrivenList: of((reader) => reader.some(() => reader.one())),
+  rescheduledList: of((reader) => reader.some(() => reader.one())),
+  scheduleInfoList: of((reader) => reader.some(scheduleInfo)),
+  scheduleInfoOrNull: of((reader) => reader.maybe(scheduleInfo)),
+  settledList: of((reader) => reader.some(() => reader.one())),
   stats: of((reader) => shuffleStats(reader)),
   statsOrNull: of((reader) => reader.maybe(made.stats)),
+  swept: of((reader) => swept(reader)),
+  syncedSchedules: of((reader) => syncedSchedules(reader)),
   taskList: of((reader) => reader.some(task)),
   taskOrNull: of((reader) => reader.maybe(task)),
   taskPage: of((reader) => taskPage(reader)),
@@ -68,16 +98,28 @@ const Client_ick = { returnBuffers: check.flag }
 const Client_ickChannel = { returnBuffers: check.flag }
 const Client_shuffleQueue = { ...kinds.shuffleQueue, returnBuffers: check.flag }
 const Client_tasks = { ...kinds.taskStore }
+const Client_taskStores = { returnBuffers: check.flag, ...SIGNAL }
+const EventQueue_list = { ...kinds.eventQueryOptions, ...SIGNAL }
+const EventQueue_redriveAll = { ...kinds.redriveEventsOptions, ...SIGNAL }
+const EventQueue_purge = { ...kinds.purgeEventsOptions, ...SIGNAL }
+const EventQueue_deliveries = { ...kinds.deliveries, ...SIGNAL }
+const EventQueue_nack = { afterMs: check.milliseconds, ...SIGNAL }
+const EventQueue_release = { afterMs: check.milliseconds, ...SIGNAL }
+const EventQueue_extend = { leaseMs: check.milliseconds, ...SIGNAL }
+const EventQueue_cancel = { alsoRunning: check.flag, ...SIGNAL }
+const EventQueue_configure = { ...kinds.eventConfig, ...SIGNAL }
 const ConsumerLease_batches = { ...kinds.batches, ...SIGNAL }
 const Ick_reserve = { backwash: check.flag, ...SIGNAL }
 const Ick_exchange = { backwash: check.flag, ...SIGNAL }
 const Ick_batches = { ...kinds.batches, ...SIGNAL }
 const IckChannel_batches = { ...kinds.batches, ...SIGNAL }
 const ShuffleConsumer_messages = { ...kinds.messages, ...SIGNAL }
+const ShuffleConsumer_release = { delayMs: check.milliseconds, ...SIGNAL }
 const ShuffleQueue_writeTracked = { deadline: check.deadline, ...SIGNAL }
 const ShuffleQueue_writeTrackedMany = { deadline: check.deadline, ...SIGNAL }
 const ShuffleQueue_gc = { ...kinds.garbage, ...SIGNAL }
 const ShuffleQueue_consumer = { ...kinds.shuffleConsumer }
+const ShuffleQueue_deadLetters = { after: check.letterId, ...SIGNAL }
 const Job_claimDocs = { waitMs: check.milliseconds, ...SIGNAL }
 const Job_retry = { delayMs: check.milliseconds, ...SIGNAL }
 const Job_release = { delayMs: check.milliseconds, ...SIGNAL }
@@ -88,6 +130,9 @@ const TaskStore_list = { ...kinds.taskQuery, ...SIGNAL }
 const TaskStore_queues = { ...kinds.filter, ...SIGNAL }
 const TaskStore_areEmpty = { ...kinds.filter, ...SIGNAL }
 const TaskStore_queueStats = { ...kinds.filter, ...SIGNAL }
+const TaskStore_purge = { ...kinds.taskFilter, ...SIGNAL }
+const TaskStore_moveTasks = { ...kinds.taskFilter, ...SIGNAL }
+const TaskStore_redrive = { ...kinds.taskFilter, ...SIGNAL }
 const TaskStore_claimDocs = { leaseMs: check.milliseconds, ...SIGNAL }
 const TaskStore_listDocs = { ...kinds.docQuery, ...SIGNAL }
 const TaskStore_namespaceStats = { ...kinds.filter, ...SIGNAL }
@@ -95,6 +140,12 @@ const TaskStore_namespaceStats = { ...kinds.filter, ...SIGNAL }
 class Client extends Handle {
   constructor(native) {
     super(native, Native.Client, 'connect()')
+  }
+
+  events(name) {
+    name = check.bytes('name', name)
+    const native = atOnce(() => nativeOf(this).events(name))
+    return new made.EventQueue(native)
   }
 
   ick(name, options) {
@@ -125,8 +176,272 @@ class Client extends Handle {
     const native = atOnce(() => nativeOf(this).tasks(name, check.stepsOf(said)))
     return new made.TaskStore(native)
   }
+
+  async taskStores(options) {
+    const { returnBuffers, signal } = check.options(options, Client_taskStores)
+    const send = (number) => nativeOf(this).taskStores(number, returnBuffers)
+    return unwrap(await begin(signal, read.valueList, send))
+  }
 }
 made.Client = Client
+
+class EventQueue extends Handle {
+  constructor(native) {
+    super(native, Native.EventQueue, 'events() of a Client')
+  }
+
+  async fetch(ids, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.eventIds('ids', ids)
+    const send = (number) => nativeOf(this).fetch(number, ids)
+    return unwrap(await begin(signal, read.eventOrNullList, send))
+  }
+
+  async list(state, options) {
+    const { signal, ...said } = check.options(options, EventQueue_list)
+    state = check.oneOf('scheduled', 'behind', 'ready', 'leased', 'retry', 'dead', 'done')('state', state)
+    const send = (number) => nativeOf(this).list(number, state, check.stepsOf(said))
+    return unwrap(await begin(signal, read.eventPage, send))
+  }
+
+  async redrive(ids, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.eventIds('ids', ids)
+    const send = (number) => nativeOf(this).redrive(number, ids)
+    return unwrap(await begin(signal, read.redrivenList, send))
+  }
+
+  async redriveAll(options) {
+    const { signal, ...said } = check.options(options, EventQueue_redriveAll)
+    const send = (number) => nativeOf(this).redriveAll(number, check.stepsOf(said))
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async purge(state, options) {
+    const { signal, ...said } = check.options(options, EventQueue_purge)
+    state = check.oneOf('scheduled', 'behind', 'ready', 'leased', 'retry', 'dead', 'done')('state', state)
+    const send = (number) => nativeOf(this).purge(number, state, check.stepsOf(said))
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async delete(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).delete(number)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async publishMany(events, options) {
+    const { signal } = check.options(options, SIGNAL)
+    events = check.newEvents('events', events)
+    const send = (number) => nativeOf(this).publishMany(number, events)
+    return unwrap(await begin(signal, read.publishedList, send))
+  }
+
+  async receive(max = 1, options = undefined) {
+    const { signal } = check.options(options, SIGNAL)
+    max = check.size('max', max)
+    const send = (number) => nativeOf(this).receive(number, max)
+    return unwrap(await begin(signal, read.eventList, send))
+  }
+
+  deliveries(options) {
+    const { signal, ...said } = check.options(options, EventQueue_deliveries)
+    const native = atOnce(() => nativeOf(this).deliveries(check.stepsOf(said)))
+    return new made.Deliveries(native, signal, this)
+  }
+
+  async ack(delivery, options) {
+    const { signal } = check.options(options, SIGNAL)
+    delivery = check.delivery('delivery', delivery)
+    const send = (number) => nativeOf(this).ack(number, delivery)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async nack(delivery, err = '', options = undefined) {
+    const { afterMs, signal } = check.options(options, EventQueue_nack)
+    delivery = check.delivery('delivery', delivery)
+    err = check.text('err', err)
+    const send = (number) => nativeOf(this).nack(number, delivery, err, afterMs)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async release(delivery, options) {
+    const { afterMs, signal } = check.options(options, EventQueue_release)
+    delivery = check.delivery('delivery', delivery)
+    const send = (number) => nativeOf(this).release(number, delivery, afterMs)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async deadLetter(delivery, reason = '', options = undefined) {
+    const { signal } = check.options(options, SIGNAL)
+    delivery = check.delivery('delivery', delivery)
+    reason = check.text('reason', reason)
+    const send = (number) => nativeOf(this).deadLetter(number, delivery, reason)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async ackMany(deliveries, options) {
+    const { signal } = check.options(options, SIGNAL)
+    deliveries = check.deliveries('deliveries', deliveries)
+    const send = (number) => nativeOf(this).ackMany(number, deliveries)
+    return unwrap(await begin(signal, read.settledList, send))
+  }
+
+  async ackWith(delivery, events, options) {
+    const { signal } = check.options(options, SIGNAL)
+    delivery = check.delivery('delivery', delivery)
+    events = check.newEvents('events', events)
+    const send = (number) => nativeOf(this).ackWith(number, delivery, events)
+    return unwrap(await begin(signal, read.publishedList, send))
+  }
+
+  async extend(deliveries, options) {
+    const { leaseMs, signal } = check.options(options, EventQueue_extend)
+    deliveries = check.deliveries('deliveries', deliveries)
+    const send = (number) => nativeOf(this).extend(number, deliveries, leaseMs)
+    return unwrap(await begin(signal, read.heldList, send))
+  }
+
+  async cancel(ids, options) {
+    const { alsoRunning = false, signal } = check.options(options, EventQueue_cancel)
+    ids = check.eventIds('ids', ids)
+    const send = (number) => nativeOf(this).cancel(number, ids, alsoRunning)
+    return unwrap(await begin(signal, read.cancelledList, send))
+  }
+
+  async reschedule(ids, delayMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.eventIds('ids', ids)
+    delayMs = check.milliseconds('delayMs', delayMs)
+    const send = (number) => nativeOf(this).reschedule(number, ids, delayMs)
+    return unwrap(await begin(signal, read.rescheduledList, send))
+  }
+
+  async rescheduleAtMs(ids, atMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.eventIds('ids', ids)
+    atMs = check.size('atMs', atMs)
+    const send = (number) => nativeOf(this).rescheduleAtMs(number, ids, atMs)
+    return unwrap(await begin(signal, read.rescheduledList, send))
+  }
+
+  async stats(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).stats(number)
+    return unwrap(await begin(signal, read.eventStats, send))
+  }
+
+  async configure(options) {
+    const { signal, ...said } = check.options(options, EventQueue_configure)
+    const send = (number) => nativeOf(this).configure(number, check.stepsOf(said))
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async config(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).config(number)
+    return unwrap(await begin(signal, read.eventConfigOrNull, send))
+  }
+
+  async pause(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).pause(number)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async resume(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).resume(number)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async reshard(partitions, options) {
+    const { signal } = check.options(options, SIGNAL)
+    partitions = check.size('partitions', partitions)
+    const send = (number) => nativeOf(this).reshard(number, partitions)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async reshardStep(partitions, options) {
+    const { signal } = check.options(options, SIGNAL)
+    partitions = check.size('partitions', partitions)
+    const send = (number) => nativeOf(this).reshardStep(number, partitions)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async putSchedule(schedule, options) {
+    const { signal } = check.options(options, SIGNAL)
+    schedule = check.schedule('schedule', schedule)
+    const send = (number) => nativeOf(this).putSchedule(number, schedule)
+    return unwrap(await begin(signal, read.putStatus, send))
+  }
+
+  async removeSchedule(id, options) {
+    const { signal } = check.options(options, SIGNAL)
+    id = check.text('id', id)
+    const send = (number) => nativeOf(this).removeSchedule(number, id)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async getSchedule(id, options) {
+    const { signal } = check.options(options, SIGNAL)
+    id = check.text('id', id)
+    const send = (number) => nativeOf(this).getSchedule(number, id)
+    return unwrap(await begin(signal, read.scheduleInfoOrNull, send))
+  }
+
+  async listSchedules(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).listSchedules(number)
+    return unwrap(await begin(signal, read.scheduleInfoList, send))
+  }
+
+  async pauseSchedule(id, options) {
+    const { signal } = check.options(options, SIGNAL)
+    id = check.text('id', id)
+    const send = (number) => nativeOf(this).pauseSchedule(number, id)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async resumeSchedule(id, options) {
+    const { signal } = check.options(options, SIGNAL)
+    id = check.text('id', id)
+    const send = (number) => nativeOf(this).resumeSchedule(number, id)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async triggerSchedule(id, options) {
+    const { signal } = check.options(options, SIGNAL)
+    id = check.text('id', id)
+    const send = (number) => nativeOf(this).triggerSchedule(number, id)
+    return unwrap(await begin(signal, read.publishedOrNull, send))
+  }
+
+  async syncSchedules(owner, revision, schedules, options) {
+    const { signal } = check.options(options, SIGNAL)
+    owner = check.text('owner', owner)
+    revision = check.size('revision', revision)
+    schedules = check.schedules('schedules', schedules)
+    const send = (number) => nativeOf(this).syncSchedules(number, owner, revision, schedules)
+    return unwrap(await begin(signal, read.syncedSchedules, send))
+  }
+}
+made.EventQueue = EventQueue
+
+class EventJob extends Handle {
+  constructor(native) {
+    super(native, Native.EventJob, 'a worker')
+  }
+
+  get isLost() {
+    return nativeOf(this).isLost
+  }
+
+  get isCancelled() {
+    return nativeOf(this).isCancelled
+  }
+}
+made.EventJob = EventJob
 
 class ConsumerLease extends Handle {
   constructor(native) {
@@ -277,6 +592,17 @@ class IckChannel extends Handle {
 }
 made.IckChannel = IckChannel
 
+class ShuffleJob extends Handle {
+  constructor(native) {
+    super(native, Native.ShuffleJob, 'a worker')
+  }
+
+  get isLost() {
+    return nativeOf(this).isLost
+  }
+}
+made.ShuffleJob = ShuffleJob
+
 class ShuffleConsumer extends Handle {
   constructor(native) {
     super(native, Native.ShuffleConsumer, 'consumer() of a ShuffleQueue')
@@ -303,10 +629,40 @@ class ShuffleConsumer extends Handle {
     return unwrap(await begin(signal, count, send))
   }
 
+  async ackEach(messages, options) {
+    const { signal } = check.options(options, SIGNAL)
+    messages = check.receiptList('messages', messages)
+    const send = (number) => nativeOf(this).ackEach(number, messages)
+    return unwrap(await begin(signal, read.flagList, send))
+  }
+
+  async ackAndDeleteEach(messages, options) {
+    const { signal } = check.options(options, SIGNAL)
+    messages = check.receiptList('messages', messages)
+    const send = (number) => nativeOf(this).ackAndDeleteEach(number, messages)
+    return unwrap(await begin(signal, read.flagList, send))
+  }
+
   async extend(messages, options) {
     const { signal } = check.options(options, SIGNAL)
     messages = check.receiptList('messages', messages)
     const send = (number) => nativeOf(this).extend(number, messages)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async release(messages, minIdleMs, options) {
+    const { delayMs = 0, signal } = check.options(options, ShuffleConsumer_release)
+    messages = check.receiptList('messages', messages)
+    minIdleMs = check.milliseconds('minIdleMs', minIdleMs)
+    const send = (number) => nativeOf(this).release(number, messages, minIdleMs, delayMs)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async reject(messages, reason, options) {
+    const { signal } = check.options(options, SIGNAL)
+    messages = check.receiptList('messages', messages)
+    reason = check.text('reason', reason)
+    const send = (number) => nativeOf(this).reject(number, messages, reason)
     return unwrap(await begin(signal, count, send))
   }
 
@@ -412,9 +768,9 @@ class ShuffleQueue extends Handle {
   }
 
   async deadLetters(max = 100, options = undefined) {
-    const { signal } = check.options(options, SIGNAL)
+    const { after, signal } = check.options(options, ShuffleQueue_deadLetters)
     max = check.size('max', max)
-    const send = (number) => nativeOf(this).deadLetters(number, max)
+    const send = (number) => nativeOf(this).deadLetters(number, max, after)
     return unwrap(await begin(signal, read.deadLetterList, send))
   }
 
@@ -422,6 +778,20 @@ class ShuffleQueue extends Handle {
     const { signal } = check.options(options, SIGNAL)
     letters = check.letterIds('letters', letters)
     const send = (number) => nativeOf(this).deleteDeadLetters(number, letters)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async requeueDeadLetters(letters, options) {
+    const { signal } = check.options(options, SIGNAL)
+    letters = check.letterIds('letters', letters)
+    const send = (number) => nativeOf(this).requeueDeadLetters(number, letters)
+    return unwrap(await begin(signal, read.receiptOrNullList, send))
+  }
+
+  async removeIdleConsumers(minIdleMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    minIdleMs = check.milliseconds('minIdleMs', minIdleMs)
+    const send = (number) => nativeOf(this).removeIdleConsumers(number, minIdleMs)
     return unwrap(await begin(signal, count, send))
   }
 
@@ -436,11 +806,15 @@ made.ShuffleQueue = ShuffleQueue
 
 class Job extends Handle {
   constructor(native) {
-    super(native, Native.Job, 'jobs() of a TaskWorker')
+    super(native, Native.Job, 'a worker')
   }
 
   get isLost() {
     return nativeOf(this).isLost
+  }
+
+  get isCancelled() {
+    return nativeOf(this).isCancelled
   }
 
   get isEnded() {
@@ -532,6 +906,13 @@ class TaskStore extends Handle {
     return new made.Claims(native, signal, this)
   }
 
+  async cancel(ids, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.texts('ids', ids)
+    const send = (number) => nativeOf(this).cancel(number, ids)
+    return unwrap(await begin(signal, read.flagList, send))
+  }
+
   async fetch(ids, options) {
     const { signal } = check.options(options, SIGNAL)
     ids = check.texts('ids', ids)
@@ -562,6 +943,43 @@ class TaskStore extends Handle {
     const { signal, ...said } = check.options(options, TaskStore_queueStats)
     const send = (number) => nativeOf(this).queueStats(number, check.stepsOf(said))
     return unwrap(await begin(signal, read.queueStatsList, send))
+  }
+
+  async pause(queue, options) {
+    const { signal } = check.options(options, SIGNAL)
+    queue = check.text('queue', queue)
+    const send = (number) => nativeOf(this).pause(number, queue)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async resume(queue, options) {
+    const { signal } = check.options(options, SIGNAL)
+    queue = check.text('queue', queue)
+    const send = (number) => nativeOf(this).resume(number, queue)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async purge(queue, options) {
+    const { signal, ...said } = check.options(options, TaskStore_purge)
+    queue = check.text('queue', queue)
+    const send = (number) => nativeOf(this).purge(number, queue, check.stepsOf(said))
+    return unwrap(await begin(signal, read.swept, send))
+  }
+
+  async moveTasks(queue, to, options) {
+    const { signal, ...said } = check.options(options, TaskStore_moveTasks)
+    queue = check.text('queue', queue)
+    to = check.text('to', to)
+    const send = (number) => nativeOf(this).moveTasks(number, queue, to, check.stepsOf(said))
+    return unwrap(await begin(signal, read.swept, send))
+  }
+
+  async redrive(queue, to, options) {
+    const { signal, ...said } = check.options(options, TaskStore_redrive)
+    queue = check.text('queue', queue)
+    to = check.text('to', to)
+    const send = (number) => nativeOf(this).redrive(number, queue, to, check.stepsOf(said))
+    return unwrap(await begin(signal, read.swept, send))
   }
 
   async claimDocs(namespace, key, options) {
@@ -601,4 +1019,4 @@ class TaskStore extends Handle {
 }
 made.TaskStore = TaskStore
 
-module.exports = { Client, ConsumerLease, Ick, IckChannel, ShuffleConsumer, ShuffleQueue, Job, TaskStore, SIGNAL, read }
+module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, SIGNAL, read }

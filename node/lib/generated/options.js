@@ -12,6 +12,74 @@ module.exports = {
     retries: check.smallSize,
     clientName: check.text
   },
+  eventConfig: {
+    partitions: check.smallSize,
+    leaseMs: check.milliseconds,
+    maxAttempts: check.smallSize,
+    maxCrashes: check.smallSize,
+    backoffMinMs: check.milliseconds,
+    backoffMaxMs: check.milliseconds,
+    eventsMax: check.wholeNumber,
+    dedupIdsMax: check.wholeNumber,
+    paused: check.flag,
+    concurrency: check.wholeNumber,
+    rate: check.wholeNumber,
+    burst: check.wholeNumber,
+    retentionMs: check.milliseconds
+  },
+  deliveries: {
+    leaseMs: check.milliseconds,
+    max: check.wholeNumber,
+    waitMs: check.milliseconds
+  },
+  eventQueryOptions: {
+    key: check.bytes,
+    sinceUs: check.wholeNumber,
+    beforeUs: check.wholeNumber,
+    after: check.parts({ stateAtUs: check.wholeNumber, id: check.text }),
+    limit: check.wholeNumber
+  },
+  newEvent: {
+    key: check.bytes,
+    atMs: check.wholeNumber,
+    delayMs: check.milliseconds,
+    ttlMs: check.milliseconds,
+    dedupId: check.text,
+    dedupWindowMs: check.milliseconds,
+    ifExists: check.oneOf('error', 'ignore', 'replace'),
+    headers: check.headers
+  },
+  purgeEventsOptions: {
+    key: check.bytes,
+    beforeUs: check.wholeNumber
+  },
+  redriveEventsOptions: {
+    reason: check.oneOf('rejected', 'exhausted', 'crashed'),
+    sinceUs: check.wholeNumber,
+    beforeUs: check.wholeNumber,
+    max: check.wholeNumber
+  },
+  schedule: {
+    cron: check.text,
+    zone: check.text,
+    everyMs: check.milliseconds,
+    anchorMs: check.wholeNumber,
+    payload: check.bytes,
+    headers: check.headers,
+    ttlMs: check.milliseconds,
+    missed: check.oneOf('latest', 'skip'),
+    graceMs: check.milliseconds,
+    overlap: check.oneOf('wait', 'allow'),
+    fromMs: check.wholeNumber,
+    untilMs: check.wholeNumber,
+    revision: check.wholeNumber
+  },
+  eventWorker: {
+    leaseMs: check.milliseconds,
+    concurrency: check.wholeNumber,
+    prefetch: check.wholeNumber,
+    timeoutMs: check.milliseconds
+  },
   batches: {
     waitMs: check.milliseconds
   },
@@ -32,6 +100,14 @@ module.exports = {
     ttlMs: check.milliseconds,
     deadTtlMs: check.milliseconds,
     trackKeys: check.oneOf('global', 'queue')
+  },
+  shuffleWorker: {
+    leaseMs: check.milliseconds,
+    delete: check.flag,
+    keepConsumersMs: check.milliseconds,
+    concurrency: check.wholeNumber,
+    prefetch: check.wholeNumber,
+    timeoutMs: check.milliseconds
   },
   claims: {
     leaseMs: check.milliseconds,
@@ -71,7 +147,8 @@ module.exports = {
     err: check.text,
     priority: check.byte,
     ttlMs: check.milliseconds,
-    skipColliding: check.flag
+    skipColliding: check.flag,
+    headers: check.headers
   },
   taskChange: {
     queue: check.text,
@@ -79,7 +156,18 @@ module.exports = {
     atMs: check.wholeNumber,
     delayMs: check.milliseconds,
     attempt: check.smallSize,
-    err: check.text
+    err: check.text,
+    headers: check.headers
+  },
+  taskFilter: {
+    after: check.parts({ atMs: check.wholeNumber, id: check.text }),
+    limit: check.wholeNumber,
+    available: check.flag,
+    claimed: check.flag,
+    future: check.flag,
+    claimant: check.text,
+    err: check.text,
+    includeHeld: check.flag
   },
   taskQuery: {
     after: check.parts({ atMs: check.wholeNumber, id: check.text }),
@@ -90,11 +178,14 @@ module.exports = {
   taskStore: {
     claimant: check.text
   },
-  worker: {
+  taskWorker: {
     leaseMs: check.milliseconds,
     maxAttempts: check.smallSize,
     maxClaims: check.smallSize,
     errorQueue: check.text,
+    concurrency: check.wholeNumber,
+    prefetch: check.wholeNumber,
+    timeoutMs: check.milliseconds,
     waitMs: check.milliseconds
   }
 }

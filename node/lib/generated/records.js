@@ -80,7 +80,8 @@ function task(reader) {
     err: reader.one(),
     json: reader.one(),
     priority: reader.one(),
-    expiresMs: reader.one()
+    expiresMs: reader.one(),
+    headers: reader.some(() => [reader.one(), reader.one()])
   })
 }
 
@@ -98,7 +99,8 @@ class TaskFields {
     err = '',
     json = null,
     priority = 0,
-    expiresMs = null
+    expiresMs = null,
+    headers = []
   }) {
     this.id = id
     this.version = version
@@ -113,6 +115,7 @@ class TaskFields {
     this.json = json
     this.priority = priority
     this.expiresMs = expiresMs
+    this.headers = headers
   }
 }
 
@@ -186,6 +189,13 @@ function docPage(reader) {
   }
 }
 
+function swept(reader) {
+  return {
+    tasks: reader.one(),
+    next: reader.maybe(position)
+  }
+}
+
 function modified(reader) {
   return {
     inserted: reader.some(task),
@@ -199,7 +209,8 @@ function renewed(reader) {
   return {
     tasks: reader.some(taskId),
     docs: reader.some(docId),
-    atMs: reader.one()
+    atMs: reader.one(),
+    cancelled: reader.some(() => reader.one())
   }
 }
 
@@ -210,7 +221,10 @@ function queueStats(reader) {
     available: reader.one(),
     claimed: reader.one(),
     future: reader.one(),
-    maxClaims: reader.one()
+    maxClaims: reader.one(),
+    paused: reader.one(),
+    oldestAvailableMs: reader.one(),
+    oldestLeaseMs: reader.one()
   }
 }
 
@@ -243,6 +257,122 @@ function dependency(reader) {
   }
 }
 
+function drained(reader) {
+  return {
+    done: reader.one(),
+    retried: reader.one(),
+    dead: reader.one(),
+    others: reader.one()
+  }
+}
+
+function event(reader) {
+  return {
+    id: reader.one(),
+    key: reader.one(),
+    payload: reader.one(),
+    headers: reader.some(() => [reader.one(), reader.one()]),
+    fireAtUs: reader.one(),
+    publishedAtUs: reader.one(),
+    expiresAtUs: reader.one(),
+    dedupId: reader.one(),
+    attempts: reader.one(),
+    crashes: reader.one(),
+    redriven: reader.one(),
+    err: reader.one(),
+    reason: reader.one(),
+    state: reader.one(),
+    stateAtUs: reader.one(),
+    token: reader.one()
+  }
+}
+
+function published(reader) {
+  return {
+    id: reader.one(),
+    status: reader.one(),
+    fireAtUs: reader.one()
+  }
+}
+
+function eventPosition(reader) {
+  return {
+    stateAtUs: reader.one(),
+    id: reader.one()
+  }
+}
+
+function eventPage(reader) {
+  return {
+    events: reader.some(event),
+    next: reader.maybe(eventPosition)
+  }
+}
+
+function eventStats(reader) {
+  return {
+    events: reader.one(),
+    scheduled: reader.one(),
+    ready: reader.one(),
+    leased: reader.one(),
+    retry: reader.one(),
+    dead: reader.one(),
+    behind: reader.one(),
+    dedupIds: reader.one(),
+    readySinceUs: reader.one(),
+    nowUs: reader.one(),
+    concurrency: reader.one(),
+    rate: reader.one(),
+    rateLeft: reader.one(),
+    done: reader.one(),
+    schedules: reader.one()
+  }
+}
+
+function eventConfig(reader) {
+  return {
+    partitions: reader.one(),
+    leaseMs: reader.one(),
+    maxAttempts: reader.one(),
+    maxCrashes: reader.one(),
+    backoffMinMs: reader.one(),
+    backoffMaxMs: reader.one(),
+    eventsMax: reader.one(),
+    dedupIdsMax: reader.one(),
+    paused: reader.one(),
+    concurrency: reader.one(),
+    rate: reader.one(),
+    burst: reader.one(),
+    retentionMs: reader.one()
+  }
+}
+
+function scheduleInfo(reader) {
+  return {
+    id: reader.one(),
+    cron: reader.one(),
+    zone: reader.one(),
+    everyMs: reader.one(),
+    payload: reader.one(),
+    paused: reader.one(),
+    nextUs: reader.one(),
+    passedUs: reader.one(),
+    missed: reader.one(),
+    revision: reader.one(),
+    owner: reader.one()
+  }
+}
+
+function syncedSchedules(reader) {
+  return {
+    ignored: reader.one(),
+    created: reader.one(),
+    updated: reader.one(),
+    unchanged: reader.one(),
+    removed: reader.one()
+  }
+}
+
 module.exports = {
   dependency,
   doc,
@@ -250,17 +380,27 @@ module.exports = {
   docId,
   docPage,
   docPosition,
+  drained,
+  event,
+  eventConfig,
+  eventPage,
+  eventPosition,
+  eventStats,
   made,
   modified,
   namespaceStats,
   position,
+  published,
   queueStats,
   receipt,
   reclaimed,
   recovery,
   renewed,
+  scheduleInfo,
   shuffleStats,
   streamStats,
+  swept,
+  syncedSchedules,
   task,
   TaskFields,
   taskId,

@@ -9,11 +9,13 @@ use napi_derive::napi;
 
 use crate::convert::{
     Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries,
+    unexpected,
 };
 use crate::entries::Entries;
+use crate::events::{event_ids, receipts};
 use crate::handle::{Handle, Held};
 use crate::list::{written, written_bytes, written_text};
-use crate::loops::{Batches, Claims, Garbage, Loop, Messages};
+use crate::loops::{Batches, Claims, Deliveries, Garbage, Loop, Messages};
 
 /// [`millpond::Client`].
 #[napi]
@@ -27,6 +29,15 @@ impl Client {
 
 #[napi]
 impl Client {
+    /// [`events`](millpond::Client::events).
+    #[napi]
+    pub fn events(&self, env: Env, name: Bytes) -> napi::Result<EventQueue> {
+        let call = |core: &millpond::Client<Async>| Ok(core.events(&name.0));
+        let made = self.0.at_once(&env, call)?;
+        let made = self.0.with(made);
+        Ok(EventQueue::new(made))
+    }
+
     /// [`ick`](millpond::Client::ick).
     #[napi]
     pub fn ick(&self, env: Env, name: Bytes, buffers: Option<bool>) -> napi::Result<Ick> {
@@ -75,6 +86,384 @@ impl Client {
         let made = options.reader().task_store(made)?;
         let made = self.0.with(made);
         Ok(TaskStore::new(made))
+    }
+
+    /// [`task_stores`](millpond::Client::task_stores).
+    #[napi]
+    pub fn task_stores(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::Client<Async>| Ok(core.task_stores());
+        Ok(self.0.start(number, call, written_bytes))
+    }
+}
+
+/// [`millpond::events::EventQueue`].
+#[napi]
+pub struct EventQueue(pub(crate) Handle<millpond::events::EventQueue<Async>>);
+
+impl EventQueue {
+    pub(crate) fn new(core: Handle<millpond::events::EventQueue<Async>>) -> Self {
+        Self(core)
+    }
+}
+
+#[napi]
+impl EventQueue {
+    /// [`fetch`](millpond::events::EventQueue::fetch).
+    #[napi]
+    pub fn fetch(&self, number: u32, ids: Vec<String>) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.fetch(event_ids(&ids)?));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`list`](millpond::events::EventQueue::list).
+    #[napi]
+    pub fn list(&self, number: u32, state: String, query: Entries) -> napi::Result<bool> {
+        let state = match &*state {
+            "scheduled" => millpond::events::EventState::Scheduled,
+            "behind" => millpond::events::EventState::Behind,
+            "ready" => millpond::events::EventState::Ready,
+            "leased" => millpond::events::EventState::Leased,
+            "retry" => millpond::events::EventState::Retry,
+            "dead" => millpond::events::EventState::Dead,
+            "done" => millpond::events::EventState::Done,
+            other => return Err(unexpected(other)),
+        };
+        let query = query.reader().event_query_options(millpond::events::EventQuery::new())?;
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.list(state, query));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`redrive`](millpond::events::EventQueue::redrive).
+    #[napi]
+    pub fn redrive(&self, number: u32, ids: Vec<String>) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.redrive(event_ids(&ids)?));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`redrive_all`](millpond::events::EventQueue::redrive_all).
+    #[napi]
+    pub fn redrive_all(&self, number: u32, filter: Entries) -> napi::Result<bool> {
+        let filter =
+            filter.reader().redrive_events_options(millpond::events::RedriveFilter::new())?;
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.redrive_all(filter));
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`purge`](millpond::events::EventQueue::purge).
+    #[napi]
+    pub fn purge(&self, number: u32, state: String, filter: Entries) -> napi::Result<bool> {
+        let state = match &*state {
+            "scheduled" => millpond::events::EventState::Scheduled,
+            "behind" => millpond::events::EventState::Behind,
+            "ready" => millpond::events::EventState::Ready,
+            "leased" => millpond::events::EventState::Leased,
+            "retry" => millpond::events::EventState::Retry,
+            "dead" => millpond::events::EventState::Dead,
+            "done" => millpond::events::EventState::Done,
+            other => return Err(unexpected(other)),
+        };
+        let filter = filter.reader().purge_events_options(millpond::events::PurgeFilter::new())?;
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.purge(state, filter));
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`delete`](millpond::events::EventQueue::delete).
+    #[napi]
+    pub fn delete(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.delete());
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`publish_many`](millpond::events::EventQueue::publish_many).
+    #[napi]
+    pub fn publish_many(&self, number: u32, events: Entries) -> napi::Result<bool> {
+        let events = events.reader().events()?;
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.publish_many(events));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`receive`](millpond::events::EventQueue::receive).
+    #[napi]
+    pub fn receive(&self, number: u32, max: Size) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.receive(max.0 as _));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`deliveries`](millpond::events::EventQueue::deliveries).
+    #[napi]
+    pub fn deliveries(&self, env: Env, options: Entries) -> napi::Result<Deliveries> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.deliveries());
+        let made = self.0.at_once(&env, call)?;
+        let made = options.reader().deliveries(made)?;
+        let made = self.0.with(made);
+        Ok(Deliveries(Loop::new(made)))
+    }
+
+    /// [`ack`](millpond::events::EventQueue::ack).
+    #[napi]
+    pub fn ack(&self, number: u32, delivery: Members) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.ack(receipts(&delivery.0)?.remove(0)))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`nack`](millpond::events::EventQueue::nack).
+    #[napi]
+    pub fn nack(
+        &self,
+        number: u32,
+        delivery: Members,
+        err: String,
+        after_ms: Option<f64>,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.nack(receipts(&delivery.0)?.remove(0), &err, after_ms.map(duration)))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`release`](millpond::events::EventQueue::release).
+    #[napi]
+    pub fn release(
+        &self,
+        number: u32,
+        delivery: Members,
+        after_ms: Option<f64>,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.release(receipts(&delivery.0)?.remove(0), after_ms.map(duration)))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`dead_letter`](millpond::events::EventQueue::dead_letter).
+    #[napi]
+    pub fn dead_letter(
+        &self,
+        number: u32,
+        delivery: Members,
+        reason: String,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.dead_letter(receipts(&delivery.0)?.remove(0), &reason))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`ack_many`](millpond::events::EventQueue::ack_many).
+    #[napi]
+    pub fn ack_many(&self, number: u32, deliveries: Members) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.ack_many(receipts(&deliveries.0)?))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`ack_with`](millpond::events::EventQueue::ack_with).
+    #[napi]
+    pub fn ack_with(&self, number: u32, delivery: Members, events: Entries) -> napi::Result<bool> {
+        let events = events.reader().events()?;
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.ack_with(receipts(&delivery.0)?.remove(0), events))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`extend`](millpond::events::EventQueue::extend).
+    #[napi]
+    pub fn extend(
+        &self,
+        number: u32,
+        deliveries: Members,
+        lease_ms: Option<f64>,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.extend(receipts(&deliveries.0)?, lease_ms.map(duration)))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`cancel`](millpond::events::EventQueue::cancel).
+    #[napi]
+    pub fn cancel(&self, number: u32, ids: Vec<String>, also_running: bool) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.cancel(event_ids(&ids)?, also_running))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`reschedule`](millpond::events::EventQueue::reschedule).
+    #[napi]
+    pub fn reschedule(&self, number: u32, ids: Vec<String>, delay_ms: f64) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.reschedule(event_ids(&ids)?, duration(delay_ms)))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`reschedule_at_ms`](millpond::events::EventQueue::reschedule_at_ms).
+    #[napi]
+    pub fn reschedule_at_ms(
+        &self,
+        number: u32,
+        ids: Vec<String>,
+        at_ms: Size,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.reschedule_at_ms(event_ids(&ids)?, at_ms.0 as _))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`stats`](millpond::events::EventQueue::stats).
+    #[napi]
+    pub fn stats(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.stats());
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`configure`](millpond::events::EventQueue::configure).
+    #[napi]
+    pub fn configure(&self, number: u32, config: Entries) -> napi::Result<bool> {
+        let config = config.reader().event_config(millpond::events::Config::default())?;
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.configure(config));
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`config`](millpond::events::EventQueue::config).
+    #[napi]
+    pub fn config(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.config());
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`pause`](millpond::events::EventQueue::pause).
+    #[napi]
+    pub fn pause(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.pause());
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`resume`](millpond::events::EventQueue::resume).
+    #[napi]
+    pub fn resume(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.resume());
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`reshard`](millpond::events::EventQueue::reshard).
+    #[napi]
+    pub fn reshard(&self, number: u32, partitions: Size) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.reshard(partitions.0 as _));
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`reshard_step`](millpond::events::EventQueue::reshard_step).
+    #[napi]
+    pub fn reshard_step(&self, number: u32, partitions: Size) -> napi::Result<bool> {
+        let call =
+            |core: &millpond::events::EventQueue<Async>| Ok(core.reshard_step(partitions.0 as _));
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`put_schedule`](millpond::events::EventQueue::put_schedule).
+    #[napi]
+    pub fn put_schedule(&self, number: u32, schedule: Entries) -> napi::Result<bool> {
+        let schedule = schedule.reader().schedules()?.remove(0);
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.put_schedule(schedule));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`remove_schedule`](millpond::events::EventQueue::remove_schedule).
+    #[napi]
+    pub fn remove_schedule(&self, number: u32, id: String) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.remove_schedule(&id));
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`get_schedule`](millpond::events::EventQueue::get_schedule).
+    #[napi]
+    pub fn get_schedule(&self, number: u32, id: String) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.get_schedule(&id));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`list_schedules`](millpond::events::EventQueue::list_schedules).
+    #[napi]
+    pub fn list_schedules(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.list_schedules());
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`pause_schedule`](millpond::events::EventQueue::pause_schedule).
+    #[napi]
+    pub fn pause_schedule(&self, number: u32, id: String) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.pause_schedule(&id));
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`resume_schedule`](millpond::events::EventQueue::resume_schedule).
+    #[napi]
+    pub fn resume_schedule(&self, number: u32, id: String) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.resume_schedule(&id));
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`trigger_schedule`](millpond::events::EventQueue::trigger_schedule).
+    #[napi]
+    pub fn trigger_schedule(&self, number: u32, id: String) -> napi::Result<bool> {
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.trigger_schedule(&id));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`sync_schedules`](millpond::events::EventQueue::sync_schedules).
+    #[napi]
+    pub fn sync_schedules(
+        &self,
+        number: u32,
+        owner: String,
+        revision: Size,
+        schedules: Entries,
+    ) -> napi::Result<bool> {
+        let schedules = schedules.reader().schedules()?;
+        let call = |core: &millpond::events::EventQueue<Async>| {
+            Ok(core.sync_schedules(&owner, revision.0 as _, schedules))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+}
+
+/// [`millpond::events::Job`].
+#[napi]
+pub struct EventJob(pub(crate) Held<millpond::events::Job<Async>>);
+
+impl EventJob {
+    pub(crate) fn new(core: Handle<millpond::events::Job<Async>>) -> Self {
+        Self(Held::new(core))
+    }
+}
+
+#[napi]
+impl EventJob {
+    /// [`is_lost`](millpond::events::Job::is_lost).
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        // What was given up is lost and has ended.
+        self.0.get(|core| core.is_lost()).unwrap_or(true)
+    }
+
+    /// [`is_cancelled`](millpond::events::Job::is_cancelled).
+    #[napi(getter)]
+    pub fn is_cancelled(&self) -> bool {
+        // What was given up is lost and has ended.
+        self.0.get(|core| core.is_cancelled()).unwrap_or(true)
+    }
+
+    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    #[napi]
+    pub fn lost(&self, number: u32) -> bool {
+        self.0.lost(number)
     }
 }
 
@@ -301,6 +690,32 @@ impl IckChannel {
     }
 }
 
+/// [`millpond::shuffle::Job`].
+#[napi]
+pub struct ShuffleJob(pub(crate) Held<millpond::shuffle::Job<Async>>);
+
+impl ShuffleJob {
+    pub(crate) fn new(core: Handle<millpond::shuffle::Job<Async>>) -> Self {
+        Self(Held::new(core))
+    }
+}
+
+#[napi]
+impl ShuffleJob {
+    /// [`is_lost`](millpond::shuffle::Job::is_lost).
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        // What was given up is lost and has ended.
+        self.0.get(|core| core.is_lost()).unwrap_or(true)
+    }
+
+    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    #[napi]
+    pub fn lost(&self, number: u32) -> bool {
+        self.0.lost(number)
+    }
+}
+
 /// [`millpond::shuffle::ShuffleConsumer`].
 #[napi]
 pub struct ShuffleConsumer(pub(crate) Handle<millpond::shuffle::ShuffleConsumer<Async>>);
@@ -338,10 +753,51 @@ impl ShuffleConsumer {
         Ok(self.0.start(number, call, CallResult::count))
     }
 
+    /// [`ack_each`](millpond::shuffle::ShuffleConsumer::ack_each).
+    #[napi]
+    pub fn ack_each(&self, number: u32, messages: Receipts) -> napi::Result<bool> {
+        let call =
+            |core: &millpond::shuffle::ShuffleConsumer<Async>| Ok(core.ack_each(messages.0?));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`ack_and_delete_each`](millpond::shuffle::ShuffleConsumer::ack_and_delete_each).
+    #[napi]
+    pub fn ack_and_delete_each(&self, number: u32, messages: Receipts) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleConsumer<Async>| {
+            Ok(core.ack_and_delete_each(messages.0?))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
     /// [`extend`](millpond::shuffle::ShuffleConsumer::extend).
     #[napi]
     pub fn extend(&self, number: u32, messages: Receipts) -> napi::Result<bool> {
         let call = |core: &millpond::shuffle::ShuffleConsumer<Async>| Ok(core.extend(messages.0?));
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`release`](millpond::shuffle::ShuffleConsumer::release).
+    #[napi]
+    pub fn release(
+        &self,
+        number: u32,
+        messages: Receipts,
+        min_idle_ms: f64,
+        delay_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleConsumer<Async>| {
+            Ok(core.release(messages.0?, duration(min_idle_ms), duration(delay_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`reject`](millpond::shuffle::ShuffleConsumer::reject).
+    #[napi]
+    pub fn reject(&self, number: u32, messages: Receipts, reason: String) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleConsumer<Async>| {
+            Ok(core.reject(messages.0?, &reason))
+        };
         Ok(self.0.start(number, call, CallResult::count))
     }
 
@@ -499,9 +955,13 @@ impl ShuffleQueue {
 
     /// [`dead_letters`](millpond::shuffle::ShuffleQueue::dead_letters).
     #[napi]
-    pub fn dead_letters(&self, number: u32, max: Size) -> napi::Result<bool> {
-        let call =
-            |core: &millpond::shuffle::ShuffleQueue<Async>| Ok(core.dead_letters(max.0 as _));
+    pub fn dead_letters(&self, number: u32, max: Size, after: Option<Ids>) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleQueue<Async>| {
+            Ok(match after {
+                Some(after) => core.dead_letters_after(max.0 as _, after.0?.remove(0)),
+                None => core.dead_letters(max.0 as _),
+            })
+        };
         Ok(self.0.start(number, call, written_bytes))
     }
 
@@ -510,6 +970,24 @@ impl ShuffleQueue {
     pub fn delete_dead_letters(&self, number: u32, letters: Ids) -> napi::Result<bool> {
         let call = |core: &millpond::shuffle::ShuffleQueue<Async>| {
             Ok(core.delete_dead_letters(letters.0?))
+        };
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`requeue_dead_letters`](millpond::shuffle::ShuffleQueue::requeue_dead_letters).
+    #[napi]
+    pub fn requeue_dead_letters(&self, number: u32, letters: Ids) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleQueue<Async>| {
+            Ok(core.requeue_dead_letters(letters.0?))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`remove_idle_consumers`](millpond::shuffle::ShuffleQueue::remove_idle_consumers).
+    #[napi]
+    pub fn remove_idle_consumers(&self, number: u32, min_idle_ms: f64) -> napi::Result<bool> {
+        let call = |core: &millpond::shuffle::ShuffleQueue<Async>| {
+            Ok(core.remove_idle_consumers(duration(min_idle_ms)))
         };
         Ok(self.0.start(number, call, CallResult::count))
     }
@@ -539,6 +1017,13 @@ impl Job {
     pub fn is_lost(&self) -> bool {
         // What was given up is lost and has ended.
         self.0.get(|core| core.is_lost()).unwrap_or(true)
+    }
+
+    /// [`is_cancelled`](millpond::tasks::Job::is_cancelled).
+    #[napi(getter)]
+    pub fn is_cancelled(&self) -> bool {
+        // What was given up is lost and has ended.
+        self.0.get(|core| core.is_cancelled()).unwrap_or(true)
     }
 
     /// [`is_ended`](millpond::tasks::Job::is_ended).
@@ -679,6 +1164,13 @@ impl TaskStore {
         Ok(Claims(Loop::new(made)))
     }
 
+    /// [`cancel`](millpond::tasks::TaskStore::cancel).
+    #[napi]
+    pub fn cancel(&self, number: u32, ids: Vec<String>) -> napi::Result<bool> {
+        let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.cancel(ids));
+        Ok(self.0.start(number, call, written))
+    }
+
     /// [`fetch`](millpond::tasks::TaskStore::fetch).
     #[napi]
     pub fn fetch(&self, number: u32, ids: Vec<String>) -> napi::Result<bool> {
@@ -715,6 +1207,57 @@ impl TaskStore {
     pub fn queue_stats(&self, number: u32, filter: Entries) -> napi::Result<bool> {
         let filter = filter.reader().filter(millpond::tasks::Filter::new())?;
         let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.queue_stats(filter));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`pause`](millpond::tasks::TaskStore::pause).
+    #[napi]
+    pub fn pause(&self, number: u32, queue: String) -> napi::Result<bool> {
+        let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.pause(&queue));
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`resume`](millpond::tasks::TaskStore::resume).
+    #[napi]
+    pub fn resume(&self, number: u32, queue: String) -> napi::Result<bool> {
+        let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.resume(&queue));
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`purge`](millpond::tasks::TaskStore::purge).
+    #[napi]
+    pub fn purge(&self, number: u32, queue: String, filter: Entries) -> napi::Result<bool> {
+        let filter = filter.reader().task_filter(millpond::tasks::TaskFilter::new())?;
+        let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.purge(&queue, filter));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`move_tasks`](millpond::tasks::TaskStore::move_tasks).
+    #[napi]
+    pub fn move_tasks(
+        &self,
+        number: u32,
+        queue: String,
+        to: String,
+        filter: Entries,
+    ) -> napi::Result<bool> {
+        let filter = filter.reader().task_filter(millpond::tasks::TaskFilter::new())?;
+        let call =
+            |core: &millpond::tasks::TaskStore<Async>| Ok(core.move_tasks(&queue, &to, filter));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`redrive`](millpond::tasks::TaskStore::redrive).
+    #[napi]
+    pub fn redrive(
+        &self,
+        number: u32,
+        queue: String,
+        to: String,
+        filter: Entries,
+    ) -> napi::Result<bool> {
+        let filter = filter.reader().task_filter(millpond::tasks::TaskFilter::new())?;
+        let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.redrive(&queue, &to, filter));
         Ok(self.0.start(number, call, written))
     }
 

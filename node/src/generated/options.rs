@@ -24,6 +24,228 @@ impl Reader<'_> {
         Ok(of)
     }
 
+    pub(crate) fn event_config(
+        &mut self,
+        mut of: millpond::events::Config,
+    ) -> napi::Result<millpond::events::Config> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "partitions" => {
+                    let mut of: millpond::events::Config = of;
+                    of.partitions = self.number()? as u16;
+                    of
+                }
+                "leaseMs" => {
+                    let mut of: millpond::events::Config = of;
+                    of.lease = duration(self.number()?);
+                    of
+                }
+                "maxAttempts" => {
+                    let mut of: millpond::events::Config = of;
+                    of.max_attempts = self.number()? as u16;
+                    of
+                }
+                "maxCrashes" => {
+                    let mut of: millpond::events::Config = of;
+                    of.max_crashes = self.number()? as u16;
+                    of
+                }
+                "backoffMinMs" => {
+                    let mut of: millpond::events::Config = of;
+                    of.backoff_min = duration(self.number()?);
+                    of
+                }
+                "backoffMaxMs" => {
+                    let mut of: millpond::events::Config = of;
+                    of.backoff_max = duration(self.number()?);
+                    of
+                }
+                "eventsMax" => {
+                    let mut of: millpond::events::Config = of;
+                    of.events_max = self.count()? as _;
+                    of
+                }
+                "dedupIdsMax" => {
+                    let mut of: millpond::events::Config = of;
+                    of.dedup_ids_max = self.count()? as _;
+                    of
+                }
+                "paused" => {
+                    let mut of: millpond::events::Config = of;
+                    of.paused = true;
+                    of
+                }
+                "concurrency" => {
+                    let mut of: millpond::events::Config = of;
+                    of.concurrency = self.count()? as _;
+                    of
+                }
+                "rate" => {
+                    let mut of: millpond::events::Config = of;
+                    of.rate = self.count()? as _;
+                    of
+                }
+                "burst" => {
+                    let mut of: millpond::events::Config = of;
+                    of.burst = self.count()? as _;
+                    of
+                }
+                "retentionMs" => {
+                    let mut of: millpond::events::Config = of;
+                    of.retention = duration(self.number()?);
+                    of
+                }
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn deliveries(
+        &mut self,
+        mut of: millpond::events::Deliveries<Async>,
+    ) -> napi::Result<millpond::events::Deliveries<Async>> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "leaseMs" => of.lease(duration(self.number()?)),
+                "max" => of.max(self.count()? as _),
+                "waitMs" => of.wait(duration(self.number()?)),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn event_query_options(
+        &mut self,
+        mut of: millpond::events::EventQuery,
+    ) -> napi::Result<millpond::events::EventQuery> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "key" => of.key(self.bytes()?),
+                "sinceUs" => of.since_us(self.count()? as _),
+                "beforeUs" => of.before_us(self.count()? as _),
+                "after" => of.after(millpond::events::EventPosition {
+                    state_at_us: self.count()? as _,
+                    id: self.event_id()?,
+                }),
+                "limit" => of.limit(self.count()? as _),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn new_event(
+        &mut self,
+        mut of: millpond::events::NewEvent,
+    ) -> napi::Result<millpond::events::NewEvent> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "key" => of.key(self.bytes()?),
+                "atMs" => of.at_ms(self.count()? as _),
+                "delayMs" => of.delay(duration(self.number()?)),
+                "ttlMs" => of.ttl(duration(self.number()?)),
+                "dedupId" => of.dedup_id(self.text()?),
+                "dedupWindowMs" => of.dedup_window(duration(self.number()?)),
+                "ifExists" => of.if_exists(match self.text()? {
+                    "error" => millpond::events::IfExists::Error,
+                    "ignore" => millpond::events::IfExists::Ignore,
+                    "replace" => millpond::events::IfExists::Replace,
+                    other => return Err(unexpected(other)),
+                }),
+                "headers" => of.headers(self.pairs()?),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn purge_events_options(
+        &mut self,
+        mut of: millpond::events::PurgeFilter,
+    ) -> napi::Result<millpond::events::PurgeFilter> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "key" => of.key(self.bytes()?),
+                "beforeUs" => of.before_us(self.count()? as _),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn redrive_events_options(
+        &mut self,
+        mut of: millpond::events::RedriveFilter,
+    ) -> napi::Result<millpond::events::RedriveFilter> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "reason" => of.reason(match self.text()? {
+                    "rejected" => millpond::events::DeadReason::Rejected,
+                    "exhausted" => millpond::events::DeadReason::Exhausted,
+                    "crashed" => millpond::events::DeadReason::Crashed,
+                    other => return Err(unexpected(other)),
+                }),
+                "sinceUs" => of.since_us(self.count()? as _),
+                "beforeUs" => of.before_us(self.count()? as _),
+                "max" => of.max(self.count()? as _),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn schedule(
+        &mut self,
+        mut of: millpond::events::Schedule,
+    ) -> napi::Result<millpond::events::Schedule> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "cron" => of.cron(self.text()?),
+                "zone" => of.zone(self.text()?),
+                "everyMs" => of.every(duration(self.number()?)),
+                "anchorMs" => of.anchor_ms(self.count()? as _),
+                "payload" => of.payload(self.bytes()?),
+                "headers" => of.headers(self.pairs()?),
+                "ttlMs" => of.ttl(duration(self.number()?)),
+                "missed" => of.missed(match self.text()? {
+                    "latest" => millpond::events::Missed::Latest,
+                    "skip" => millpond::events::Missed::Skip,
+                    other => return Err(unexpected(other)),
+                }),
+                "graceMs" => of.grace(duration(self.number()?)),
+                "overlap" => of.overlap(match self.text()? {
+                    "wait" => millpond::events::Overlap::Wait,
+                    "allow" => millpond::events::Overlap::Allow,
+                    other => return Err(unexpected(other)),
+                }),
+                "fromMs" => of.from_ms(self.count()? as _),
+                "untilMs" => of.until_ms(self.count()? as _),
+                "revision" => of.revision(self.count()? as _),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn event_worker(
+        &mut self,
+        mut of: millpond::events::Worker<Async>,
+    ) -> napi::Result<millpond::events::Worker<Async>> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "leaseMs" => of.lease(duration(self.number()?)),
+                "concurrency" => of.concurrency(self.count()? as _),
+                "prefetch" => of.prefetch(self.count()? as _),
+                "timeoutMs" => of.timeout(duration(self.number()?)),
+                "tellAll" => of.tell_all(true),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
     pub(crate) fn batches(
         &mut self,
         mut of: millpond::ick::Batches<Async>,
@@ -93,6 +315,26 @@ impl Reader<'_> {
                     "queue" => millpond::shuffle::TrackKeys::Queue,
                     other => return Err(unexpected(other)),
                 }),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn shuffle_worker(
+        &mut self,
+        mut of: millpond::shuffle::Worker<Async>,
+    ) -> napi::Result<millpond::shuffle::Worker<Async>> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "leaseMs" => of.lease(duration(self.number()?)),
+                "backoff" => of.backoff(duration(self.number()?), duration(self.number()?)),
+                "delete" => of.delete(true),
+                "keepConsumersMs" => of.keep_consumers(duration(self.number()?)),
+                "concurrency" => of.concurrency(self.count()? as _),
+                "prefetch" => of.prefetch(self.count()? as _),
+                "timeoutMs" => of.timeout(duration(self.number()?)),
+                "tellAll" => of.tell_all(true),
                 other => return Err(unexpected(other)),
             };
         }
@@ -209,6 +451,7 @@ impl Reader<'_> {
                 "priority" => of.priority(self.number()? as u8),
                 "ttlMs" => of.ttl(duration(self.number()?)),
                 "skipColliding" => of.skip_colliding(),
+                "headers" => of.headers(self.pairs()?),
                 other => return Err(unexpected(other)),
             };
         }
@@ -228,11 +471,35 @@ impl Reader<'_> {
                 "delayMs" => of.after(duration(self.number()?)),
                 "attempt" => of.attempt(self.number()? as u32),
                 "err" => of.err(self.text()?),
+                "headers" => of.headers(self.pairs()?),
                 "retry" => of.retry(self.text()?),
                 "retryOrQuarantine" => {
                     of.retry_or_quarantine(self.text()?, self.text()?, self.number()? as u32)
                 }
                 "quarantine" => of.quarantine(self.text()?, self.text()?),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
+    pub(crate) fn task_filter(
+        &mut self,
+        mut of: millpond::tasks::TaskFilter,
+    ) -> napi::Result<millpond::tasks::TaskFilter> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "after" => of.after(millpond::tasks::Position {
+                    at_ms: self.count()? as _,
+                    id: self.text()?.into(),
+                }),
+                "limit" => of.limit(self.count()? as _),
+                "available" => of.available(),
+                "claimed" => of.claimed(),
+                "future" => of.future(),
+                "claimant" => of.claimant(self.text()?),
+                "err" => of.err(self.text()?),
+                "includeHeld" => of.include_held(),
                 other => return Err(unexpected(other)),
             };
         }
@@ -271,7 +538,7 @@ impl Reader<'_> {
         Ok(of)
     }
 
-    pub(crate) fn worker(
+    pub(crate) fn task_worker(
         &mut self,
         mut of: millpond::tasks::Worker<Async>,
     ) -> napi::Result<millpond::tasks::Worker<Async>> {
@@ -282,7 +549,11 @@ impl Reader<'_> {
                 "maxAttempts" => of.max_attempts(self.number()? as u32),
                 "maxClaims" => of.max_claims(self.number()? as u32),
                 "errorQueue" => of.error_queue(self.text()?),
+                "concurrency" => of.concurrency(self.count()? as _),
+                "prefetch" => of.prefetch(self.count()? as _),
+                "timeoutMs" => of.timeout(duration(self.number()?)),
                 "waitMs" => of.wait(duration(self.number()?)),
+                "tellAll" => of.tell_all(true),
                 other => return Err(unexpected(other)),
             };
         }

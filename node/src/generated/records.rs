@@ -36,7 +36,8 @@ impl Push for millpond::shuffle::DeadLetter {
         self.message.push(list)?;
         self.group.push(list)?;
         self.consumer.push(list)?;
-        self.deliveries.push(list)
+        self.deliveries.push(list)?;
+        self.reason.push(list)
     }
 }
 
@@ -110,7 +111,8 @@ impl Push for millpond::tasks::Task {
         self.err.push(list)?;
         self.value.push(list)?;
         self.priority.push(list)?;
-        self.expires_ms.push(list)
+        self.expires_ms.push(list)?;
+        self.headers.push(list)
     }
 }
 
@@ -158,6 +160,13 @@ impl Push for millpond::tasks::DocPage {
     }
 }
 
+impl Push for millpond::tasks::Swept {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.tasks.push(list)?;
+        self.next.push(list)
+    }
+}
+
 impl Push for millpond::tasks::Modified {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.inserted.push(list)?;
@@ -171,7 +180,8 @@ impl Push for millpond::tasks::Renewed {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.tasks.push(list)?;
         self.docs.push(list)?;
-        self.at_ms.push(list)
+        self.at_ms.push(list)?;
+        self.cancelled.push(list)
     }
 }
 
@@ -182,7 +192,10 @@ impl Push for millpond::tasks::QueueStats {
         self.available.push(list)?;
         self.claimed.push(list)?;
         self.future.push(list)?;
-        self.max_claims.push(list)
+        self.max_claims.push(list)?;
+        self.paused.push(list)?;
+        self.oldest_available_ms.push(list)?;
+        self.oldest_lease_ms.push(list)
     }
 }
 
@@ -215,6 +228,122 @@ impl Push for millpond::tasks::Dependency {
     }
 }
 
+impl Push for millpond::tasks::Drained {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.done.push(list)?;
+        self.retried.push(list)?;
+        self.dead.push(list)?;
+        self.others.push(list)
+    }
+}
+
+impl Push for millpond::events::Event {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.key.push(list)?;
+        self.payload.push(list)?;
+        self.headers.push(list)?;
+        self.fire_at_us.push(list)?;
+        self.published_at_us.push(list)?;
+        self.expires_at_us.push(list)?;
+        self.dedup_id.push(list)?;
+        self.attempts.push(list)?;
+        self.crashes.push(list)?;
+        self.redriven.push(list)?;
+        self.err.push(list)?;
+        self.reason.push(list)?;
+        self.state.push(list)?;
+        self.state_at_us.push(list)?;
+        self.token.push(list)
+    }
+}
+
+impl Push for millpond::events::Published {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.status.push(list)?;
+        self.fire_at_us.push(list)
+    }
+}
+
+impl Push for millpond::events::EventPosition {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.state_at_us.push(list)?;
+        self.id.push(list)
+    }
+}
+
+impl Push for millpond::events::EventPage {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.events.push(list)?;
+        self.next.push(list)
+    }
+}
+
+impl Push for millpond::events::Stats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.events.push(list)?;
+        self.scheduled.push(list)?;
+        self.ready.push(list)?;
+        self.leased.push(list)?;
+        self.retry.push(list)?;
+        self.dead.push(list)?;
+        self.behind.push(list)?;
+        self.dedup_ids.push(list)?;
+        self.ready_since_us.push(list)?;
+        self.now_us.push(list)?;
+        self.concurrency.push(list)?;
+        self.rate.push(list)?;
+        self.rate_left.push(list)?;
+        self.done.push(list)?;
+        self.schedules.push(list)
+    }
+}
+
+impl Push for millpond::events::Config {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.partitions.push(list)?;
+        self.lease.push(list)?;
+        self.max_attempts.push(list)?;
+        self.max_crashes.push(list)?;
+        self.backoff_min.push(list)?;
+        self.backoff_max.push(list)?;
+        self.events_max.push(list)?;
+        self.dedup_ids_max.push(list)?;
+        self.paused.push(list)?;
+        self.concurrency.push(list)?;
+        self.rate.push(list)?;
+        self.burst.push(list)?;
+        self.retention.push(list)
+    }
+}
+
+impl Push for millpond::events::ScheduleInfo {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.cron.push(list)?;
+        self.zone.push(list)?;
+        self.every.push(list)?;
+        self.payload.push(list)?;
+        self.paused.push(list)?;
+        self.next_us.push(list)?;
+        self.passed_us.push(list)?;
+        self.missed.push(list)?;
+        self.revision.push(list)?;
+        self.owner.push(list)
+    }
+}
+
+impl Push for millpond::events::SyncedSchedules {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.ignored.push(list)?;
+        self.created.push(list)?;
+        self.updated.push(list)?;
+        self.unchanged.push(list)?;
+        self.removed.push(list)
+    }
+}
+
 /// A task that is known by its id and version alone.
 pub(crate) fn task_of(id: std::sync::Arc<str>, version: u64) -> millpond::tasks::Task {
     millpond::tasks::Task {
@@ -231,5 +360,6 @@ pub(crate) fn task_of(id: std::sync::Arc<str>, version: u64) -> millpond::tasks:
         value: None,
         priority: Default::default(),
         expires_ms: None,
+        headers: Default::default(),
     }
 }

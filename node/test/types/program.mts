@@ -8,10 +8,15 @@ import {
   connect,
   type DeadLetter,
   DependencyError,
+  type Drained,
   Doc,
   type DocHandle,
   type DocPage,
   type Entry,
+  type Event,
+  type EventPage,
+  EventQueue,
+  EventWorker,
   type Fields,
   Garbage,
   Ick,
@@ -23,6 +28,7 @@ import {
   type Modification,
   type Modified,
   Move,
+  Reject,
   type NamespaceStats,
   type NewTask,
   type QueueStats,
@@ -30,6 +36,7 @@ import {
   type Reclaimed,
   Release,
   type Renewed,
+  type Report,
   Retry,
   shard,
   ShuffleConsumer,
@@ -152,6 +159,24 @@ await consumer.extend([receipt, message!])
 await consumer.ack({ stream: null, id: '1-1' })
 const reclaimed: Reclaimed = await consumer.reclaim(60_000, 10)
 
+const events: EventQueue = client.events('orders')
+const published = await events.publish('paid', { key: Buffer.from('c'), delayMs: 1, dedupId: 'x', ifExists: 'replace' })
+const became: 'created' | 'duplicate' | 'replaced' = published.status
+await events.publishMany(['a', new Uint8Array(), { payload: 'b', atMs: Date.now(), headers: { a: '1' } }])
+const received: Event[] = await events.receive(10, { signal: AbortSignal.timeout(1000) })
+for await (const batch of events.deliveries({ max: 10, waitMs: Infinity })) same<typeof batch, Event[]>(true)
+await events.ack(received[0]!)
+await events.nack({ id: published.id, token: Buffer.alloc(6) }, 'why', { afterMs: 5 })
+const held: ('lost' | 'held' | 'cancelled')[] = await events.extend(received)
+const cancelled: ('gone' | 'removed' | 'running')[] = await events.cancel([published, published.id], { alsoRunning: true })
+const deadPage: EventPage = await events.list('dead', { limit: 10 })
+const reason: 'rejected' | 'exhausted' | 'crashed' | null = deadPage.events[0]!.reason
+const eventWorker: EventWorker = events.worker({ concurrency: 4, timeoutMs: 1 })
+await eventWorker.run(async ({ event, signal }) => {
+  signal.throwIfAborted()
+  same<typeof event.payload, Buffer>(true)
+}, { onEvent: ({ job }) => console.log(job?.event.id) })
+
 const store: TaskStore = client.tasks('shop', { claimant: 'me' })
 const sameForBuffers = buffers.tasks('shop')
 same<typeof sameForBuffers, TaskStore>(true)
@@ -214,11 +239,19 @@ for await (const job of jobs) {
 await worker.run(() => {})
 await worker.run(async (job) => job.delete())
 await worker.run((job) => job.moveTo('x'))
-await worker.run((job) => (job.isLost ? null : { deletes: [job.handle] }))
+const drained: Drained = await worker.drain((job) => (job.isLost ? null : { deletes: [job.handle] }))
+worker.stop(drained.done)
 await worker.run(async ({ task }) => {
   if (task.attempt > 3) throw new Move('aside', 'x')
   if (task.claims > 3) throw new Release()
+  if (task.attempt > 2) throw new Reject('x', { cause: new Error() })
   throw new Retry('x', { delayMs: 5, cause: new Error() })
+})
+await worker.run(() => 5, {
+  stopOnSignals: true,
+  stopWithinMs: 5,
+  onError: async (job, error) => job?.task.id ?? error,
+  onEvent: ({ kind, job, error }: Report) => (kind === 'lost' ? error?.code : job?.task.id)
 })
 
 // Payloads of a type: of a store, of the queues of a worker or a claim, of documents.
@@ -241,7 +274,7 @@ await shop.worker<Order>('inbox').run(async (job) => {
   if (account === undefined) return
   const content = { balance: account.content.balance - value }
   return { ...job.delete(), docChanges: [account.change({ content })] }
-}, { onError: (job, error) => console.error(job.task.value.order, error.message) })
+}, { onError: (job, error) => console.error(job?.task.value.order, error) })
 const gotOf: Doc<Account> | null = await shop.getDoc<Account>('accounts', 'ann')
 const putOf: Doc<Account> = await shop.putDoc('accounts', 'ann', { balance: 7 })
 const pageOf: DocPage<Account> = await shop.listDocs<Account>('accounts')
@@ -306,6 +339,14 @@ const none: unknown = (await consumer.read()).field('a')
 await consumer.ack('1-1')
 // @ts-expect-error made by a queue
 new ShuffleConsumer()
+// @ts-expect-error times say what they are in
+await events.publish('paid', { delay: 1 })
+// @ts-expect-error an id alone does not say who holds the event
+await events.ack(published.id)
+// @ts-expect-error no such state
+await events.list('waiting')
+// @ts-expect-error made by a queue
+new EventWorker()
 // @ts-expect-error there may be no task
 claimed.value
 // @ts-expect-error tasks are changed by what change() makes
@@ -320,8 +361,8 @@ await store.modify({ docDeletes: [task] })
 task.queue = 'x'
 // @ts-expect-error times say what they are in
 await store.claim('inbox', { lease: 30 })
-// @ts-expect-error what a handler returns is a modification
-await worker.run(() => 5)
+// @ts-expect-error no such kind of report
+await worker.run(() => {}, { onEvent: ({ kind }) => kind === 'failed' })
 // @ts-expect-error a filter has names
 await store.areEmpty()
 // @ts-expect-error made by a store

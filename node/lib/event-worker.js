@@ -1,0 +1,41 @@
+'use strict'
+
+const { EventJob: Base } = require('./generated/handles.js')
+const { event } = require('./generated/records.js')
+const { lostSignal } = require('./handle.js')
+const { pushModification } = require('./modification.js')
+const native = require('./native.js')
+const { Worker } = require('./worker.js')
+
+class EventJob extends Base {
+  constructor(native, event) {
+    super(native)
+    this.event = event
+  }
+
+  get signal() {
+    return lostSignal('event', this)
+  }
+}
+
+const KIND = {
+  job(reader) {
+    const found = event(reader)
+    return new EventJob(reader.one(), found)
+  },
+  name: ({ event }) => `event ${event.id}`,
+  // Whatever else a handler returned, the event is done.
+  finish(value, entries) {
+    if (Object.keys(value).length > 0 && pushModification(value, entries) !== undefined) {
+      throw new TypeError('the handler returned a modification, and an event ends with none')
+    }
+  }
+}
+
+class EventWorker extends Worker {
+  constructor(made, timeoutMs) {
+    super(made, native.EventWorker, 'worker() of an EventQueue', KIND, timeoutMs)
+  }
+}
+
+module.exports = { EventJob, EventWorker }

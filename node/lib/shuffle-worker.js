@@ -1,0 +1,41 @@
+'use strict'
+
+const { ShuffleJob: Base } = require('./generated/handles.js')
+const { made } = require('./generated/records.js')
+const { lostSignal } = require('./handle.js')
+const { pushModification } = require('./modification.js')
+const native = require('./native.js')
+const { Worker } = require('./worker.js')
+
+class ShuffleJob extends Base {
+  constructor(native, message) {
+    super(native)
+    this.message = message
+  }
+
+  get signal() {
+    return lostSignal('message', this)
+  }
+}
+
+const KIND = {
+  job(reader) {
+    const message = made.message(reader)
+    return new ShuffleJob(reader.one(), message)
+  },
+  name: ({ message }) => `message ${message.id}`,
+  // Whatever else a handler returned, the message is done.
+  finish(value, entries) {
+    if (Object.keys(value).length > 0 && pushModification(value, entries) !== undefined) {
+      throw new TypeError('the handler returned a modification, and a message ends with none')
+    }
+  }
+}
+
+class ShuffleWorker extends Worker {
+  constructor(made, timeoutMs) {
+    super(made, native.ShuffleWorker, 'worker() of a ShuffleConsumer', KIND, timeoutMs)
+  }
+}
+
+module.exports = { ShuffleJob, ShuffleWorker }

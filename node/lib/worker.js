@@ -1,0 +1,313 @@
+'use strict'
+
+// Workers: the loop that calls handlers. The core takes jobs, ends them, and goes on through outages.
+
+const process = require('node:process')
+// Taken once: tests replace those of the module by fake timers.
+const { clearTimeout, setTimeout } = require('node:timers')
+const { inspect, types } = require('node:util')
+
+const check = require('./arguments.js')
+const { aborted, begin, unwrap } = require('./calls.js')
+const { classes, errorOf } = require('./errors.js')
+const { abort, Handle, nativeOf } = require('./handle.js')
+const { drained } = require('./generated/records.js')
+const { ofBytes } = require('./reader.js')
+const { Entries, stepsOf } = require('./task-arguments.js')
+
+const STOP_WITHIN = 25_000
+const HOOKS = { onError: handling, onEvent: handling }
+const RUN = {
+  ...HOOKS,
+  stopOnSignals: check.flag,
+  stopWithinMs: check.milliseconds,
+  signal: check.abortSignal
+}
+const DELAY = { delayMs: check.milliseconds }
+const CAUSE = { cause: (_, value) => value }
+
+class Retry extends Error {
+  constructor(err = '', options = undefined) {
+    const { delayMs, ...rest } = check.options(options, { ...DELAY, ...CAUSE })
+    super(check.text('err', err), rest)
+    this.delayMs = delayMs
+  }
+}
+
+class Move extends Error {
+  constructor(queue, err = '') {
+    super(check.text('err', err))
+    this.queue = check.text('queue', queue)
+  }
+}
+
+class Reject extends Error {
+  constructor(err = '', options = undefined) {
+    super(check.text('err', err), check.options(options, CAUSE))
+  }
+}
+
+class Release extends Error {
+  constructor(message = '', options = undefined) {
+    super(check.text('message', message))
+    this.delayMs = check.options(options, DELAY).delayMs
+  }
+}
+
+for (const found of [Retry, Move, Reject, Release]) {
+  Object.defineProperty(found.prototype, 'name', { value: found.name, configurable: true })
+}
+
+/** How a job ends, for the native half. */
+function outcome(...parts) {
+  const entries = new Entries()
+  entries.push(...parts.filter((part) => part !== undefined))
+  return entries
+}
+
+/** How one of these ends a job; nothing else does. */
+function decided(said) {
+  if (said instanceof Retry) return outcome('retry', said.message, said.delayMs)
+  if (said instanceof Move) return outcome('move', said.queue, said.message)
+  if (said instanceof Reject) return outcome('reject', said.message)
+  if (said instanceof Release) return outcome('release', said.delayMs)
+  return undefined
+}
+
+class Report {
+  constructor(reader, job) {
+    this.kind = reader.one()
+    this.isTrouble = reader.one()
+    this.message = reader.one()
+    this.error = reader.maybe(() => errorOf(reader.one()))
+    this.job = reader.maybe(job)
+  }
+}
+
+/** What workers have in common, whatever queue their jobs come from. */
+class Worker extends Handle {
+  #kind
+  #timeoutMs
+
+  /**
+   * `kind` is what is special about the queue: `job` reads a job from a list, `name` names it, and `finish` puts what
+   * a handler returned into entries, if that is a modification.
+   */
+  constructor(native, Native, method, kind, timeoutMs) {
+    super(native, Native, method)
+    this.#kind = { ...kind, read: reading(kind.job) }
+    this.#timeoutMs = timeoutMs
+  }
+
+  stop(withinMs = STOP_WITHIN) {
+    nativeOf(this).stop(check.milliseconds('withinMs', withinMs))
+  }
+
+  async run(handler, options) {
+    handling('handler', handler)
+    const { signal, stopOnSignals, stopWithinMs, ...hooks } = check.options(options, RUN)
+    if (signal?.aborted) unwrap(aborted(signal))
+    const run = nativeOf(this).start(hooks.onEvent !== undefined)
+    const stop = () => this.stop(stopWithinMs)
+    const installed = stopOnSignals ? onSignals(stop, () => this.stop(0)) : () => undefined
+    signal?.addEventListener('abort', stop)
+    try {
+      await this.#work(run, handler, hooks, signal)
+    } finally {
+      signal?.removeEventListener('abort', stop)
+      installed()
+    }
+    if (signal?.aborted) unwrap(aborted(signal))
+  }
+
+  async drain(handler, options) {
+    handling('handler', handler)
+    const hooks = check.options(options, HOOKS)
+    return this.#work(nativeOf(this).startDrain(hooks.onEvent !== undefined), handler, hooks)
+  }
+
+  /** Works until the run is over; returns what it did. */
+  async #work(run, handler, hooks, signal) {
+    const working = new Working(run, handler, hooks, { ...this.#kind, timeoutMs: this.#timeoutMs, signal })
+    const send = (number) => run.next(number)
+    for (;;) {
+      const found = unwrap(await begin(undefined, this.#kind.read, send))
+      if (!Array.isArray(found)) return found
+      for (const event of found) working.handle(event)
+    }
+  }
+}
+
+/** How the options of a worker are checked. */
+function checksOf(kind) {
+  return { ...kind, backoffMs: check.milliseconds, backoffMaxMs: check.milliseconds }
+}
+
+/** The steps of such options; `first` and `most` are the default backoff. */
+function settingsOf({ backoffMs, backoffMaxMs, concurrency = 10, ...said }, first, most) {
+  const isGiven = backoffMs !== undefined || backoffMaxMs !== undefined
+  const backoff = ['backoff', backoffMs ?? first, backoffMaxMs ?? most]
+  return stepsOf({ ...said, concurrency }, isGiven ? [backoff] : [])
+}
+
+/** How the events of a run are read; without any it is over, and this is what it did. */
+function reading(job) {
+  const event = (reader) => (reader.one() ? new Report(reader, job) : job(reader))
+  return ofBytes((reader) => {
+    const events = reader.some(event)
+    return events.length === 0 ? drained(reader) : events
+  })
+}
+
+/** Has the first signal of the system call `stop`, and further ones `again`; returns how to undo that. */
+function onSignals(stop, again) {
+  let next = stop
+  const stopping = () => {
+    const now = next
+    next = again
+    now()
+  }
+  const names = ['SIGTERM', 'SIGINT']
+  for (const name of names) process.on(name, stopping)
+  return () => names.forEach((name) => process.off(name, stopping))
+}
+
+/** A handler at work on the jobs of a run. */
+class Working {
+  #run
+  #handler
+  #hooks
+  #kind
+
+  constructor(run, handler, hooks, kind) {
+    this.#run = run
+    this.#handler = handler
+    this.#hooks = hooks
+    this.#kind = kind
+  }
+
+  handle(event) {
+    if (event instanceof Report) this.#report(event)
+    else this.#begin(event)
+  }
+
+  #begin(job) {
+    let result
+    try {
+      result = this.#handler.call(undefined, job)
+    } catch (thrown) {
+      this.#failed(job, thrown)
+      return
+    }
+    if (typeof result?.then !== 'function') {
+      this.#returned(job, result)
+      return
+    }
+    const { timeoutMs } = this.#kind
+    const promise = timeoutMs === undefined ? Promise.resolve(result) : within(timeoutMs, job, result)
+    promise.then((value) => this.#returned(job, value), (thrown) => this.#failed(job, thrown))
+  }
+
+  #returned(job, value) {
+    let end
+    try {
+      end = this.#outcome(value)
+    } catch (wrong) {
+      this.#failed(job, wrong)
+      return
+    }
+    this.#end(job, end)
+  }
+
+  /** What a handler returned; nothing for a value that says nothing. */
+  #outcome(value) {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (types.isGeneratorObject(value)) {
+      throw new TypeError('the handler returned a generator, which nobody runs: it has to be a function')
+    }
+    return decided(value) ?? this.#kind.finish(value, outcome('finish'))
+  }
+
+  #failed(job, thrown) {
+    const end = decided(thrown) ?? (isAbort(thrown, this.#kind.signal) ? outcome('release', 0) : undefined)
+    // That a lease was lost is reported, and that a handler heeded it is no failure.
+    const isHeeded = end === undefined && job.isLost && isAbort(thrown, job.signal)
+    this.#end(job, end ?? outcome('fail', textOf(thrown)))
+    if (end !== undefined || isHeeded || isTaken(thrown)) return
+    const log = () => console.error(`millpond: ${this.#kind.name(job)} failed:`, thrown)
+    call(this.#hooks.onError ?? log, job, thrown)
+  }
+
+  #end(job, end) {
+    this.#run.end(nativeOf(job), end)
+  }
+
+  #report(report) {
+    const { onError, onEvent } = this.#hooks
+    if (onEvent !== undefined) call(onEvent, report)
+    if (!report.isTrouble) return
+    const log = () => console[report.kind === 'back' ? 'info' : 'error'](`millpond: ${report.message}`)
+    call(onError ?? log, report.job, report.error ?? new classes.MillpondError(report.message))
+  }
+}
+
+/** Why a handler's promise is not waited for any more. */
+class Timeout extends Error {
+  constructor(timeoutMs) {
+    super(`timeout: it took longer than ${timeoutMs} ms`)
+    this.name = 'TimeoutError'
+  }
+}
+
+/** A handler's promise, but once this time is over it is rejected and the job's signal is aborted. */
+async function within(timeoutMs, job, promise) {
+  let timer
+  const late = new Promise((_, reject) => {
+    const abandon = () => {
+      const timeout = new Timeout(timeoutMs)
+      abort(job, timeout)
+      reject(timeout)
+    }
+    // Node has no longer ones.
+    timer = setTimeout(abandon, Math.min(timeoutMs, 2 ** 31 - 1))
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Calls a hook; what it throws is logged. */
+async function call(hook, ...args) {
+  try {
+    await hook(...args)
+  } catch (thrown) {
+    console.error('millpond: a hook of a worker failed:', thrown)
+  }
+}
+
+function handling(argument, value) {
+  if (typeof value !== 'function') throw check.wrong(argument, 'a function', value)
+  return value
+}
+
+/** Whether a handler has stopped because this signal told it to. */
+function isAbort(thrown, signal) {
+  return signal?.aborted === true && (thrown === signal.reason || thrown?.name === 'AbortError')
+}
+
+/** Whether documents were taken that the job needs, which is no failure. */
+function isTaken(thrown) {
+  return thrown instanceof classes.DependencyError && thrown.operation === 'tasks.claim_docs'
+}
+
+/** What went wrong, for people. */
+function textOf(thrown) {
+  if (thrown instanceof Timeout) return thrown.message
+  // Errors of another realm are no instances, and a DOMException is not native.
+  const isError = thrown instanceof Error || types.isNativeError(thrown)
+  return (isError ? `${thrown.name}: ${thrown.message}` : inspect(thrown)).toWellFormed()
+}
+
+module.exports = { checksOf, Move, Reject, Release, Retry, settingsOf, Worker }

@@ -1,0 +1,236 @@
+// Queues of events, on every backend: what fires at its time, in order by its key.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+
+import * as millpond from 'millpond'
+import { connect, InvalidArgumentError, LeaseLostError, Reject, Release, Retry } from 'millpond'
+import { Redis } from 'ioredis'
+
+import { sharedServer } from './servers.mjs'
+import { newName, onEveryBackend, refused } from './support.mjs'
+
+const BYTES = 'has to be a string or a Uint8Array'
+const ID = '0'.repeat(20)
+
+onEveryBackend('an event is received once, and ends', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  const bytes = Buffer.from([0xff, 0])
+  const published = await queue.publish(bytes, { key: 'c', headers: { a: '1' } })
+  assert.equal(published.status, 'created')
+  const [event] = await queue.receive(10)
+  assert.deepEqual([event.payload, event.key, event.attempts], [bytes, Buffer.from('c'), 1])
+  assert.deepEqual(event.headers.map(([key, value]) => [key, `${value}`]), [['a', '1']])
+  assert.deepEqual(await queue.receive(10), [])
+  assert.deepEqual(await queue.extend(event, { leaseMs: 60_000 }), ['held'])
+  await queue.nack(event, 'no printer', { afterMs: 0 })
+  await assert.rejects(queue.ack(event), LeaseLostError)
+  const [again] = await queue.receive()
+  assert.deepEqual([again.err, again.attempts], ['no printer', 2])
+  assert.deepEqual(await queue.ackMany([event]), ['lost'])
+  await queue.ackWith(again, ['ship', { payload: 'bill', delayMs: 3_600_000 }])
+  assert.deepEqual((await queue.receive(10)).map(({ payload }) => `${payload}`), ['ship'])
+  assert.deepEqual(await queue.fetch(published), [null])
+})
+
+onEveryBackend('schedules', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  const schedule = { id: 's', everyMs: 3_600_000, payload: Buffer.from([0xff]), headers: { a: '1' }, missed: 'skip' }
+  assert.equal(await queue.putSchedule(schedule), 'created')
+  const [info] = await queue.listSchedules()
+  assert.deepEqual([info.everyMs, info.cron, info.payload, info.paused], [3_600_000, null, schedule.payload, false])
+  const { id } = await queue.triggerSchedule('s')
+  const [event] = await queue.receive(10)
+  assert.deepEqual([event.id, `${event.key}`, `${event.headers[0][1]}`], [id, 's', '1'])
+  assert.equal((await queue.syncSchedules('app', 1, [schedule])).unchanged, 1)
+  assert.equal((await queue.syncSchedules('app', 2, new Set())).removed, 1)
+  assert.equal(await queue.getSchedule('s'), null)
+})
+
+onEveryBackend('names and times', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  const atMs = 4_000_000_000_123
+  const first = await queue.publish('x', { atMs, dedupId: 'cart' })
+  const again = await queue.publish('x', { dedupId: 'cart' })
+  assert.deepEqual([again.status, again.id], ['duplicate', first.id])
+  const error = await queue.publish('x', { dedupId: 'cart', ifExists: 'error' }).catch((reason) => reason)
+  assert.equal(error.constructor, millpond.AlreadyExistsError)
+  assert.equal(Number((await queue.fetch(first.id))[0].fireAtUs), atMs * 1_000)
+  assert.deepEqual(await queue.rescheduleAtMs([first.id, ID], atMs + 1), ['rescheduled', 'gone'])
+  const replaced = await queue.publish('y', { delayMs: 1_500, dedupId: 'cart', ifExists: 'replace' })
+  assert.equal(replaced.status, 'replaced')
+  assert.deepEqual([await queue.cancel(replaced), await queue.cancel([replaced])], [['removed'], ['gone']])
+  const expired = await queue.publish('z', { ttlMs: 1 })
+  await setTimeout(10)
+  assert.deepEqual([await queue.receive(), await queue.fetch(expired)], [[], [null]])
+})
+
+onEveryBackend('loops wait, and end by a signal', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  await queue.publish('later', { delayMs: 100 })
+  const stop = new AbortController()
+  const payloads = []
+  const loop = queue.deliveries({ max: 10, waitMs: 60_000, signal: stop.signal })
+  await assert.rejects(async () => {
+    for await (const events of loop) {
+      payloads.push(...events.map(({ payload }) => `${payload}`))
+      if (payloads.length === 1) await queue.publish('now')
+      else stop.abort()
+    }
+  }, { name: 'AbortError' })
+  assert.deepEqual(payloads, ['later', 'now'])
+  for await (const events of queue.deliveries({ waitMs: 5 })) assert.fail(`${events}`)
+})
+
+onEveryBackend('what becomes of an event', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  await queue.configure({ maxAttempts: 2, backoffMinMs: 1, backoffMaxMs: 1 })
+  const outcomes = {
+    nothing: () => undefined,
+    value: async () => ({ status: 'sent', changes: 7 }),
+    modification: async () => ({ inserts: [{ queue: 'q' }] }),
+    reject() { throw new Reject('no address') },
+    retry() { throw new Retry('again', { delayMs: 0 }) },
+    release() { throw new Release() },
+    error() { throw new RangeError('of the application') }
+  }
+  await queue.publishMany(Object.keys(outcomes))
+  const failed = new Set()
+  const seen = []
+  const reports = {}
+  const handler = (job) => {
+    const n = job.event.payload.toString()
+    seen.push(n)
+    return n !== 'modification' && seen.filter((one) => one === n).length > 1 ? undefined : outcomes[n](job)
+  }
+  const onEvent = ({ kind, job }) => (reports[kind] ??= []).push(`${job.event.payload}`)
+  const worker = queue.worker()
+  while ((reports.done?.length ?? 0) < 5 || (reports.dead?.length ?? 0) < 2) {
+    await worker.drain(handler, { onError: (job) => failed.add(`${job.event.payload}`), onEvent })
+  }
+  assert.deepEqual(reports.done.sort(), ['error', 'nothing', 'release', 'retry', 'value'])
+  assert.deepEqual(reports.dead.sort(), ['modification', 'reject'])
+  assert.deepEqual([...failed].sort(), ['error', 'modification', 'reject'])
+  const { events } = await queue.list('dead')
+  assert.deepEqual(events.map(({ reason }) => reason).sort(), ['exhausted', 'rejected'])
+  assert.equal(await queue.redriveAll({ reason: 'rejected' }), 1)
+  assert.equal(await queue.purge('dead'), 1)
+  const { ready, dead } = await queue.stats()
+  assert.deepEqual([ready, dead], [1, 0])
+})
+
+onEveryBackend('jobs run at once, but those of a key', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  await queue.publishMany(Array.from({ length: 8 }, (_, n) => ({ payload: `${n}`, key: n < 4 ? 'one' : `${n}` })))
+  const worker = queue.worker({ concurrency: 5, prefetch: 2 })
+  const order = []
+  let begun = 0
+  await worker.run(async ({ event }) => {
+    const number = Number(event.payload)
+    if (number < 4) order.push(number)
+    begun += 1
+    while (begun < 5) await setTimeout(1)
+    if (begun === 8) worker.stop()
+  }, { onError: assert.fail })
+  assert.deepEqual(order, [0, 1, 2, 3])
+  assert.equal((await queue.stats()).events, 0)
+})
+
+onEveryBackend('an event that a stop gives back', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  await queue.publish('x')
+  const worker = queue.worker()
+  const seen = []
+  await worker.run((job) => {
+    const aborted = once(job.signal, 'abort').then(() => seen.push(job.isLost, job.signal.reason))
+    worker.stop(20)
+    return aborted
+  }, { onError: assert.fail })
+  await new Promise(setImmediate)
+  assert.ok(seen[0] && seen[1] instanceof LeaseLostError)
+  // That was no attempt.
+  const again = await queue.worker().drain(({ event }) => assert.equal(event.attempts, 1))
+  assert.deepEqual(again, { done: 1, retried: 0, dead: 0, others: 0 })
+})
+
+const CALLS = [
+  [(queue) => queue.publish(), `payload ${BYTES}`, TypeError],
+  [(queue) => queue.publish('x', { key: 7 }), `key ${BYTES}`, TypeError],
+  [(queue) => queue.publish('x', { delay: 1 }), 'the option delay is not known; there is '],
+  [(queue) => queue.publish('x', { delayMs: '1' }), 'delayMs has to be a number of milliseconds', TypeError],
+  [(queue) => queue.publish('x', { delayMs: -1 }), 'delayMs is -1'],
+  [(queue) => queue.publish('x', { delayMs: 1, atMs: 1 }), 'delay'],
+  [(queue) => queue.publish('x', { ifExists: 'never' }), 'ifExists'],
+  [(queue) => queue.publish('x', { dedupId: 7 }), 'dedupId has to be a string', TypeError],
+  [(queue) => queue.publish('x', { headers: 7 }), 'headers', TypeError],
+  [(queue) => queue.publishMany('x'), 'events has to be an iterable', TypeError],
+  [(queue) => queue.publishMany(['x', 7]), 'events[1] has to be', TypeError],
+  [(queue) => queue.publishMany([{ payload: 'x' }, { payload: 7 }]), `events[1].payload ${BYTES}`, TypeError],
+  [(queue) => queue.publishMany([{ payload: 'x', delay: 1 }]), 'delay is not known'],
+  [(queue) => queue.receive(0), 'takes 1 to 1000 events, not 0'],
+  [(queue) => queue.receive('1'), 'max has to be a whole number', TypeError],
+  [(queue) => queue.ack('x'), 'delivery has to be', TypeError],
+  [(queue) => queue.ack({ id: ID, token: 'short' }), 'token'],
+  [(queue) => queue.ackMany(7), 'deliveries has to be an iterable', TypeError],
+  [(queue) => queue.cancel('no id'), '"no id" is no id of an event'],
+  [(queue) => queue.cancel([7]), 'ids[0] has to be a string', TypeError],
+  [(queue) => queue.reschedule(ID), 'delayMs has to be a number of milliseconds', TypeError],
+  [(queue) => queue.list('waiting'), 'state'],
+  [(queue) => queue.list('dead', { limit: 0 }), '1 to 1000 events, not 0'],
+  [(queue) => queue.redriveAll({ reason: 'x' }), 'reason'],
+  [(queue) => queue.configure({ partitions: 0 }), 'partitions'],
+  [(queue) => queue.putSchedule('s'), 'schedule has to be an object', TypeError],
+  [(queue) => queue.putSchedule({ everyMs: 1_000 }), 'schedule.id has to be a string', TypeError],
+  [(queue) => queue.putSchedule({ id: 's', cron: 7 }), 'schedule.cron has to be a string', TypeError],
+  [(queue) => queue.putSchedule({ id: 's', every: 1 }), 'every is not known'],
+  [(queue) => queue.putSchedule({ id: 's' }), 'has to have either cron or every'],
+  [(queue) => queue.syncSchedules('app', 1, [{ id: 's', missed: 'x' }]), 'schedules[0].missed'],
+  [(queue) => queue.configure({ shards: 1 }), 'the option shards is not known']
+]
+
+onEveryBackend('wrong arguments', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  for (const [call, message, Kind] of CALLS) await assert.rejects(call(queue), refused(message, Kind), message)
+  assert.equal((await queue.stats()).events, 0)
+  assert.deepEqual([await queue.ackMany([]), await queue.cancel(new Set())], [[], []])
+})
+
+test('an event of a transaction', async (t) => {
+  const { url } = await sharedServer()
+  const name = newName()
+  const [redis, client] = [new Redis(url), await connect(url)]
+  t.after(() => redis.disconnect())
+  const queue = client.events(name)
+  const command = await queue.publishCall(Buffer.from([0xff, 0]), { key: 'k', headers: { a: '1' } })
+  await redis.script('FLUSH')
+  const [, [, id]] = await redis.multi().set(`${name}:order`, 'paid').call(...command).exec()
+  const [event] = await queue.receive()
+  assert.deepEqual([event.id, [...event.payload], event.key.toString()], [id, [0xff, 0], 'k'])
+  assert.equal(await redis.get(`${name}:order`), 'paid')
+  const refused = queue.publishCall('paid', { dedupId: 'a', ifExists: 'error' })
+  await assert.rejects(refused, InvalidArgumentError)
+  await assert.rejects((await connect('memory:')).events(name).publishCall('paid'), InvalidArgumentError)
+  await assert.rejects(queue.publishCall(7), TypeError)
+  await client.close()
+})
+
+test('handles', async () => {
+  const client = await connect('memory:')
+  const queue = client.events('x')
+  for (const [call, message, Kind] of [
+    [() => client.events(), `name ${BYTES}`, TypeError],
+    [() => queue.deliveries({ max: 1.5 }), 'max has to be a whole number'],
+    [() => queue.deliveries({ wait: 1 }), 'the option wait is not known'],
+    [() => queue.worker({ backoffMs: 1 }), 'the option backoffMs is not known'],
+    [() => queue.worker({ leaseMs: '1' }), 'leaseMs has to be a number of milliseconds', TypeError]
+  ]) {
+    assert.throws(call, refused(message, Kind))
+  }
+  for (const name of ['EventQueue', 'Deliveries', 'EventWorker', 'EventJob']) {
+    const message = new RegExp(`^${name} has no public constructor; .* makes one$`)
+    assert.throws(() => new millpond[name](), { name: 'TypeError', message })
+  }
+  await client.close()
+})
