@@ -36,7 +36,7 @@ final class Client implements ClientInterface
     /**
      * @internal what `Millpond::connect()` does
      *
-     * @param list<string|int|null> $options the fields of a millpond_options
+     * @param list<string|int|bool|null> $options the fields of a millpond_options
      */
     public static function make(
         Library $library,
@@ -44,7 +44,7 @@ final class Client implements ClientInterface
         ?LoggerInterface $logger,
     ): self {
         $size = FFI::sizeof($library->ffi->type('millpond_options'));
-        $packed = Packed::record($library->ffi, 'millpond_options *', [$size, ...$options, true]);
+        $packed = Packed::record($library->ffi, 'millpond_options *', [$size, ...$options]);
         $made = static fn (CData $handle): self => new self($library, $handle, $logger);
 
         return $library->handle('millpond_connect_with', [$packed->array], 'client', $made);
@@ -80,6 +80,18 @@ final class Client implements ClientInterface
         $made = fn (CData $handle): TaskStore => new TaskStore($this, $handle);
 
         return $this->library->handle('millpond_tasks_store_new', $arguments, 'store', $made);
+    }
+
+    public function events(string $name): EventQueue
+    {
+        $made = fn (CData $handle): EventQueue => new EventQueue($this, $handle);
+
+        return $this->library->handle('millpond_events_queue_new', [$this->handle, $name, \strlen($name)], 'events_queue', $made);
+    }
+
+    public function taskStores(): array
+    {
+        return $this->library->keys($this->library->made('millpond_client_task_stores', [$this->handle], 'keys'));
     }
 
     public function recovery(): ?Recovery

@@ -60,6 +60,30 @@ interface ClientInterface extends IckFactoryInterface
     public function tasks(string $name, ?string $claimant = null): TaskStoreInterface;
 
     /**
+     * The queue of events of this name. Makes no call: a queue comes to be when it is first used, with one
+     * partition and the default `EventConfig`, unless it was configured before.
+     *
+     * @param string $name the queue's name, 1 to 64 KiB
+     */
+    public function events(string $name): EventQueueInterface;
+
+    /**
+     * The names of all task stores that hold tasks or documents, or of which a queue is paused, by name.
+     *
+     * On Redis there is no list of them, as that would cost every insert something: this goes through all
+     * keys of the server, and of a cluster through those of one master after the other. A step looks at
+     * about 1,000 keys and takes less than a millisecond, and there are as many steps as the server has
+     * thousands of keys. A store that is there all the time is found, unless its slot moves to another
+     * server meanwhile; a user sees those to which it has a right.
+     *
+     * @return list<string>
+     *
+     * @throws Exception\UnavailableException if a cluster changes meanwhile; then try again. Else only those
+     *     of the connection
+     */
+    public function taskStores(): array;
+
+    /**
      * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
      * process that share a directory get the same.
      *

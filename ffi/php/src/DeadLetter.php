@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * A message that was delivered too often without being acknowledged, and its history.
+ * A message that was delivered too often or rejected, and its history.
  */
 final class DeadLetter
 {
@@ -16,6 +16,8 @@ final class DeadLetter
      * @param string  $group      the group that gave it up
      * @param string  $consumer   the consumer that it was delivered to last
      * @param int     $deliveries how often it was delivered
+     * @param string  $reason     why: `exhausted: max_deliveries` of one that was delivered too often, or what its
+     *                            consumer said as it rejected it
      */
     public function __construct(
         public readonly string $id,
@@ -23,6 +25,7 @@ final class DeadLetter
         public readonly string $group,
         public readonly string $consumer,
         public readonly int $deliveries = 1,
+        public readonly string $reason = '',
     ) {
     }
 }

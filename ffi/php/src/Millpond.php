@@ -55,6 +55,10 @@ final class Millpond
      * @param LoggerInterface|null $logger gets what no exception says: warnings of a recovery, handlers of
      *                                    workers that failed (warning), and ends of jobs that were refused
      *                                    (error). Needs the package psr/log
+     * @param ManualClock|null $clock     the clock of an embedded engine, for tests; by default the system's.
+     *                                    Clients that share an engine share its clock: one that brings none
+     *                                    takes the engine's, and one that brings another is refused. So is a
+     *                                    clock for a server, whose time is the server's
      *
      * @throws Exception\InvalidUrlException      for a URL or an option in it that is not known
      * @throws Exception\InvalidArgumentException for another argument that is wrong
@@ -73,6 +77,7 @@ final class Millpond
         #[\SensitiveParameter] ?string $password = null,
         ?string $clientName = null,
         ?LoggerInterface $logger = null,
+        ?ManualClock $clock = null,
     ): Client {
         $client = Client::make(Library::get(), [
             $url,
@@ -82,6 +87,8 @@ final class Millpond
             Arguments::optional('timeout', $timeout),
             Arguments::optional('connectTimeout', $connectTimeout),
             $retries === null ? Arguments::NOT_SET : Arguments::smallSize('retries', $retries),
+            true,
+            $clock?->address() ?? 0,
         ], $logger);
         foreach ($client->recovery()?->warnings ?? [] as $warning) {
             $logger === null

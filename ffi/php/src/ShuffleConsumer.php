@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond;
 
+use FFI;
 use FFI\CData;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
@@ -12,6 +13,7 @@ use Millpond\Internal\Owns;
 use Millpond\Internal\ShuffleConsumerCalls;
 use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\Signals;
+use Psr\Log\LoggerInterface;
 
 /**
  * One consumer of a group of a queue's consumers; made by `ShuffleQueue::consumer()`. Any number of threads
@@ -49,11 +51,17 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
     /** The process that these came to. */
     private int $process = 0;
 
-    /** @internal made by `ShuffleQueue::consumer()` */
+    /**
+     * @internal made by `ShuffleQueue::consumer()`
+     *
+     * @param \Closure(string): self $named makes one whose name ends with this too
+     */
     public function __construct(
         private readonly Library $library,
         private readonly CData $handle,
         private readonly ShuffleQueue $queue,
+        private readonly ?LoggerInterface $logger,
+        private readonly \Closure $named,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_shuffle_consumer_free', $handle);
     }
@@ -66,6 +74,24 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
     public function readMany(int $max, ?float $wait = null): array
     {
         return $this->take($max, $wait);
+    }
+
+    public function worker(ShuffleWorkerOptions $options = new ShuffleWorkerOptions()): ShuffleWorker
+    {
+        Arguments::concurrency($options->concurrency);
+        $settings = $this->library->options('millpond_shuffle_worker_options');
+        $options->write($settings);
+        // Each process is a consumer of its own, as a lease tells consumers apart.
+        $open = function (\Closure $made, ?int $process) use ($settings): mixed {
+            $consumer = $process === null ? $this : ($this->named)("/$process");
+            $arguments = [$consumer->handle, FFI::addr($settings)];
+
+            return $this->library->handle('millpond_shuffle_worker_new', $arguments, 'shuffle_worker', $made);
+        };
+
+        $job = fn (?CData $handle, ?Message $message = null): ShuffleJob => new ShuffleJob($this->library, $handle, $message);
+
+        return new ShuffleWorker($this->library, 'shuffle', $open, $job, $this->logger);
     }
 
     public function messages(int $max = 100, ?float $wait = null): Messages

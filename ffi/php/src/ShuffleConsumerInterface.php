@@ -44,6 +44,12 @@ interface ShuffleConsumerInterface
     public function readMany(int $max, ?float $wait = null): array;
 
     /**
+     * A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries again
+     * what failed, and takes over the messages of consumers that are gone. See `ShuffleWorker`.
+     */
+    public function worker(ShuffleWorkerOptions $options = new ShuffleWorkerOptions()): ShuffleWorkerInterface;
+
+    /**
      * The consumer's loop: batches of up to `max` messages. See `Messages`.
      *
      * @param int        $max  how many messages at most, 1 to 10,000
@@ -92,6 +98,33 @@ interface ShuffleConsumerInterface
     public function ackAndDelete(Message|Receipt|iterable $messages): int;
 
     /**
+     * ack() that says of each message, in their order, whether it was waiting for that: one that was not has
+     * been acknowledged before, also by another consumer that reclaimed it, or is gone.
+     *
+     * It can be repeated, as ack().
+     *
+     * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
+     *
+     * @return list<bool>
+     *
+     * @throws Exception\MillpondException as ack()
+     */
+    public function ackEach(Message|Receipt|iterable $messages): array;
+
+    /**
+     * ackAndDelete() that says of each message, in their order, whether it was waiting for that.
+     *
+     * It can be repeated, as ack().
+     *
+     * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
+     *
+     * @return list<bool>
+     *
+     * @throws Exception\MillpondException as ack()
+     */
+    public function ackAndDeleteEach(Message|Receipt|iterable $messages): array;
+
+    /**
      * Says that messages are still being worked on, so that nobody reclaims them. Returns how many are this
      * consumer's; those that are not have been taken over.
      *
@@ -100,4 +133,41 @@ interface ShuffleConsumerInterface
      * @throws Exception\MillpondException as ack()
      */
     public function extend(Message|Receipt|iterable $messages): int;
+
+    /**
+     * Gives messages back before they are done, so that a reclaim() with this `minIdle` takes them over
+     * after the `delay`, and not only when they have been idle for that long; and this delivery does not
+     * count. Returns how many were this consumer's; those that are not have been taken over.
+     *
+     * A read does not take what was released, only a reclaim does. One with a shorter `minIdle` may take it
+     * before the `delay` is over. After ConnectionLostException or TimeoutException it may be done; done
+     * again a delivery more does not count.
+     *
+     * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
+     * @param float                                     $minIdle  the `minIdle` of the reclaim that is to take them
+     *                                                            over, in seconds
+     * @param float                                     $delay    how long in seconds until they are taken over, at
+     *                                                            most `minIdle`
+     *
+     * @throws Exception\MillpondException as ack()
+     * @throws Exception\InvalidArgumentException for a `minIdle` over 100 years, and for a `delay` over the
+     *     `minIdle`: that is when they are taken over anyway
+     */
+    public function release(Message|Receipt|iterable $messages, float $minIdle, float $delay = 0): int;
+
+    /**
+     * Gives messages up for good: makes dead letters of them at once, with this reason. Returns how many
+     * were this consumer's; those that are not have been taken over, and stay. A reason begins best with a
+     * word that tells the kinds apart, such as `rejected: no such image`; that of messages that were
+     * delivered too often is `exhausted: max_deliveries`.
+     *
+     * Rejecting twice is safe. A message is deleted from its stream if no other group has joined that.
+     *
+     * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
+     * @param string                                    $reason   why, at most 4 KiB
+     *
+     * @throws Exception\MillpondException as ack()
+     * @throws Exception\InvalidArgumentException for a reason that is empty or above 4 KiB
+     */
+    public function reject(Message|Receipt|iterable $messages, string $reason): int;
 }

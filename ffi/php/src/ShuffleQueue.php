@@ -10,6 +10,8 @@ use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
+use Millpond\Internal\Packed;
+use Millpond\Internal\ShuffleArguments;
 use Millpond\Internal\ShuffleQueueCalls;
 use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\Signals;
@@ -59,17 +61,22 @@ final class ShuffleQueue implements ShuffleQueueInterface
         $options->write($settings);
         $pointer = FFI::addr($settings);
         $arguments = [$this->handle, $group, \strlen($group), $consumer, \strlen($consumer), $pointer];
-        $made = fn (CData $handle): ShuffleConsumer => new ShuffleConsumer($this->library, $handle, $this);
+        $logger = $this->client->logger;
+        $named = fn (string $end): ShuffleConsumer => $this->consumer($group, $consumer . $end, $options);
+        $made = fn (CData $handle): ShuffleConsumer => new ShuffleConsumer($this->library, $handle, $this, $logger, $named);
 
         return $this->library->handle('millpond_shuffle_consumer_new', $arguments, 'consumer', $made);
     }
 
-    public function deadLetters(int $max = 100): array
+    public function deadLetters(int $max = 100, DeadLetter|string|null $after = null): array
     {
         $size = Arguments::size('max', $max);
+        $id = $after === null ? null : Packed::ids($this->library->ffi, ShuffleArguments::letterIds('after', $after));
 
-        return Signals::held(function () use ($size): array {
-            $call = $this->library->made('millpond_shuffle_dead_letters_read', [$this->handle, $size], 'letters');
+        return Signals::held(function () use ($size, $id): array {
+            $call = $id === null
+                ? $this->library->made('millpond_shuffle_dead_letters_read', [$this->handle, $size], 'letters')
+                : $this->library->made('millpond_shuffle_dead_letters_after', [$this->handle, $size, $id->array], 'letters');
 
             return ShuffleResults::letters($this->library->ffi, $call->letters[0]);
         });

@@ -30,18 +30,20 @@ interface ShuffleQueueInterface
     ): ShuffleConsumerInterface;
 
     /**
-     * Up to `max` messages that were delivered too often, the oldest first; see
-     * `ShuffleConsumer::reclaim()`. They lie in the stream `<queue>:dead`, and stay until they are deleted
-     * or their `deadTtl` is over.
+     * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
+     * `ShuffleConsumer::reclaim()`, or rejected. They lie in the stream `<queue>:dead`, and stay until they
+     * are deleted or requeued, or their `deadTtl` is over.
      *
-     * @param int $max how many dead letters at most
+     * @param int                    $max   how many dead letters at most
+     * @param DeadLetter|string|null $after the dead letter that they come after, which need not be there any more;
+     *                                      without it they are the oldest
      *
      * @return list<DeadLetter>
      *
      * @throws Exception\MillpondException as len()
      * @throws Exception\InvalidArgumentException for a `max` of 0 or above 10,000
      */
-    public function deadLetters(int $max = 100): array;
+    public function deadLetters(int $max = 100, DeadLetter|string|null $after = null): array;
 
     /**
      * Collects what is recorded of tracked messages whose deadline has passed, in batches of values, those
@@ -238,6 +240,40 @@ interface ShuffleQueueInterface
      * @throws Exception\MillpondException as len()
      */
     public function deleteDeadLetters(DeadLetter|string|iterable $letters): int;
+
+    /**
+     * Puts dead letters back into the queue, each as a new message of the stream that it came from, and
+     * removes them from the dead letters. Returns where each is now, in their order, or nothing for a letter
+     * that does not exist (any more). Every group gets the message, also one that was done with it.
+     *
+     * A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes several
+     * steps: after an error the first of these may be done. The new message is not tracked.
+     *
+     * @param DeadLetter|string|iterable<DeadLetter|string> $letters dead letters or their ids
+     *
+     * @return list<Receipt|null>
+     *
+     * @throws Exception\MillpondException as len()
+     * @throws Exception\InvalidArgumentException for settings that no queue can have, and for more than
+     *     1,000,000 letters
+     */
+    public function requeueDeadLetters(DeadLetter|string|iterable $letters): array;
+
+    /**
+     * Removes the consumers of all groups that hold no message and have been idle for at least `minIdle` in
+     * all streams: the names of programs that are gone, which the server keeps otherwise. Returns how many.
+     * One that comes again is a consumer again, so nothing is lost with it. The embedded engine keeps no
+     * such names, and removes none.
+     *
+     * Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer that
+     * waits for a message for so long may be removed as well, until it reads again.
+     *
+     * @param float $minIdle how long in seconds a consumer has been idle at least
+     *
+     * @throws Exception\MillpondException as len()
+     * @throws Exception\InvalidArgumentException for a `minIdle` over 100 years
+     */
+    public function removeIdleConsumers(float $minIdle): int;
 
     /**
      * What each stream holds for a group.

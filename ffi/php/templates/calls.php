@@ -16,7 +16,9 @@ trait {{ class }}Calls
         {{ line }}
 {% endfor %}
 {% if call.is_held %}
+{% if call.setup %}
 
+{% endif %}
         return Signals::held(function (){% if call.locals %} use ({{ call.locals }}){% endif %}: {{ call.returns }} {
 {% endif %}
 {{ pad }}        $call = $this->library->call();

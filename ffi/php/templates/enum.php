@@ -6,6 +6,6 @@ enum {{ name }}: string
 
 {% endif %}
 {{ case.docs }}
-    case {{ case.name }} = '{{ case.name | lower }}';
+    case {{ case.name }} = '{{ case.value }}';
 {% endfor %}
 }

@@ -17,7 +17,7 @@ final class {{ class }}
 {% endif %}
     }
 
-{% if json %}
+{% if is_new %}
     /**
      * @internal a millpond_{{ structure }}
      *
@@ -25,7 +25,7 @@ final class {{ class }}
      *
      * @throws InvalidArgumentException for two times and for a number below 0
      */
-    public function cells(bool $skipColliding): array
+    public function cells({% if json %}bool $skipColliding{% endif %}): array
     {
         return [
 {% for line in lines %}

@@ -1,29 +1,90 @@
 /**
- * Reads records of task stores from memory of the library: arrays of structures, word by word, whose texts
- * are all in one piece.
+ * Reads what the library returns about tasks and events, as PHP has it. All texts of a result are in one piece and
+ * are copied at once, and the arrays are read word by word: see `ShuffleResults`.
  *
  * @internal
  */
 trait ReadsRecords
 {
+    /** The type of an address: to look it up by its name takes as long as a small call. */
+    private static ?CType $address = null;
+
     /** All texts of the result. */
     private readonly string $texts;
 
     /** Where these are in memory. */
     private readonly int $base;
+
+    private function __construct(
+        private readonly FFI $ffi,
+        private readonly CData $data,
+    ) {
+        $size = $data[0]->text_length;
+        $start = $data[0]->text;
+        self::$address ??= $ffi->type('uintptr_t');
+        $this->texts = $size === 0 ? '' : FFI::string($start, $size);
+        $this->base = $size === 0 ? 0 : $ffi->cast(self::$address, $start)->cdata;
+    }
+
+    /**
+     * What a result holds, which is freed; null for none.
+     *
+     * @param string $what what it is: see read()
+     */
+    public static function of(FFI $ffi, ?CData $result, string $what): mixed
+    {
+        if ($result === null) {
+            return null;
+        }
+        [$free, $data] = [self::RESULT . '_free', self::RESULT . '_data'];
+        Handles::keep($ffi, $ffi, $free, $result);
+        $found = self::in($ffi, $ffi->$data($result), $what);
+        Handles::free($result);
+
+        return $found;
+    }
+
+    /**
+     * What the library keeps.
+     */
+    public static function in(FFI $ffi, CData $data, string $what): mixed
+    {
+        return (new self($ffi, $data))->read($what);
+    }
+
+    /**
+     * Reads an array of the result.
+     *
+     * @param string $read  the method that reads it
+     * @param string $array the field of the result that it is, and in `$size` that of how large an element is
+     *
+     * @return list<mixed>
+     */
+    private function all(string $read, int $count, CData $data, string $array, string $size): array
+    {
+        return $count === 0 ? [] : $this->$read($this->ffi->cast('int64_t *', $data->$array), $count, $data->$size);
+    }
+
+    /**
+     * Reads one record, if there is one.
+     */
+    private function one(string $read, ?CData $record): mixed
+    {
+        return $record === null ? null : $this->$read($this->ffi->cast('int64_t *', $record), 1, 8)[0];
+    }
 {% for record in records %}
 
     /**
      * @param CData $words the first of them
      * @param int   $bytes from one to the next
      *
-     * @return list<Tasks\{{ record.class }}>
+     * @return list<{% if record.of_tasks %}Tasks\{% endif %}{{ record.class }}>
      */
     private function read{{ record.class }}(CData $words, int $count, int $bytes): array
     {
         [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
         for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $found[] = new Tasks\{{ record.class }}(
+            $found[] = new {% if record.of_tasks %}Tasks\{% endif %}{{ record.class }}(
 {% for value in record.values %}
                 {{ value }},
 {% endfor %}

@@ -56,8 +56,8 @@ final class DocsTest extends TestCase
     public function testInTheSource(string $code): void
     {
         $imports = 'use Millpond\Millpond; use Millpond\Exception\{DependencyException, MillpondException}; '
-            . 'use Millpond\Tasks\{Job, Modification, NewDoc, NewTask, RetryTask, TaskId, WorkerOptions}; '
-            . 'use Millpond\{ConsumerOptions, ShuffleOptions}; ';
+            . 'use Millpond\Tasks\{Job, Modification, NewDoc, NewTask, TaskId, WorkerOptions}; '
+            . 'use Millpond\{ConsumerOptions, EventConfig, EventJob, EventReceipt, EventState, ManualClock, NewEvent, RejectJob, RetryJob, Schedule, ShuffleJob, ShuffleOptions, ShuffleWorkerOptions}; ';
         $printed = self::program([\PHP_BINARY, '-r', $imports . self::AUTOLOAD . $code, __DIR__ . '/bootstrap.php']);
         $printed = \explode("\n", \rtrim($printed));
         // What a line prints stands behind it, or below the last.
@@ -75,11 +75,13 @@ final class DocsTest extends TestCase
             \array_keys(\iterator_to_array($this->shown())),
         );
         self::assertSame(['Batches.php', 'ClientInterface.php', 'ClientInterface.php', 'ConsumerLease.php',
-            'DirtyListInterface.php', 'Garbage.php', 'IckChannel.php', 'Messages.php', 'Millpond.php',
-            'Millpond.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
-            'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php',
+            'Deliveries.php', 'DirtyListInterface.php', 'EventQueue.php', 'EventQueueInterface.php', 'EventQueueInterface.php', 'EventQueueInterface.php',
+            'EventQueueInterface.php', 'EventQueueInterface.php', 'EventReceipt.php', 'EventWorker.php', 'Garbage.php',
+            'IckChannel.php', 'ManualClock.php', 'Messages.php', 'Millpond.php', 'Millpond.php', 'NewEvent.php',
+            'Schedule.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
+            'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleWorker.php',
             'DependencyException.php', 'MillpondException.php', 'TaskMethods.php', 'Claims.php', 'Doc.php',
             'Job.php', 'Jobs.php', 'Modification.php', 'NewDoc.php', 'NewTask.php', 'Task.php', 'TaskChange.php',
-            'TaskStore.php', 'TaskStoreInterface.php', 'TaskStoreInterface.php', 'Worker.php', 'WorkerOptions.php'], $files);
+            'TaskStore.php', 'TaskStoreInterface.php', 'TaskStoreInterface.php', 'Worker.php', 'WorkerInterface.php', 'WorkerOptions.php'], $files);
     }
 }

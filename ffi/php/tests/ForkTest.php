@@ -68,6 +68,25 @@ final class ForkTest extends TestCase
     }
 
     /** @dataProvider used */
+    public function testAQueueOfEventsWorksInAChild(bool $used): void
+    {
+        $queue = Millpond::connect(Servers::shared()->url)->events($this->name);
+        $deliveries = $queue->deliveries(max: 30, wait: 0.1);
+        if ($used) {
+            $queue->publish('parent');
+            $queue->ackMany($deliveries->next());
+        }
+        self::inChild(static function () use ($queue, $deliveries): void {
+            $queue->publishMany(\array_fill(0, 100, 'child'));
+            $counts = \array_map(static fn (array $events): int => \count($queue->ackMany($events)), \iterator_to_array($deliveries));
+            self::assertSame(100, \array_sum($counts));
+        });
+        self::assertSame(0, $queue->stats()->events);
+        $queue->publish('after');
+        self::assertSame('after', $deliveries->next()[0]->payload);
+    }
+
+    /** @dataProvider used */
     public function testATaskStoreWorksInAChild(bool $used): void
     {
         $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);

@@ -53,7 +53,8 @@ final class Fpm
         }
         $streams = [0 => ['file', '/dev/null', 'r'], 1 => ['file', "$folder/output", 'w'], 2 => ['redirect', 1]];
         $this->process = \proc_open($command, $streams, $pipes, null, $environment + \getenv());
-        for ($tries = 0; !\file_exists($this->socket); ++$tries) {
+        // The socket is there a moment before it listens.
+        for ($tries = 0; !\str_contains($this->log(), 'ready to handle connections'); ++$tries) {
             \usleep(5_000);
             if ($tries === 2_000 || !\proc_get_status($this->process)['running']) {
                 throw new \RuntimeException("php-fpm did not start:\n" . $this->log());

@@ -25,7 +25,8 @@ final class InterfacesTest extends TestCase
     {
         foreach (\glob(\dirname(__DIR__) . '/src/{*,Tasks/*}.php', \GLOB_BRACE) as $file) {
             $name = \strtr(\substr($file, \strlen(\dirname(__DIR__) . '/src/'), -4), '/', '\\');
-            $isHandle = \method_exists("Millpond\\$name", '__destruct');
+            // A clock is for tests itself: nobody puts something else in its place.
+            $isHandle = \method_exists("Millpond\\$name", '__destruct') && $name !== 'ManualClock';
             if ($isHandle || \in_array($name, ['Ick', 'Tasks\Worker', 'BorrowedIck', 'BorrowedClient'], true)) {
                 yield $name => ["Millpond\\$name"];
             }
@@ -76,7 +77,7 @@ final class InterfacesTest extends TestCase
         self::assertInstanceOf(Modification::class, $handler($job));
         $store = $this->store('memory');
         $store->insert(new NewTask('q'));
-        $store->worker('q')->run($handler);
+        $store->worker('q')->drain($handler);
         self::assertSame([], $store->queues());
         self::assertTrue(\is_subclass_of(Job::class, JobInterface::class));
     }

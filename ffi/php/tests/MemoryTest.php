@@ -6,7 +6,12 @@ namespace Millpond\Tests;
 
 use Millpond\ConsumerOptions;
 use Millpond\DirtyListInterface;
+use Millpond\EventConfig;
+use Millpond\EventState;
+use Millpond\IfExists;
 use Millpond\Millpond;
+use Millpond\NewEvent;
+use Millpond\Schedule;
 use Millpond\ShuffleOptions;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\NewDoc;
@@ -113,7 +118,44 @@ final class MemoryTest extends TestCase
                 $job->finish($job->delete());
                 self::thrown($job->done(...));
                 $jobs->next()->moveTo('r', 'why');
-                $store->worker('r')->run(static fn () => null);
+                $store->worker('r')->drain(static fn () => null);
+            }
+        };
+        self::assertGrowth($every, 500, 3_000);
+    }
+
+    public function testEveryKindOfCallOfAQueueOfEvents(): void
+    {
+        $client = Millpond::connect('memory:');
+        $every = static function (int $rounds) use ($client): void {
+            for ($round = 0; $round < $rounds; ++$round) {
+                $queue = $client->events('e');
+                $queue->configure(new EventConfig(backoffMin: 0, backoffMax: 0, dedupIdsMax: 10));
+                $queue->publishMany([\str_repeat('x', 1_000), new NewEvent('k', key: 'k', headers: ['a' => 'b'])]);
+                $later = $queue->publish(new NewEvent('later', delay: 60, dedupId: 'x', ifExists: IfExists::Replace));
+                $queue->reschedule($later, 90);
+                self::thrown(static fn () => $queue->publish(new NewEvent('y', dedupId: 'x', ifExists: IfExists::Error)));
+                self::thrown(static fn () => $queue->receive(0));
+                foreach ($queue->deliveries(max: 2, wait: 0) as $events) {
+                    $queue->extend($events, 60);
+                    $queue->ackWith($events[0], ['follows']);
+                    $queue->deadLetter($events[1], 'why');
+                    break;
+                }
+                $queue->redriveAll();
+                $queue->fetch([$later, $events[0]]);
+                $queue->list(EventState::Ready, after: $queue->list(EventState::Ready, limit: 1)->next);
+                $queue->stats();
+                $queue->config();
+                $queue->cancel($later);
+                $queue->putSchedule(new Schedule('a', cron: '@daily', payload: \str_repeat('x', 1_000)));
+                self::thrown(static fn () => $queue->putSchedule(new Schedule('a')));
+                $queue->syncSchedules('app', 1, [new Schedule('b', every: 60, headers: ['a' => 'b'])]);
+                $queue->getSchedule('a');
+                $queue->listSchedules();
+                $queue->triggerSchedule('b');
+                $queue->removeSchedule('a');
+                $queue->worker()->drain(static fn ($job) => $job->isLost());
             }
         };
         self::assertGrowth($every, 500, 3_000);

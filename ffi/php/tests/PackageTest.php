@@ -35,7 +35,7 @@ final class PackageTest extends TestCase
             echo $consumer->ack($consumer->read()), function_exists('ctype_digit') ? ' with ctype' : '';
             $store = Millpond\Millpond::connect('memory:')->tasks('t');
             $store->insert(new NewTask('q', ['ä' => "\u{fffd}"]));
-            $store->worker('q', new WorkerOptions(maxAttempts: 1))->run(fn ($job) => throw new DomainException($job->task->json . "\xff"));
+            $store->worker('q', new WorkerOptions(maxAttempts: 1))->drain(fn ($job) => throw new DomainException($job->task->json . "\xff"), fn () => null);
             echo ' ', $store->list('q/err')->tasks[0]->err;
             try {
                 $consumer->ack(new Millpond\Receipt(0, 'x'));
@@ -44,7 +44,7 @@ final class PackageTest extends TestCase
             }
             PHP;
         $command = [\PHP_BINARY, '-n', '-d', 'extension=ffi', '-d', 'ffi.enable=1', '-r', $program, __DIR__ . '/bootstrap.php'];
-        self::assertSame("1 DomainException: {\"ä\":\"\u{fffd}\"}\u{fffd} messages.id", self::program($command));
+        self::assertSame("1 exhausted: DomainException: {\"ä\":\"\u{fffd}\"}\u{fffd} messages.id", self::program($command));
     }
 
     public function testComposerJson(): void

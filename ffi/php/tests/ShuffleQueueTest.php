@@ -67,6 +67,44 @@ final class ShuffleQueueTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
+    public function testMessagesAreRejectedRequeuedAndReleased(string $kind): void
+    {
+        $queue = $this->shuffleQueue($kind, streams: 1, ttl: 60);
+        $queue->writeMany(\array_map(static fn (int $n): array => ['t', ['n' => "$n"]], \range(1, 3)));
+        [$consumer, $other] = [$queue->consumer('g', 'c'), $queue->consumer('g', 'other')];
+        $messages = $consumer->readMany(3);
+        self::assertSame(0, $other->reject($messages, 'rejected: not its own'));
+        self::assertSame(1, $consumer->reject($messages[0], 'rejected: nö'));
+        self::assertSame(1, $consumer->reject(\array_slice($messages, 0, 2), 'exhausted'));
+        [$first, $second] = $queue->deadLetters();
+        self::assertSame(['rejected: nö', 'exhausted'], [$first->reason, $second->reason]);
+        self::assertEquals([$second], $queue->deadLetters(9, $first));
+        self::assertSame([], $queue->deadLetters(after: $second->id));
+        self::assertSame([false, false, true], $consumer->ackEach($messages));
+        $requeued = $queue->requeueDeadLetters([$second, $second->id, $first->id]);
+        self::assertNull($requeued[1]);
+        self::assertSame([null], $queue->requeueDeadLetters($first));
+        $again = $consumer->readMany(9);
+        self::assertSame([$requeued[0]->id, $requeued[2]->id], \array_column($again, 'id'));
+        self::assertSame(2, $consumer->release($again, 60));
+        $reclaimed = $other->reclaim(60, 9)->messages;
+        self::assertSame([1, 1], \array_column($reclaimed, 'deliveries'));
+        self::assertSame(1, $other->release($reclaimed[0], minIdle: 60, delay: 30));
+        self::assertSame([true, true], $other->ackAndDeleteEach($reclaimed));
+        self::assertSame([[], 0], [$other->ackEach([]), $queue->removeIdleConsumers(60)]);
+        foreach (['', \str_repeat('x', 4_097)] as $wrong) {
+            try {
+                $consumer->reject($messages[0], $wrong);
+                self::fail('it was taken');
+            } catch (InvalidArgumentException $error) {
+                self::assertStringContainsString('the reason', $error->getMessage());
+            }
+        }
+        $this->expectException(InvalidArgumentException::class);
+        $consumer->release($messages[0], 1, delay: 2);
+    }
+
+    /** @dataProvider ownKinds */
     public function testDeadLettersStayUntilTheyAreDeleted(string $kind): void
     {
         $queue = $this->shuffleQueue($kind, streams: 1, ttl: 60, deadTtl: 86_400);
@@ -177,7 +215,8 @@ final class ShuffleQueueTest extends TestCase
         self::assertSame([[], 1], [$reclaimed->messages, $reclaimed->dead]);
         [$letter] = $queue->deadLetters();
         $message = new Message($written->stream, $written->id, [['task', 'explode'], ['task', "\0"]]);
-        self::assertEquals(new DeadLetter($letter->id, $message, 'workers', 'worker-1', 1), $letter);
+        $reason = 'exhausted: max_deliveries';
+        self::assertEquals(new DeadLetter($letter->id, $message, 'workers', 'worker-1', 1, $reason), $letter);
         self::assertMatchesRegularExpression('/^\d+-\d+$/', $letter->id);
         self::assertSame(0, $queue->backlog());
     }

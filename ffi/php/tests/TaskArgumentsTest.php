@@ -159,16 +159,6 @@ final class TaskArgumentsTest extends TestCase
         self::assertSame([], $client->tasks("\xff")->queues(), 'the name of a store is bytes');
     }
 
-    public function testAHandlerThatReturnsSomethingElse(): void
-    {
-        $store = $this->store('memory');
-        $store->insert(new NewTask('q'));
-        $thrown = self::thrown(static fn () => $store->worker('q')->run(static fn () => 'done'));
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-        self::assertSame('a handler must return Modification or null, not string', $thrown->getMessage());
-        self::assertSame(['q' => 1], $store->queues());
-    }
-
     public function testAnIterableThatThrows(): void
     {
         $store = $this->store('redis');

@@ -81,7 +81,7 @@ final class TaskSignalsTest extends TestCase
             pcntl_async_signals(true);
             pcntl_signal(SIGALRM, function () { throw new DomainException(); });
             try {
-                \$store->worker('q', new WorkerOptions(wait: INF))->run(function () { echo "worked\n"; pcntl_alarm(1); });
+                \$store->worker('q')->run(function () { echo "worked\n"; pcntl_alarm(1); });
             } catch (DomainException) { echo count(\$store->queues()), ' left'; }
             PHP;
         self::assertSame("worked\n0 left", self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']));
@@ -214,7 +214,7 @@ final class TaskSignalsTest extends TestCase
                 $store->list('o', limit: 1); $store->listDocs('n'); $store->queues('o'); $store->areEmpty(prefixes: 'x');
                 $store->namespaceStats(); $store->time();
                 foreach ($store->claimDocs('n', 'k') as $doc) { $store->modify($made()->deleteDoc($doc)); }
-                $store->worker('o')->run(fn ($job) => null);
+                $store->worker('o')->drain(fn ($job) => null);
             };
             $work();
             $signals = 'while kill -USR1 ' . getmypid() . '; do sleep 0.0005; done';

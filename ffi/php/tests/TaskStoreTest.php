@@ -347,8 +347,13 @@ final class TaskStoreTest extends TestCase
         self::assertSame(['mail/out' => 3], $store->queues('mail/out'));
         self::assertSame([7 => 1, 'mail/out' => 3], $store->queues(['7', 'none'], 'mail/o'));
         self::assertSame(['mail/out' => 3], $store->queues(prefixes: ['mail/'], limit: 1));
-        self::assertEquals([new QueueStats('mail/out', 3, 1, 1, 1, 1), new QueueStats('mail/ä', 1, 1, 0, 0, 0)],
-            $store->queueStats(prefixes: 'mail/'));
+        $store->pause('mail/ä');
+        [$held, $ready] = [$store->fetch($store->claim('7')->id)[0], $store->list('mail/ä')->tasks[0]];
+        self::assertEquals([
+            new QueueStats('7', 1, 0, 1, 0, 1, false, null, $held->atMs),
+            new QueueStats('mail/ä', 1, 1, 0, 0, 0, true, $ready->atMs, null),
+        ], $store->queueStats(['7', 'mail/ä']));
+        $store->resume('mail/ä');
         self::assertSame([true, false, false],
             [$store->areEmpty(['none'], 'x'), $store->areEmpty(prefixes: 'mail'), $store->areEmpty(['none', '7'])]);
         $store->claimDocs('n', 'k');

@@ -4,20 +4,26 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\Drained;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
 use Millpond\Millpond;
+use Millpond\MoveJob;
+use Millpond\RejectJob;
+use Millpond\ReleaseJob;
+use Millpond\Report;
+use Millpond\ReportKind;
+use Millpond\RetryJob;
+use Millpond\ShuffleWorker;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
-use Millpond\Tasks\MoveTask;
 use Millpond\Tasks\NewDoc;
 use Millpond\Tasks\NewTask;
-use Millpond\Tasks\ReleaseTask;
-use Millpond\Tasks\RetryTask;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
+use Millpond\Tasks\Worker;
 use Millpond\Tasks\WorkerOptions;
 use Psr\Log\AbstractLogger;
 
@@ -79,7 +85,7 @@ final class TaskWorkerTest extends TestCase
         $store->modify((new Modification())->change($task->change()));
         $worker->jobs()->next()->retry('again');
         $task = self::only($store, 'q/err');
-        self::assertSame([2, "no answer\nagain"], [$task->attempt, $task->err]);
+        self::assertSame([2, "no answer\nexhausted: again"], [$task->attempt, $task->err]);
 
         $next('later')->retry('busy', delay: 5.5);
         $task = self::only($store, 'q');
@@ -95,6 +101,20 @@ final class TaskWorkerTest extends TestCase
         self::assertSame([0, '', 'ann'], [$task->attempt, $task->err, $task->claimant]);
         self::assertGreaterThanOrEqual(50, $task->atMs - $task->modifiedMs);
         self::assertLessThanOrEqual(100, $task->atMs - $task->modifiedMs);
+    }
+
+    public function testWhatAJobDoesNotTakeIsRefused(): void
+    {
+        $store = $this->store('memory');
+        $store->insert(new NewTask('q'));
+        foreach ($store->worker('q')->jobs() as $job) {
+            $more = (new Modification())->insert(new NewTask('out'));
+            self::assertInstanceOf(\ArgumentCountError::class, self::thrown(static fn () => $job->delete($more)));
+            self::assertInstanceOf(\ArgumentCountError::class, self::thrown(static fn () => $job->done($more)));
+            self::assertSame(['q' => 1], $store->queues());
+            $job->done();
+        }
+        self::assertSame([], $store->queues());
     }
 
     /** @dataProvider ownKinds */
@@ -155,39 +175,73 @@ final class TaskWorkerTest extends TestCase
         self::assertSame([true, $job->task->id], [$thrown->hasMissing(), $thrown->deletes[0]->id]);
     }
 
-    /** @dataProvider ownKinds */
-    public function testRun(string $kind): void
+    /**
+     * @return iterable<string, array{callable(Job): mixed, string, array<string, int>, list<string|class-string>}>
+     */
+    public function outcomes(): iterable
     {
-        $store = $this->store($kind);
-        $store->modify((new Modification())
-            ->insert(new NewTask('q', 'null'))->insert(new NewTask('q', 'modification'))->insert(new NewTask('q', 'retry'))->insert(new NewTask('q', 'retry later'))
-            ->insert(new NewTask('q', 'move'))->insert(new NewTask('q', 'error'))->insert(new NewTask('q', 'bytes'))->insert(new NewTask('q', 'refused')));
-        [$calls, $told] = [0, []];
-        $store->worker('q', new WorkerOptions(maxAttempts: 1, errorQueue: 'failed'))->run(static function (Job $job) use (&$calls): ?Modification {
-            ++$calls;
+        $kept = ['failed' => 1];
+        $invalid = InvalidArgumentException::class . ': the handler returned ';
+        yield 'nothing' => [static fn () => null, '', [], ['done']];
+        yield 'a value' => [static fn () => ['sent' => 2], '', [], ['done']];
+        yield 'a modification' => [static fn (Job $job) => $job->delete()->insert(new NewTask('out')), '', ['out' => 1], ['done']];
+        yield 'ended itself' => [static fn (Job $job) => $job->moveTo('out', 'by hand'), 'by hand', ['out' => 1], []];
+        yield 'retry' => [static fn () => throw new RetryJob('tried'), 'exhausted: tried', $kept, ['dead']];
+        yield 'retry, returned' => [static fn () => new RetryJob('tried', delay: 60), 'exhausted: tried', $kept, ['dead']];
+        yield 'move' => [static fn () => throw new MoveJob('out', 'why'), 'why', ['out' => 1], ['moved']];
+        yield 'reject' => [static fn () => throw new RejectJob('never'), 'rejected: never', $kept, ['dead']];
+        yield 'release' => [static fn () => throw new ReleaseJob(60), '', ['q' => 1], ['released']];
+        yield 'an error' => [static fn () => \intdiv(1, 0), 'exhausted: DivisionByZeroError: Division by zero', $kept,
+            [\DivisionByZeroError::class, 'dead']];
+        yield 'bytes' => [static fn () => throw new \DomainException("\xff!"), "exhausted: DomainException: \u{fffd}!", $kept,
+            [\DomainException::class, 'dead']];
+        yield 'refused' => [static fn (Job $job) => $job->delete()->depend(new TaskId('x', 1)),
+            'exhausted: tasks.modify: tasks to depend on that are not there: x:v1', $kept, ['dead']];
+        yield 'not its own' => [static fn () => (new Modification())->insert(new NewTask('out')),
+            'exhausted: the modification that the handler returned does not end the job\'s own task: it has to delete or to change it',
+            $kept, ['dead']];
+        yield 'a queue of bytes' => [static fn () => new MoveJob("\xff"),
+            'exhausted: ' . InvalidArgumentException::class . ': queue is not UTF-8', $kept, [InvalidArgumentException::class, 'dead']];
+        yield 'a generator' => [static function () {
+            yield 1;
+        }, "exhausted: {$invalid}a generator, since it has a yield: nothing of it has run", $kept,
+            [InvalidArgumentException::class, 'dead']];
+        yield 'an array like a modification' => [static fn () => ['insert' => [], 'deleteDoc' => []],
+            "exhausted: {$invalid}an array with the names of a Modification, which is none", $kept,
+            [InvalidArgumentException::class, 'dead']];
+        yield 'new tasks' => [static fn () => [new NewTask('out')],
+            "exhausted: $invalid" . NewTask::class . ' that is in no Modification', $kept, [InvalidArgumentException::class, 'dead']];
+    }
 
-            return match ($job->task->value()) {
-                'null' => null,
-                'modification' => $job->delete()->insert(new NewTask('out', 'new')),
-                'retry' => throw new RetryTask('tried'),
-                'retry later' => throw new RetryTask('later', delay: 60),
-                'move' => throw new MoveTask('moved', 'why'),
-                'error' => \intdiv(1, 0),
-                'bytes' => throw new \DomainException("\xff!"),
-                'refused' => $job->delete()->depend(new TaskId('x', 1)),
-            };
-        }, static function (Job $job, MillpondException $refused) use (&$told): void {
-            $told[] = [$job->task->value(), $job->isEnded(), $refused::class];
-        });
-        self::assertSame([['refused', true, DependencyException::class]], $told);
-        self::assertSame(8, $calls);
-        self::assertSame(['failed' => 5, 'moved' => 1, 'out' => 1], $store->queues());
-        $errs = \array_column($store->list('failed')->tasks, 'err', 'json');
-        \ksort($errs);
-        self::assertSame(['"bytes"' => "DomainException: \u{fffd}!", '"error"' => 'DivisionByZeroError: Division by zero',
-            '"refused"' => DependencyException::class . ': tasks.modify: tasks to depend on that are not there: x:v1',
-            '"retry later"' => 'later', '"retry"' => 'tried'], $errs);
-        self::assertSame(['why', 1], [self::only($store, 'moved')->err, self::only($store, 'moved')->attempt]);
+    /**
+     * @param callable(Job): mixed $handler
+     * @param array<string, int>   $queues
+     * @param list<string>         $expected what is told: the classes of what failed, and the kinds of reports
+     *
+     * @dataProvider outcomes
+     */
+    public function testWhatAHandlerReturnsOrThrows(callable $handler, string $err, array $queues, array $expected): void
+    {
+        foreach (['memory', 'redis'] as $kind) {
+            $store = $this->store($kind);
+            $id = $store->insert(new NewTask('q'))->id;
+            $told = [];
+            $worker = $store->worker('q', new WorkerOptions(maxAttempts: 1, errorQueue: 'failed'));
+            $drained = $worker->drain($handler, static function (?Job $job, \Throwable $error) use (&$told, $id): void {
+                self::assertSame($id, $job->task->id);
+                $told[] = $error::class;
+            }, static function (Report $report) use (&$told, $id): void {
+                self::assertSame($id, $report->of->id);
+                self::assertStringContainsString("task $id of queue q", $report->message);
+                $told[] = $report->kind->value;
+            });
+            self::assertSame($expected, \array_slice($told, 0, \count($expected)));
+            $kind = $told === [] ? '' : $expected[\count($expected) - 1];
+            $others = (int) ($kind === 'moved' || $kind === 'released');
+            self::assertEquals(new Drained((int) ($kind === 'done'), 0, (int) ($kind === 'dead'), $others), $drained);
+            self::assertSame($queues, $store->queues());
+            self::assertSame($err, $store->list(\array_key_first($queues) ?? 'q')->tasks[0]->err ?? '');
+        }
     }
 
     /** @dataProvider ownKinds */
@@ -196,11 +250,13 @@ final class TaskWorkerTest extends TestCase
         $store = $this->store($kind);
         $store->insert(new NewTask('q'));
         $times = [];
-        $store->worker('q', new WorkerOptions(wait: 2))->run(static function () use (&$times): void {
+        $worker = $store->worker('q');
+        $worker->run(static function () use (&$times, $worker): void {
             $times[] = \hrtime(true);
             if (\count($times) === 1) {
-                throw new RetryTask('not yet', delay: 0.3);
+                throw new RetryJob('not yet', delay: 0.3);
             }
+            $worker->stop();
         });
         self::assertCount(2, $times);
         self::assertGreaterThan(0.25e9, $times[1] - $times[0]);
@@ -212,8 +268,8 @@ final class TaskWorkerTest extends TestCase
         $store = $this->store('memory');
         $store->insert(new NewTask('q'));
         $turns = 0;
-        $store->worker('q', new WorkerOptions(maxClaims: 1))->run(static function () use (&$turns): void {
-            ++$turns < 3 ? throw new ReleaseTask(0) : null;
+        $store->worker('q', new WorkerOptions(maxClaims: 1))->drain(static function () use (&$turns): void {
+            ++$turns < 3 ? throw new ReleaseJob(0) : null;
         });
         self::assertSame([3, []], [$turns, $store->queues()]);
     }
@@ -228,7 +284,7 @@ final class TaskWorkerTest extends TestCase
         }
         self::assertNull($store->worker('q', new WorkerOptions(maxClaims: 2))->jobs()->next());
         $task = self::only($store, 'q/err');
-        self::assertSame(['poison', 'claimed 2 times without an end'], [$task->id, $task->err]);
+        self::assertSame(['poison', 'crashed: claimed 2 times without an end'], [$task->id, $task->err]);
     }
 
     /** @dataProvider ownKinds */
@@ -237,48 +293,162 @@ final class TaskWorkerTest extends TestCase
         $store = $this->store($kind);
         $store->insert(new NewTask('late', delay: 0.3));
         $seen = [];
-        $store->worker(['q', 'late'], new WorkerOptions(wait: 0.8))->run(static function (Job $job) use (&$seen, $store): void {
+        $worker = $store->worker(['q', 'late']);
+        $worker->run(static function (Job $job) use (&$seen, $worker): void {
             $seen[] = $job->task->queue;
+            $worker->stop();
         });
         self::assertSame(['late'], $seen);
     }
 
     /** @dataProvider ownKinds */
-    public function testAnInvalidModificationIsAFailure(string $kind): void
+    public function testAStopGivesBackWhatNobodyHasBegun(string $kind): void
     {
         $store = $this->store($kind);
-        $store->insert(new NewTask('q'));
-        $tries = [];
-        $store->worker('q', new WorkerOptions(backoff: 0.001, wait: 0.3))->run(static function (Job $job) use (&$tries): Modification {
-            $tries[] = [$job->task->attempt, $job->task->err];
-
-            return $job->delete()->insert(new NewTask(\count($tries) === 1 ? '' : 'next'));
+        $all = new Modification();
+        \array_map(static fn (int $number) => $all->insert(new NewTask('q', $number)), \range(1, 5));
+        $store->modify($all);
+        $worker = $store->worker('q', new WorkerOptions(prefetch: 10));
+        $kinds = [];
+        $worker->run(static function () use ($worker, $store): void {
+            self::assertNull($store->claim('q'), 'all are held');
+            $worker->stop();
+        }, onEvent: static function (Report $report) use (&$kinds): void {
+            $kinds[] = $report->kind;
         });
-        $err = InvalidArgumentException::class . ": tasks.modify: the queue's name is empty";
-        self::assertSame([[0, ''], [1, $err]], $tries);
-        self::assertSame(['next' => 1], $store->queues());
+        \usort($kinds, static fn (ReportKind $one, ReportKind $other): int => $one->value <=> $other->value);
+        self::assertSame([ReportKind::Done, ...\array_fill(0, 4, ReportKind::Released)], $kinds);
+        self::assertCount(4, $store->claimMany('q', 10));
+        $worker->run(static fn () => self::fail('it stays stopped'));
     }
 
-    public function testARefusedEndIsLoggedAndWhatTheHookThrowsEndsTheWork(): void
+    /** @dataProvider ownKinds */
+    public function testAfterItsTimeAStopGivesBackWhatRuns(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert(new NewTask('q', id: 'x'));
+        $worker = $store->worker('q');
+        $other = null;
+        $worker->run(static function (Job $job) use ($worker, $store, &$other): Modification {
+            $worker->stop(0.05);
+            self::waitFor($job->isLost(...));
+            self::waitFor(static function () use ($store, &$other): bool {
+                return ($other = $store->claim('q')) !== null;
+            });
+
+            return $job->delete()->insert(new NewTask('out'));
+        });
+        self::assertSame(['q' => 1], $store->queues(), 'what it says then has no effect');
+        self::assertSame([0, ''], [$other->attempt, $other->err]);
+    }
+
+    /** @dataProvider ownKinds */
+    public function testALeaseThatIsLostIsTold(string $kind): void
+    {
+        $store = $this->store($kind);
+        $store->insert(new NewTask('q', id: 'x'));
+        $told = [];
+        $drained = $store->worker('q', new WorkerOptions(lease: 2))->drain(function (Job $job) use ($kind, $store): void {
+            $same = $this->store($kind, $job->task->claimant, $store);
+            $same->modify((new Modification())->delete($job->handle()));
+            self::waitFor($job->isLost(...));
+        }, static function (?Job $job, \Throwable $error) use (&$told): void {
+            $told[] = [$job->task->id, $error::class];
+            self::assertInstanceOf(InvalidArgumentException::class, self::thrown($job->isEnded(...)), 'it is over');
+        });
+        self::assertSame([['x', DependencyException::class]], $told);
+        self::assertEquals(new Drained(0, 0, 0, 1), $drained);
+    }
+
+    public function testAWorkerGoesOnWhenItsServerWasAway(): void
+    {
+        $servers = new Servers();
+        $store = Millpond::connect($servers->url)->tasks('shop');
+        $worker = $store->worker('q');
+        $this->assertGoesOn($servers, $worker, static fn () => $store->insert(new NewTask('q')));
+
+        $servers = new Servers();
+        $queue = Millpond::connect($servers->url)->shuffleQueue('jobs');
+        $worker = $queue->consumer('workers', 'worker-1')->worker();
+        $this->assertGoesOn($servers, $worker, static fn () => $queue->write('ann', ['n' => '1']));
+    }
+
+    /**
+     * One report when the server goes and one when it is back, and then jobs again.
+     */
+    private function assertGoesOn(Servers $servers, Worker|ShuffleWorker $worker, \Closure $produce): void
+    {
+        $produce();
+        $told = $errors = [];
+        $onEvent = static function (Report $report) use ($servers, $worker, $produce, &$told): void {
+            $told[] = $report->kind;
+            match ($report->kind) {
+                ReportKind::Done => \count($told) === 1 ? $servers->run('kill') : $worker->stop(),
+                ReportKind::Away => $servers->run('restart'),
+                ReportKind::Back => self::waitFor(static function () use ($produce): bool {
+                    try {
+                        $produce();
+                    } catch (MillpondException) {
+                        return false;
+                    }
+
+                    return true;
+                }),
+            };
+        };
+        $worker->run(static fn () => null, static function (Job|ShuffleJob|null $job, \Throwable $error) use (&$errors): void {
+            self::assertNull($job);
+            $errors[] = $error->getMessage();
+        }, $onEvent);
+        self::assertSame([ReportKind::Done, ReportKind::Away, ReportKind::Back, ReportKind::Done], $told);
+        self::assertCount(2, $errors);
+        self::assertStringContainsString('the server is back', $errors[1]);
+    }
+
+    public function testHowLongAHandlerMayWork(): void
     {
         $store = $this->store('memory');
-        $store->insert(new NewTask('q', id: 'x'));
-        $handler = static fn () => throw new MoveTask('', 'nowhere');
+        $store->insert(new NewTask('q'));
+        $left = $store->worker('q')->jobs()->next()->timeLeft();
+        self::assertNull($left);
+        $store->insert(new NewTask('q'));
+        $store->worker('q', new WorkerOptions(timeout: 60))->drain(static function (Job $job) use (&$left): void {
+            $left = $job->timeLeft();
+        });
+        self::assertTrue($left > 50 && $left <= 60, "$left s");
+    }
+
+    public function testAProcessDoesOneJobAtATime(): void
+    {
+        $thrown = self::thrown(fn () => $this->store('memory')->worker('q', new WorkerOptions(concurrency: 4)));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertStringEndsWith('run several with run(…, processes: 4)', $thrown->getMessage());
+    }
+
+    public function testWhatIsLoggedByDefault(): void
+    {
+        $store = $this->store('memory');
         $log = \ini_set('error_log', $file = \tempnam(\sys_get_temp_dir(), 'millpond'));
         try {
-            $store->worker('q', new WorkerOptions(maxAttempts: 1))->run($handler);
+            $store->insert(new NewTask('q', id: 'x'));
+            $store->worker('q', new WorkerOptions(maxAttempts: 1))->drain(static fn () => throw new \DomainException('bad'));
+            $store->insert(new NewTask('q', id: 'y'));
+            $drained = $store->worker('q', new WorkerOptions(maxAttempts: 1))->drain(
+                static fn () => throw new RejectJob('never'),
+                static fn () => throw new \RuntimeException('no hook'),
+                static fn () => throw new \LogicException('no counter'),
+            );
         } finally {
             \ini_set('error_log', $log);
         }
         $logged = \file_get_contents($file);
         \unlink($file);
-        self::assertStringContainsString('millpond: the end of task x of queue q was refused: ', $logged);
-        self::assertSame(1, self::only($store, 'q/err')->attempt);
-
-        $store->insert(new NewTask('q'));
-        $stop = new \RuntimeException('stop');
-        $hook = static fn () => throw $stop;
-        self::assertSame($stop, self::thrown(static fn () => $store->worker('q')->run($handler, $hook)));
+        self::assertSame(1, $drained->dead);
+        foreach (['millpond: task x of queue q failed: DomainException: bad in ' . __FILE__, '#0 ',
+            'millpond: task x of queue q was put aside: into q/err: exhausted: DomainException: bad',
+            'thrown RuntimeException: no hook in ', 'thrown LogicException: no counter in '] as $line) {
+            self::assertStringContainsString($line, $logged);
+        }
     }
 
     public function testWhatALoggerGets(): void
@@ -290,7 +460,7 @@ final class TaskWorkerTest extends TestCase
             public function log($level, $message, array $context = []): void
             {
                 $names = ['{task}' => $context['task'], '{queue}' => $context['queue']];
-                $this->lines[] = [$level, \strtr($message, $names), \get_debug_type($context['exception'])];
+                $this->lines[] = [$level, \strtr($message, $names), \get_debug_type($context['exception'] ?? null)];
             }
         };
         $store = Millpond::connect('memory:', logger: $logger)->tasks('t');
@@ -298,22 +468,23 @@ final class TaskWorkerTest extends TestCase
         $store->claimDocs('n', 'k', lease: 60);
         $outcomes = [
             static fn () => throw new \DomainException('bad'),
-            static fn () => throw new MoveTask('', 'nowhere'),
-            static fn () => throw new RetryTask('later'),
+            static fn () => throw new MoveJob('', 'nowhere'),
+            static fn () => throw new RetryJob('later'),
             static fn (Job $job) => $job->claimDocs('n', 'k') && false,
             static fn () => null,
         ];
         foreach ($outcomes as $number => $outcome) {
             $store->insert(new NewTask("q$number", id: "t$number"));
             $left = 1;
-            $store->worker("q$number", new WorkerOptions(maxAttempts: 1))->run(static function (Job $job) use ($outcome, &$left) {
+            $store->worker("q$number")->drain(static function (Job $job) use ($outcome, &$left) {
                 return $left-- > 0 ? $outcome($job) : null;
             });
         }
         self::assertSame([
-            ['warning', 'millpond: task t0 of queue q0 failed', \DomainException::class],
-            ['error', 'millpond: the end of task t1 of queue q1 was refused', InvalidArgumentException::class],
-            ['debug', 'millpond: task t3 of queue q3 failed', DependencyException::class],
+            ['error', 'millpond: task t0 of queue q0 failed', \DomainException::class],
+            ['error', "millpond: task t1 of queue q1 could not end as its handler said, and is tried again: the queue's name is empty",
+                InvalidArgumentException::class],
+            ['debug', 'millpond: task t3 of queue q3 is given back', DependencyException::class],
         ], $logger->lines);
     }
 
@@ -347,7 +518,7 @@ final class TaskWorkerTest extends TestCase
         $workers = [];
         foreach (\range(1, 3) as $number) {
             $program = 'use Millpond\Tasks\{NewTask, WorkerOptions}; require $argv[1]; $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);'
-                . ' $store->worker("q", new WorkerOptions(wait: 0.2))->run(fn ($job) => $job->delete()->insert(new NewTask("out", $job->task->value())));';
+                . ' $store->worker("q", new WorkerOptions(prefetch: 4))->drain(fn ($job) => $job->delete()->insert(new NewTask("out", $job->task->value())));';
             $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
             $workers[] = \proc_open($command, [], $pipes);
         }

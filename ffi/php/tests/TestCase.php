@@ -145,6 +145,19 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     }
 
     /**
+     * Waits for something that comes soon.
+     *
+     * @param callable(): bool $isSo
+     */
+    protected static function waitFor(callable $isSo): void
+    {
+        for ($until = \microtime(true) + 60; !$isSo();) {
+            self::assertLessThan($until, \microtime(true), 'it does not come');
+            \usleep(5_000);
+        }
+    }
+
+    /**
      * Runs a program, which may neither fail nor hang, and returns what it printed.
      *
      * @param list<string>          $command

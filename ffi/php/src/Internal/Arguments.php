@@ -206,6 +206,18 @@ final class Arguments
     }
 
     /**
+     * How many jobs a worker has at a time.
+     */
+    public static function concurrency(int $jobs): void
+    {
+        if ($jobs > 1) {
+            throw new InvalidArgumentException(
+                "concurrency is $jobs, but a process of PHP works on one job at a time: run several with run(…, processes: $jobs)",
+            );
+        }
+    }
+
+    /**
      * Seconds in milliseconds, where null means that it is not set.
      */
     public static function optional(string $argument, ?float $seconds): int

@@ -78,7 +78,9 @@ final class Handles
     {
         self::$spare = null;
         $error = \error_get_last();
-        if ($error !== null && ($error['type'] & self::FATAL) !== 0) {
+        $isFatal = $error !== null && ($error['type'] & self::FATAL) !== 0;
+        WorkerRun::atEnd($isFatal ? $error['message'] : null);
+        if ($isFatal) {
             // In reverse order, since later objects depend on earlier ones.
             foreach (\array_reverse(self::$open) as [, , $handle]) {
                 self::free($handle);

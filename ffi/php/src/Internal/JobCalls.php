@@ -28,6 +28,32 @@ trait JobCalls
         return $call->flag[0];
     }
 
+    public function timeLeft(): ?float
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_time_left_ms(
+            $this->handle,
+            $call->milliseconds,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->milliseconds[0] < 0 ? null : $call->milliseconds[0] / 1000;
+    }
+
+    public function isCancelled(): bool
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_job_is_cancelled(
+            $this->handle,
+            $call->flag,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->flag[0];
+    }
+
     public function isEnded(): bool
     {
         $call = $this->library->call();
@@ -79,16 +105,6 @@ trait JobCalls
 
             return TaskResults::of($this->library->ffi, $call->result[0], 'modified');
         });
-    }
-
-    public function done(): void
-    {
-        $call = $this->library->call();
-        $status = $this->library->ffi->millpond_tasks_job_done(
-            $this->handle,
-            $call->error,
-        );
-        $this->library->check($status, $call);
     }
 
     public function fail(string $err): void

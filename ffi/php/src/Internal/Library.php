@@ -46,6 +46,7 @@ final class Library
         $this->outputs = $ffi->type('struct {
             millpond_error *error[1];
             millpond_client *client[1];
+            millpond_clock *clock[1];
             millpond_recovery *recovery[1];
             millpond_ick_lease *lease[1];
             millpond_ick_batches *batches[1];
@@ -54,6 +55,7 @@ final class Library
             millpond_keys *keys[1];
             millpond_ick_added added[1];
             millpond_ick_stats stats[1];
+            millpond_drained drained[1];
             millpond_script *script[1];
             millpond_shuffle_queue *queue[1];
             millpond_shuffle_consumer *consumer[1];
@@ -65,11 +67,26 @@ final class Library
             millpond_shuffle_receipt receipt[1];
             millpond_tasks_store *store[1];
             millpond_tasks_claims *claims[1];
+            millpond_shuffle_worker *shuffle_worker[1];
+            millpond_shuffle_run *shuffle_run[1];
+            millpond_shuffle_report *shuffle_report[1];
+            millpond_shuffle_job *shuffle_job[1];
+            millpond_tasks_worker *tasks_worker[1];
+            millpond_tasks_run *tasks_run[1];
+            millpond_tasks_report *tasks_report[1];
             millpond_tasks_jobs *jobs[1];
-            millpond_tasks_job *job[1];
+            millpond_tasks_job *tasks_job[1];
             millpond_tasks_result *result[1];
+            millpond_events_queue *events_queue[1];
+            millpond_events_deliveries *deliveries[1];
+            millpond_events_worker *events_worker[1];
+            millpond_events_run *events_run[1];
+            millpond_events_report *events_report[1];
+            millpond_events_job *events_job[1];
+            millpond_events_result *events_result[1];
             millpond_bytes text[1];
             uint64_t number[1];
+            int64_t milliseconds[1];
             uint64_t second[1];
             uint32_t small[1];
             bool flag[1];

@@ -5,22 +5,95 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
+use FFI;
 use FFI\CData;
+use FFI\CType;
+use Millpond\DeadReason;
+use Millpond\Event;
+use Millpond\EventConfig;
+use Millpond\EventPosition;
+use Millpond\EventState;
+use Millpond\EventStats;
+use Millpond\PublishStatus;
+use Millpond\Published;
+use Millpond\ScheduleInfo;
+use Millpond\SyncedSchedules;
 use Millpond\Tasks;
 
 /**
- * Reads records of task stores from memory of the library: arrays of structures, word by word, whose texts
- * are all in one piece.
+ * Reads what the library returns about tasks and events, as PHP has it. All texts of a result are in one piece and
+ * are copied at once, and the arrays are read word by word: see `ShuffleResults`.
  *
  * @internal
  */
 trait ReadsRecords
 {
+    /** The type of an address: to look it up by its name takes as long as a small call. */
+    private static ?CType $address = null;
+
     /** All texts of the result. */
     private readonly string $texts;
 
     /** Where these are in memory. */
     private readonly int $base;
+
+    private function __construct(
+        private readonly FFI $ffi,
+        private readonly CData $data,
+    ) {
+        $size = $data[0]->text_length;
+        $start = $data[0]->text;
+        self::$address ??= $ffi->type('uintptr_t');
+        $this->texts = $size === 0 ? '' : FFI::string($start, $size);
+        $this->base = $size === 0 ? 0 : $ffi->cast(self::$address, $start)->cdata;
+    }
+
+    /**
+     * What a result holds, which is freed; null for none.
+     *
+     * @param string $what what it is: see read()
+     */
+    public static function of(FFI $ffi, ?CData $result, string $what): mixed
+    {
+        if ($result === null) {
+            return null;
+        }
+        [$free, $data] = [self::RESULT . '_free', self::RESULT . '_data'];
+        Handles::keep($ffi, $ffi, $free, $result);
+        $found = self::in($ffi, $ffi->$data($result), $what);
+        Handles::free($result);
+
+        return $found;
+    }
+
+    /**
+     * What the library keeps.
+     */
+    public static function in(FFI $ffi, CData $data, string $what): mixed
+    {
+        return (new self($ffi, $data))->read($what);
+    }
+
+    /**
+     * Reads an array of the result.
+     *
+     * @param string $read  the method that reads it
+     * @param string $array the field of the result that it is, and in `$size` that of how large an element is
+     *
+     * @return list<mixed>
+     */
+    private function all(string $read, int $count, CData $data, string $array, string $size): array
+    {
+        return $count === 0 ? [] : $this->$read($this->ffi->cast('int64_t *', $data->$array), $count, $data->$size);
+    }
+
+    /**
+     * Reads one record, if there is one.
+     */
+    private function one(string $read, ?CData $record): mixed
+    {
+        return $record === null ? null : $this->$read($this->ffi->cast('int64_t *', $record), 1, 8)[0];
+    }
 
     /**
      * @param CData $words the first of them
@@ -46,6 +119,7 @@ trait ReadsRecords
                 $words[$word + 14] === 0 ? null : \substr($texts, $words[$word + 14] - $base, $words[$word + 15]),
                 $words[$word + 16],
                 $words[$word + 17] < 0 ? null : $words[$word + 17],
+                Headers::of(\substr($texts, $words[$word + 18] - $base, $words[$word + 19])),
             );
         }
 
@@ -135,6 +209,9 @@ trait ReadsRecords
                 $words[$word + 4],
                 $words[$word + 5],
                 $words[$word + 6],
+                ($words[$word + 7] & 1) === 1,
+                $words[$word + 8] < 0 ? null : $words[$word + 8],
+                $words[$word + 9] < 0 ? null : $words[$word + 9],
             );
         }
 
@@ -155,6 +232,190 @@ trait ReadsRecords
                 \substr($texts, $words[$word] - $base, $words[$word + 1]),
                 $words[$word + 2],
                 $words[$word + 3],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Event>
+     */
+    private function readEvent(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Event(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
+                \substr($texts, $words[$word + 4] - $base, $words[$word + 5]),
+                Headers::of(\substr($texts, $words[$word + 6] - $base, $words[$word + 7])),
+                $words[$word + 8],
+                $words[$word + 9],
+                $words[$word + 10] < 0 ? null : $words[$word + 10],
+                $words[$word + 11] === 0 ? null : \substr($texts, $words[$word + 11] - $base, $words[$word + 12]),
+                $words[$word + 13],
+                $words[$word + 14],
+                $words[$word + 15],
+                \substr($texts, $words[$word + 16] - $base, $words[$word + 17]),
+                $words[$word + 18] === 0 ? null : DeadReason::cases()[$words[$word + 18] - 1],
+                EventState::cases()[$words[$word + 19] - 1],
+                $words[$word + 20],
+                \substr($texts, $words[$word + 21] - $base, $words[$word + 22]),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Published>
+     */
+    private function readPublished(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Published(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                PublishStatus::cases()[$words[$word + 2] - 1],
+                $words[$word + 3],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<EventPosition>
+     */
+    private function readEventPosition(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new EventPosition(
+                $words[$word],
+                \substr($texts, $words[$word + 1] - $base, $words[$word + 2]),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<EventStats>
+     */
+    private function readEventStats(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new EventStats(
+                $words[$word],
+                $words[$word + 1],
+                $words[$word + 2],
+                $words[$word + 3],
+                $words[$word + 4],
+                $words[$word + 5],
+                $words[$word + 6],
+                $words[$word + 7],
+                $words[$word + 8] < 0 ? null : $words[$word + 8],
+                $words[$word + 9],
+                $words[$word + 10],
+                $words[$word + 11],
+                $words[$word + 12],
+                $words[$word + 13],
+                $words[$word + 14],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<EventConfig>
+     */
+    private function readEventConfig(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new EventConfig(
+                $words[$word + 1],
+                $words[$word + 2] / 1000,
+                $words[$word + 3],
+                $words[$word + 4],
+                $words[$word + 5] / 1000,
+                $words[$word + 6] / 1000,
+                $words[$word + 7],
+                $words[$word + 8],
+                ($words[$word + 9] & 1) === 1,
+                $words[$word + 10],
+                $words[$word + 11],
+                $words[$word + 12],
+                $words[$word + 13] / 1000,
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<ScheduleInfo>
+     */
+    private function readScheduleInfo(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new ScheduleInfo(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2] === 0 ? null : \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
+                $words[$word + 4] === 0 ? null : \substr($texts, $words[$word + 4] - $base, $words[$word + 5]),
+                $words[$word + 6] < 0 ? null : $words[$word + 6] / 1000,
+                \substr($texts, $words[$word + 7] - $base, $words[$word + 8]),
+                ($words[$word + 9] & 1) === 1,
+                $words[$word + 10] < 0 ? null : $words[$word + 10],
+                $words[$word + 11] < 0 ? null : $words[$word + 11],
+                $words[$word + 12],
+                $words[$word + 13],
+                \substr($texts, $words[$word + 14] - $base, $words[$word + 15]),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<SyncedSchedules>
+     */
+    private function readSyncedSchedules(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new SyncedSchedules(
+                ($words[$word] & 1) === 1,
+                $words[$word + 1],
+                $words[$word + 2],
+                $words[$word + 3],
+                $words[$word + 4],
             );
         }
 

@@ -5,6 +5,7 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
+use FFI;
 use Millpond\Message;
 use Millpond\Receipt;
 
@@ -47,6 +48,42 @@ trait ShuffleConsumerCalls
         return $call->number[0];
     }
 
+    public function ackEach(Message|Receipt|iterable $messages): array
+    {
+        $messages = Packed::receipts($this->library->ffi, ShuffleArguments::receipts('messages', $messages));
+        $flags = $this->library->ffi->new('bool[' . \max(1, $messages->count) . ']');
+        $pointer = FFI::addr($flags[0]);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_ack_each(
+            $this->handle,
+            $messages->array,
+            $messages->count,
+            $pointer,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return ShuffleResults::flags($this->library->ffi, $pointer, $messages->count);
+    }
+
+    public function ackAndDeleteEach(Message|Receipt|iterable $messages): array
+    {
+        $messages = Packed::receipts($this->library->ffi, ShuffleArguments::receipts('messages', $messages));
+        $flags = $this->library->ffi->new('bool[' . \max(1, $messages->count) . ']');
+        $pointer = FFI::addr($flags[0]);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_ack_and_delete_each(
+            $this->handle,
+            $messages->array,
+            $messages->count,
+            $pointer,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return ShuffleResults::flags($this->library->ffi, $pointer, $messages->count);
+    }
+
     public function extend(Message|Receipt|iterable $messages): int
     {
         $messages = Packed::receipts($this->library->ffi, ShuffleArguments::receipts('messages', $messages));
@@ -55,6 +92,44 @@ trait ShuffleConsumerCalls
             $this->handle,
             $messages->array,
             $messages->count,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+
+    public function release(Message|Receipt|iterable $messages, float $minIdle, float $delay = 0): int
+    {
+        $messages = Packed::receipts($this->library->ffi, ShuffleArguments::receipts('messages', $messages));
+        $minIdle = Arguments::milliseconds('minIdle', $minIdle);
+        $delay = Arguments::milliseconds('delay', $delay);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_release(
+            $this->handle,
+            $messages->array,
+            $messages->count,
+            $minIdle,
+            $delay,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+
+    public function reject(Message|Receipt|iterable $messages, string $reason): int
+    {
+        $messages = Packed::receipts($this->library->ffi, ShuffleArguments::receipts('messages', $messages));
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_reject(
+            $this->handle,
+            $messages->array,
+            $messages->count,
+            $reason,
+            \strlen($reason),
             $call->number,
             $call->error,
         );

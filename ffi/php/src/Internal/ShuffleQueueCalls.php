@@ -203,9 +203,41 @@ trait ShuffleQueueCalls
         return $call->number[0];
     }
 
+    public function requeueDeadLetters(DeadLetter|string|iterable $letters): array
+    {
+        $letters = Packed::ids($this->library->ffi, ShuffleArguments::letterIds('letters', $letters));
+        $receipts = $this->library->ffi->new('millpond_shuffle_receipt[' . \max(1, $letters->count) . ']');
+        $pointer = FFI::addr($receipts[0]);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_requeue_dead_letters(
+            $this->handle,
+            $letters->array,
+            $letters->count,
+            $pointer,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return ShuffleResults::maybeReceipts($this->library->ffi, $pointer, $letters->count);
+    }
+
+    public function removeIdleConsumers(float $minIdle): int
+    {
+        $minIdle = Arguments::milliseconds('minIdle', $minIdle);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_remove_idle_consumers(
+            $this->handle,
+            $minIdle,
+            $call->number,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->number[0];
+    }
+
     public function stats(string $group): ShuffleStats
     {
-
         return Signals::held(function () use ($group): ShuffleStats {
             $call = $this->library->call();
             $status = $this->library->ffi->millpond_shuffle_stats_read(

@@ -68,6 +68,21 @@ final class ShuffleResults
     }
 
     /**
+     * @param CData $message a millpond_shuffle_message
+     */
+    public static function message(CData $message): Message
+    {
+        $fields = [];
+        for ($index = 0; $index < $message->field_count; ++$index) {
+            $of = $message->fields[$index];
+            $fields[] = [FFI::string($of->field, $of->field_length), FFI::string($of->value, $of->value_length)];
+        }
+        $receipt = self::receipt($message->receipt);
+
+        return new Message($receipt->stream, $receipt->id, $fields, $message->deliveries);
+    }
+
+    /**
      * @param CData $receipt a millpond_shuffle_receipt
      */
     public static function receipt(CData $receipt): Receipt
@@ -76,6 +91,19 @@ final class ShuffleResults
         $id = self::id($receipt->id_time_ms, $receipt->id_sequence);
 
         return new Receipt($stream < 0 ? null : $stream, $id);
+    }
+
+    /**
+     * @return list<bool>
+     */
+    public static function flags(FFI $ffi, CData $array, int $count): array
+    {
+        $found = [];
+        for ($index = 0; $index < $count; ++$index) {
+            $found[] = $array[$index];
+        }
+
+        return $found;
     }
 
     /**
@@ -94,6 +122,18 @@ final class ShuffleResults
         }
 
         return $found;
+    }
+
+    /**
+     * The same; all words are 0 where there is none.
+     *
+     * @return list<Receipt|null>
+     */
+    public static function maybeReceipts(FFI $ffi, CData $array, int $count): array
+    {
+        $maybe = static fn (Receipt $receipt): ?Receipt => $receipt->id === '0-0' ? null : $receipt;
+
+        return \array_map($maybe, self::receipts($ffi, $array, $count));
     }
 
     /**
@@ -163,7 +203,8 @@ final class ShuffleResults
                 new Message($receipt->stream, $receipt->id, $fields, $message->deliveries),
                 FFI::string($letter->group, $letter->group_length),
                 FFI::string($letter->consumer, $letter->consumer_length),
-                $message->deliveries,
+                deliveries: $message->deliveries,
+                reason: FFI::string($letter->reason, $letter->reason_length),
             );
         }
         Handles::free($letters);

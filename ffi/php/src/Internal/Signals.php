@@ -20,6 +20,12 @@ use Millpond\Exception\CancelledException;
  */
 final class Signals
 {
+    /** SIGTERM and SIGINT; without pcntl PHP has no names for them. */
+    public const STOP = [15, 2];
+
+    /** SIGQUIT, with which `Processes` hurries its children. */
+    public const QUIT = 3;
+
     /** Whether a signal has come, as a C function. Made once: PHP frees those only at its end. */
     private static ?CData $question = null;
 
@@ -130,6 +136,29 @@ final class Signals
     }
 
     /**
+     * Does work, and calls this meanwhile for each of these signals; what handled them before is put back.
+     *
+     * @param list<int>           $signals
+     * @param callable(int): void $handler throws nothing
+     */
+    public static function during(array $signals, callable $handler, callable $work): void
+    {
+        if ($signals === [] || !self::canHandle()) {
+            $work();
+
+            return;
+        }
+        [$before, $isAsync] = [\array_map(\pcntl_signal_get_handler(...), $signals), \pcntl_async_signals(true)];
+        try {
+            \array_map(static fn (int $signal): bool => \pcntl_signal($signal, $handler), $signals);
+            $work();
+        } finally {
+            \array_map(\pcntl_signal(...), $signals, $before);
+            \pcntl_async_signals($isAsync);
+        }
+    }
+
+    /**
      * Runs the handlers of signals that came: all of them, even if one throws.
      *
      * @param list<array{int, array<string, mixed>}> $signals
@@ -159,7 +188,7 @@ final class Signals
     private static function handled(): array
     {
         $handled = [];
-        if (\PHP_SAPI !== 'cli' || !\function_exists('pcntl_sigtimedwait')) {
+        if (!self::canHandle()) {
             return $handled;
         }
         for ($signal = 1; $signal < 32; ++$signal) {
@@ -169,6 +198,11 @@ final class Signals
         }
 
         return $handled;
+    }
+
+    private static function canHandle(): bool
+    {
+        return \PHP_SAPI === 'cli' && \function_exists('pcntl_sigtimedwait');
     }
 
     private static function question(FFI $ffi): CData

@@ -56,6 +56,7 @@ trait TaskMethods
      *                             then the claimant that changes it holds it
      * @param int|null    $attempt how often it was tried
      * @param string|null $err     what went wrong
+     * @param array<string, string>|list<array{string, string}>|null $headers replaces all headers by these
      *
      * @throws InvalidArgumentException for a value that JSON has not, for two values or two times, and for
      *                                  a number below 0
@@ -68,14 +69,15 @@ trait TaskMethods
         ?float $delay = null,
         ?int $attempt = null,
         ?string $err = null,
+        ?array $headers = null,
     ): TaskChange {
         $keeps = $value === Value::Same && $json === null;
         $text = $keeps ? $this->json : Json::given('value', $value, $json);
         [$at, $after] = TaskArguments::when($atMs, $delay);
         $tried = Arguments::size('attempt', $attempt ?? $this->attempt);
         $version = Arguments::size('version', $this->version);
-        $cells = [152, $this->id, $queue ?? $this->queue, $text, $err ?? $this->err, $version, $tried, $at, $after];
+        $cells = [168, $this->id, $queue ?? $this->queue, $text, $err ?? $this->err, $version, $tried, $at, $after];
 
-        return new TaskChange([...$cells, false, null, null, 0]);
+        return new TaskChange([...$cells, false, null, null, 0, Headers::piece($headers)]);
     }
 }

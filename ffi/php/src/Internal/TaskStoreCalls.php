@@ -5,12 +5,14 @@ declare(strict_types=1);
 
 namespace Millpond\Internal;
 
+use FFI;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocPage;
 use Millpond\Tasks\DocPosition;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\Modified;
 use Millpond\Tasks\Position;
+use Millpond\Tasks\Swept;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskPage;
 
@@ -37,6 +39,24 @@ trait TaskStoreCalls
 
             return TaskResults::of($this->library->ffi, $call->result[0], 'modified');
         });
+    }
+
+    public function cancel(string|iterable $ids): array
+    {
+        $ids = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
+        $flags = $this->library->ffi->new('bool[' . \max(1, $ids->count) . ']');
+        $pointer = FFI::addr($flags[0]);
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_cancel(
+            $this->handle,
+            $ids->array,
+            $ids->count,
+            $pointer,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return ShuffleResults::flags($this->library->ffi, $pointer, $ids->count);
     }
 
     public function fetch(string|iterable $ids): array
@@ -118,6 +138,100 @@ trait TaskStoreCalls
         });
     }
 
+    public function pause(string $queue): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_pause(
+            $this->handle,
+            $queue,
+            \strlen($queue),
+            $call->error,
+        );
+        $this->library->check($status, $call);
+    }
+
+    public function resume(string $queue): void
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_tasks_resume(
+            $this->handle,
+            $queue,
+            \strlen($queue),
+            $call->error,
+        );
+        $this->library->check($status, $call);
+    }
+
+    public function purge(string $queue, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept
+    {
+        $after = TaskArguments::position($this->library->ffi, $after);
+        $limit = Arguments::optionalSize('limit', $limit);
+        $query = Packed::record($this->library->ffi, 'millpond_task_filter *', [72, $after->address, $limit, $available | $claimed << 8 | $future << 16, $claimant, $err, $includeHeld]);
+
+        return Signals::held(function () use ($queue, $query): Swept {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_tasks_purge(
+                $this->handle,
+                $queue,
+                \strlen($queue),
+                $query->array,
+                $call->result,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+
+            return TaskResults::of($this->library->ffi, $call->result[0], 'swept');
+        });
+    }
+
+    public function moveTasks(string $queue, string $to, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept
+    {
+        $after = TaskArguments::position($this->library->ffi, $after);
+        $limit = Arguments::optionalSize('limit', $limit);
+        $query = Packed::record($this->library->ffi, 'millpond_task_filter *', [72, $after->address, $limit, $available | $claimed << 8 | $future << 16, $claimant, $err, $includeHeld]);
+
+        return Signals::held(function () use ($queue, $to, $query): Swept {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_tasks_move_tasks(
+                $this->handle,
+                $queue,
+                \strlen($queue),
+                $to,
+                \strlen($to),
+                $query->array,
+                $call->result,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+
+            return TaskResults::of($this->library->ffi, $call->result[0], 'swept');
+        });
+    }
+
+    public function redrive(string $queue, string $to, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept
+    {
+        $after = TaskArguments::position($this->library->ffi, $after);
+        $limit = Arguments::optionalSize('limit', $limit);
+        $query = Packed::record($this->library->ffi, 'millpond_task_filter *', [72, $after->address, $limit, $available | $claimed << 8 | $future << 16, $claimant, $err, $includeHeld]);
+
+        return Signals::held(function () use ($queue, $to, $query): Swept {
+            $call = $this->library->call();
+            $status = $this->library->ffi->millpond_tasks_redrive(
+                $this->handle,
+                $queue,
+                \strlen($queue),
+                $to,
+                \strlen($to),
+                $query->array,
+                $call->result,
+                $call->error,
+            );
+            $this->library->check($status, $call);
+
+            return TaskResults::of($this->library->ffi, $call->result[0], 'swept');
+        });
+    }
+
     public function claimDocs(string $namespace, string $key, float $lease = 30.0): array
     {
         $lease = Arguments::milliseconds('lease', $lease);
@@ -142,7 +256,6 @@ trait TaskStoreCalls
 
     public function getDoc(string $namespace, string $key, string $secondaryKey = ''): ?Doc
     {
-
         return Signals::held(function () use ($namespace, $key, $secondaryKey): ?Doc {
             $call = $this->library->call();
             $status = $this->library->ffi->millpond_tasks_get_doc(

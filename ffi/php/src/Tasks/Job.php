@@ -44,14 +44,20 @@ final class Job implements JobInterface
     /** The task, as it was claimed. */
     public readonly Task $task;
 
-    /** @internal made by `Jobs` */
+    private readonly CData $handle;
+
+    /** @internal made by `Jobs` or a worker; without a handle it is over, and every call of it is refused */
     public function __construct(
         private readonly Library $library,
-        private readonly CData $handle,
+        ?CData $handle,
         private readonly TaskStore $store,
+        ?Task $task = null,
     ) {
-        Handles::keep($this, $library->ffi, 'millpond_tasks_job_free', $handle);
-        $this->task = TaskResults::taskOf($library->ffi, $handle);
+        $this->handle = $handle ?? $library->ffi->new('millpond_tasks_job *');
+        if ($handle !== null) {
+            Handles::keep($this, $library->ffi, 'millpond_tasks_job_free', $handle);
+        }
+        $this->task = $task ?? TaskResults::in($library->ffi, $library->ffi->millpond_tasks_job_data($handle), 'tasks')[0];
     }
 
     public function handle(): TaskId
@@ -63,6 +69,19 @@ final class Job implements JobInterface
 
     public function delete(): Modification
     {
+        // PHP drops what a method does not take, and with it what was to happen.
+        if (\func_num_args() > 0) {
+            throw new \ArgumentCountError('delete() takes no argument: add to the Modification that it returns');
+        }
+
         return (new Modification())->delete($this->handle());
+    }
+
+    public function done(): void
+    {
+        if (\func_num_args() > 0) {
+            throw new \ArgumentCountError('done() takes no argument: finish() takes a Modification');
+        }
+        $this->library->made('millpond_tasks_job_done', [$this->handle]);
     }
 }

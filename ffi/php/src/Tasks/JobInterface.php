@@ -25,10 +25,28 @@ interface JobInterface
     public function delete(): Modification;
 
     /**
+     * Ends the job and deletes the task.
+     *
+     * @throws Exception\MillpondException as finish()
+     */
+    public function done(): void;
+
+    /**
      * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
      * lease: stop working. What ends the job is refused then.
      */
     public function isLost(): bool;
+
+    /**
+     * How long in seconds the handler may still work, as the worker's `timeout` says; null for ever.
+     */
+    public function timeLeft(): ?float;
+
+    /**
+     * Whether somebody has cancelled the task, as far as the last renewal knows: stop working. A handler
+     * that fails now ends the job, and the task is deleted. In the child of a fork it is false.
+     */
+    public function isCancelled(): bool;
 
     /**
      * Whether one of the methods that end the job has succeeded. Sends nothing.
@@ -69,13 +87,6 @@ interface JobInterface
      * @throws Exception\DependencyException also if the lease was lost
      */
     public function finish(Modification $modification): Modified;
-
-    /**
-     * Ends the job and deletes the task.
-     *
-     * @throws Exception\MillpondException as finish()
-     */
-    public function done(): void;
 
     /**
      * Ends the job as its handler's error does: as retry(), with this text as the reason. If that has in it

@@ -4,12 +4,10 @@ declare(strict_types=1);
 
 namespace Millpond\Tasks;
 
-use FFI;
 use FFI\CData;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
-use Millpond\Internal\Packed;
 use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
@@ -32,39 +30,23 @@ final class Jobs implements JobsInterface
         next as private nextBatch;
     }
 
-    private function __construct(
-        private readonly Library $library,
-        private readonly CData $handle,
-        private readonly bool $waits,
-        private readonly TaskStore $store,
-    ) {
-        Handles::keep($this, $library->ffi, 'millpond_tasks_jobs_free', $handle);
-    }
+    private readonly CData $handle;
 
     /**
-     * @internal what `Worker::jobs()` does
+     * @internal made by `Worker::jobs()`
      *
-     * @param list<string> $queues
-     * @param CData        $options a millpond_tasks_worker_options with these settings
+     * @param CData                $worker the library's, which is freed
+     * @param \Closure(CData): Job $job    makes a job of the library's
      */
-    public static function open(
-        Library $library,
-        CData $storeHandle,
-        array $queues,
-        WorkerOptions $settings,
-        CData $options,
-        TaskStore $store,
-    ): self {
-        $packed = Packed::members($library->ffi, $queues);
-        $names = Packed::members($library->ffi, $settings->errorQueue === null ? [] : [$settings->errorQueue]);
-        if ($names->array !== null) {
-            $options->error_queue = $names->array[0];
-        }
-        $pointer = FFI::addr($options);
-        $arguments = [$storeHandle, $packed->array, $packed->count, $pointer];
-        $made = static fn (CData $handle): self => new self($library, $handle, $settings->wait !== null, $store);
-
-        return $library->handle('millpond_tasks_jobs_new', $arguments, 'jobs', $made);
+    public function __construct(
+        private readonly Library $library,
+        CData $worker,
+        private readonly \Closure $job,
+    ) {
+        Handles::keep($this, $library->ffi, 'millpond_tasks_worker_free', $worker);
+        $this->handle = $library->made('millpond_tasks_worker_jobs', [$worker], 'jobs')->jobs[0];
+        Handles::keep($this, $library->ffi, 'millpond_tasks_jobs_free', $this->handle);
+        Handles::free($worker);
     }
 
     /** The jobs, one after the other. */
@@ -85,12 +67,11 @@ final class Jobs implements JobsInterface
 
     private function fetch(): void
     {
-        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+        Signals::keeping($this->library->ffi, true, function (): void {
             Handles::sweep();
-            $call = $this->library->made('millpond_tasks_jobs_next', [$this->handle], 'job');
-            if ($call->job[0] !== null) {
-                $job = new Job($this->library, $call->job[0], $this->store);
-                $this->keep([$job]);
+            $call = $this->library->made('millpond_tasks_jobs_next', [$this->handle], 'tasks_job');
+            if ($call->tasks_job[0] !== null) {
+                $this->keep([($this->job)($call->tasks_job[0])]);
             }
         });
     }

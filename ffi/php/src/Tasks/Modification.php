@@ -21,8 +21,8 @@ use Millpond\Internal\TaskArguments;
  */
 final class Modification
 {
-    /** What it may hold, in the order of the fields of a millpond_tasks_modification. */
-    private const LISTS = ['insert', 'change', 'delete', 'depend', 'insertDoc', 'putDoc', 'changeDoc', 'deleteDoc',
+    /** @internal what it may hold, in the order of the fields of a millpond_tasks_modification */
+    public const LISTS = ['insert', 'change', 'delete', 'depend', 'insertDoc', 'putDoc', 'changeDoc', 'deleteDoc',
         'dependDoc'];
 
     /** @var array<string, list<list<string|int|bool|null>>> the entries of each list */

@@ -7,6 +7,7 @@ namespace Millpond\Tasks;
 
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Internal\Arguments;
+use Millpond\Internal\Headers;
 use Millpond\Internal\Json;
 use Millpond\Internal\TaskArguments;
 
@@ -25,20 +26,30 @@ final class NewTask
     public readonly ?string $json;
 
     /**
-     * @param string      $queue    the queue's name, which need not be there: 1 to 64 KiB
-     * @param mixed       $value    anything that JSON has, at most 16 MiB of it
-     * @param string|null $json     its value: a JSON text, which is kept byte for byte
-     * @param string|null $id       its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits
-     *                              by default
-     * @param int|null    $atMs     from when on it can be claimed, in milliseconds since the Unix epoch; a time in
-     *                              the past counts for its age
-     * @param float|null  $delay    how long in seconds from now it can be claimed, by the engine's clock
-     * @param int         $attempt  how often it was tried before
-     * @param string      $err      what went wrong before
-     * @param int         $priority 0, by default, to 9: of the available tasks of a queue those with the highest
-     *                              are claimed first
-     * @param float|null  $ttl      how long in seconds until it is deleted, done or not, leased or not; without
-     *                              limit by default
+     * @param string                                                 $queue    the queue's name, which need not be
+     *                                                                         there: 1 to 64 KiB
+     * @param mixed                                                  $value    anything that JSON has, at most 16 MiB
+     *                                                                         of it
+     * @param string|null                                            $json     its value: a JSON text, which is kept
+     *                                                                         byte for byte
+     * @param string|null                                            $id       its id, unique in the store: 1 to 64
+     *                                                                         characters. 16 random hexadecimal digits
+     *                                                                         by default
+     * @param int|null                                               $atMs     from when on it can be claimed, in
+     *                                                                         milliseconds since the Unix epoch; a
+     *                                                                         time in the past counts for its age
+     * @param float|null                                             $delay    how long in seconds from now it can be
+     *                                                                         claimed, by the engine's clock
+     * @param int                                                    $attempt  how often it was tried before
+     * @param string                                                 $err      what went wrong before
+     * @param int                                                    $priority 0, by default, to 9: of the available
+     *                                                                         tasks of a queue those with the highest
+     *                                                                         are claimed first
+     * @param float|null                                             $ttl      how long in seconds until it is deleted,
+     *                                                                         done or not, leased or not; without
+     *                                                                         limit by default
+     * @param array<string, string>|list<array{string, string}>|null $headers  its headers, all of them: names with any
+     *                                                                         bytes, as `header` adds them
      *
      * @throws InvalidArgumentException for a value that JSON has not, and for two values
      */
@@ -53,6 +64,7 @@ final class NewTask
         public readonly string $err = '',
         public readonly int $priority = 0,
         public readonly ?float $ttl = null,
+        public readonly ?array $headers = null,
     ) {
         $this->json = Json::given('value', $value, $json);
     }
@@ -67,7 +79,7 @@ final class NewTask
     public function cells(bool $skipColliding): array
     {
         return [
-            120,
+            136,
             $this->queue,
             $this->id,
             $this->json,
@@ -77,6 +89,7 @@ final class NewTask
             Arguments::size('priority', $this->priority),
             Arguments::optional('ttl', $this->ttl),
             $skipColliding,
+            Headers::piece($this->headers),
         ];
     }
 }

@@ -6,17 +6,23 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
+ * What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not paused.
  */
 final class QueueStats
 {
     /**
-     * @param string $queue     the queue's name
-     * @param int    $size      all tasks
-     * @param int    $available tasks that can be claimed now
-     * @param int    $claimed   tasks that cannot be claimed now and were claimed before
-     * @param int    $future    tasks that cannot be claimed now and never were
-     * @param int    $maxClaims how often the most claimed task was claimed
+     * @param string   $queue             the queue's name
+     * @param int      $size              all tasks
+     * @param int      $available         tasks that can be claimed now
+     * @param int      $claimed           tasks that cannot be claimed now and were claimed before
+     * @param int      $future            tasks that cannot be claimed now and never were
+     * @param int      $maxClaims         how often the most claimed task was claimed
+     * @param bool     $paused            whether it is paused, so that claims find nothing in it
+     * @param int|null $oldestAvailableMs since when the task is available that has been available the longest, in
+     *                                    milliseconds since the Unix epoch; null if none is available
+     * @param int|null $oldestLeaseMs     until when the lease lasts that ends first, in milliseconds since the
+     *                                    Unix epoch: of leases of one length the oldest. null if no task is
+     *                                    claimed
      */
     public function __construct(
         public readonly string $queue,
@@ -25,6 +31,9 @@ final class QueueStats
         public readonly int $claimed,
         public readonly int $future,
         public readonly int $maxClaims,
+        public readonly bool $paused,
+        public readonly ?int $oldestAvailableMs,
+        public readonly ?int $oldestLeaseMs,
     ) {
     }
 }

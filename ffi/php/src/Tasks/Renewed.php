@@ -11,14 +11,17 @@ namespace Millpond\Tasks;
 final class Renewed
 {
     /**
-     * @param list<TaskId> $tasks the tasks at their new versions
-     * @param list<DocId>  $docs  the documents at their new versions
-     * @param int          $atMs  until when all are held, in milliseconds since the Unix epoch
+     * @param list<TaskId> $tasks     the tasks at their new versions
+     * @param list<DocId>  $docs      the documents at their new versions
+     * @param int          $atMs      until when all are held, in milliseconds since the Unix epoch
+     * @param list<string> $cancelled the ids of those tasks that somebody has cancelled: who holds them is to stop
+     *                                and to end them
      */
     public function __construct(
         public readonly array $tasks,
         public readonly array $docs,
         public readonly int $atMs,
+        public readonly array $cancelled,
     ) {
     }
 }

@@ -68,7 +68,9 @@ final class TaskChange
 
     private function failed(string $err, ?string $queue, int $max): self
     {
-        return new self([...\array_slice($this->cells, 0, self::RETRY), true, $err, $queue, $max]);
+        $failed = [true, $err, $queue, $max];
+
+        return new self(\array_replace($this->cells, \array_combine(\range(self::RETRY, self::RETRY + 3), $failed)));
     }
 
     /**

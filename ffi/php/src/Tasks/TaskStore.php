@@ -60,7 +60,8 @@ final class TaskStore implements TaskStoreInterface
     ) {
         $this->library = $client->library;
         Handles::keep($this, $this->library->ffi, 'millpond_tasks_store_free', $handle);
-        $this->claimant = TaskResults::bytes($this->library->made('millpond_tasks_claimant', [$handle], 'text')->text[0]);
+        $call = $this->library->made('millpond_tasks_claimant', [$handle], 'text');
+        $this->claimant = TaskResults::bytes($call->text[0]);
     }
 
     public function insert(NewTask $task): Task
@@ -102,12 +103,24 @@ final class TaskStore implements TaskStoreInterface
 
     public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): Worker
     {
-        $names = TaskArguments::names('queues', $queues);
+        Arguments::concurrency($options->concurrency);
+        $ffi = $this->library->ffi;
+        $names = Packed::members($ffi, TaskArguments::names('queues', $queues));
+        $errorQueue = Packed::members($ffi, $options->errorQueue === null ? [] : [$options->errorQueue]);
         $settings = $this->library->options('millpond_tasks_worker_options');
         $options->write($settings);
-        $jobs = fn (): Jobs => Jobs::open($this->library, $this->handle, $names, $options, $settings, $this);
+        $open = function (\Closure $made) use ($names, $errorQueue, $settings): mixed {
+            if ($errorQueue->array !== null) {
+                $settings->error_queue = $errorQueue->array[0];
+            }
+            $arguments = [$this->handle, $names->array, $names->count, FFI::addr($settings)];
 
-        return new Worker($jobs, $this->client->logger);
+            return $this->library->handle('millpond_tasks_worker_new', $arguments, 'tasks_worker', $made);
+        };
+
+        $job = fn (?CData $handle, ?Task $task = null): Job => new Job($this->library, $handle, $this, $task);
+
+        return new Worker($this->library, 'tasks', $open, $job, $this->client->logger);
     }
 
     public function queues(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array
@@ -127,19 +140,19 @@ final class TaskStore implements TaskStoreInterface
         $packedDocs = Packed::records($ffi, 'millpond_doc_id *', $docIds);
         $versions = $ffi->new('uint64_t[' . $packed->count + $packedDocs->count + 1 . ']');
         [$pointer, $docPointer] = [FFI::addr($versions[0]), FFI::addr($versions[$packed->count])];
-        $call = $this->library->made(
-            'millpond_tasks_renew',
-            [$this->handle, $packed->array, $packed->count, $packedDocs->array, $packedDocs->count, $leaseMs, $pointer, $docPointer],
-            'number',
-        );
-        $newTasks = $newDocs = [];
+        $flags = $ffi->new('bool[' . $packed->count + 1 . ']');
+        $held = [$packed->array, $packed->count, $packedDocs->array, $packedDocs->count, $leaseMs];
+        $arguments = [$this->handle, ...$held, $pointer, $docPointer, FFI::addr($flags[0])];
+        $call = $this->library->made('millpond_tasks_renew', $arguments, 'number');
+        $newTasks = $newDocs = $cancelled = [];
         foreach ($taskIds as $index => [$id]) {
             $newTasks[] = new TaskId($id, $versions[$index]);
+            $cancelled = $flags[$index] ? [...$cancelled, $id] : $cancelled;
         }
         foreach ($docIds as $index => [$namespace, $id]) {
             $newDocs[] = new DocId($namespace, $id, $versions[$packed->count + $index]);
         }
 
-        return new Renewed($newTasks, $newDocs, $call->number[0]);
+        return new Renewed($newTasks, $newDocs, $call->number[0], $cancelled);
     }
 }

@@ -101,7 +101,8 @@ interface TaskStoreInterface
     public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): WorkerInterface;
 
     /**
-     * The queues that hold tasks, by name, with how many: those that are asked for, or all.
+     * The queues that hold tasks or are paused, by name, with how many tasks: those that are asked for, or
+     * all.
      *
      * PHP makes an int of a name like '7'.
      *
@@ -117,7 +118,7 @@ interface TaskStoreInterface
 
     /**
      * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their
-     * new versions.
+     * new versions, and which of the tasks somebody has cancelled.
      *
      * After ConnectionLostException or TimeoutException all may be renewed, at versions that no caller
      * received.
@@ -155,6 +156,23 @@ interface TaskStoreInterface
      *     else
      */
     public function modify(Modification $modification): Modified;
+
+    /**
+     * Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
+     * (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and will be
+     * told; a task that nobody has claimed is not cancelled but deleted. The task itself stays as it is: its
+     * claimant ends it as it likes, and is not refused. The next claim of the task and each change take the
+     * note away.
+     *
+     * After ConnectionLostException or TimeoutException it may be done; cancelling again is safe.
+     *
+     * @param string|iterable<string> $ids ids, 1 to 10,000
+     *
+     * @return list<bool>
+     *
+     * @throws Exception\MillpondException as fetch()
+     */
+    public function cancel(string|iterable $ids): array;
 
     /**
      * The tasks of these ids, from any queue, in the same order; missing ones are left out.
@@ -206,8 +224,8 @@ interface TaskStoreInterface
     public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool;
 
     /**
-     * What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in
-     * time for each queue, and counted without reading the tasks.
+     * What is in the queues that hold tasks or are paused, those that are asked for or all, by name: exact
+     * at one point in time for each queue, and counted without reading the tasks.
      *
      * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
      * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
@@ -221,6 +239,130 @@ interface TaskStoreInterface
      *     else
      */
     public function queueStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
+
+    /**
+     * Pauses a queue: claims find nothing in it, as if it held no available task, until it is resumed.
+     * Everything else goes on: tasks are inserted, changed and renewed, leases end and run out, and workers
+     * finish the tasks that they have. The pause is kept in the store, whether the queue holds tasks or not,
+     * and queueStats() shows it.
+     *
+     * @param string $queue the queue's name, 1 to 64 KiB
+     *
+     * @throws Exception\InvalidArgumentException for names beyond their limits
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
+     */
+    public function pause(string $queue): void;
+
+    /**
+     * Ends the pause() of a queue, if it is paused, and wakes those who wait for its tasks.
+     *
+     * @param string $queue the queue's name, 1 to 64 KiB
+     *
+     * @throws Exception\MillpondException as pause()
+     */
+    public function resume(string $queue): void;
+
+    /**
+     * Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit` tasks by
+     * time and id, and returns how many it deleted and what the next step comes after. So a caller sees the
+     * progress, stops by making no further step, and keeps to a rate by waiting between two of them. Tasks
+     * that another claimant holds stay, unless `includeHeld` is set.
+     *
+     * After ConnectionLostException or TimeoutException the step may be done. It can be made again: it finds
+     * what is left.
+     *
+     * @param string             $queue       the queue's name, 1 to 64 KiB
+     * @param Position|Task|null $after       goes on after this position, such as the one that the step before
+     *                                        returned
+     * @param int|null           $limit       looks at up to this many tasks; 1,000 by default, at most 2,000. A
+     *                                        server serves nobody else meanwhile, for about 8 ms with 1,000 of
+     *                                        them
+     * @param bool               $available   only tasks that can be claimed now, and those of the other states
+     *                                        that are set
+     * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
+     *                                        those of the other states that are set
+     * @param bool               $future      only tasks that cannot be claimed now and never were, and those of
+     *                                        the other states that are set
+     * @param string|null        $claimant    only tasks that are this claimant's or available
+     * @param string             $err         only tasks whose `err` begins like this
+     * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
+     *                                        whose jobs are lost then, and those that it has put off or inserted
+     *                                        for a time in the future
+     *
+     * @throws Exception\InvalidArgumentException for names beyond their limits and a limit of 0 or above
+     *     2,000
+     * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
+     *     else
+     */
+    public function purge(string $queue, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept;
+
+    /**
+     * Moves tasks of a queue that a filter lets through to another queue, some in one step as purge()
+     * deletes them. They keep everything but their version: their time, their claimant, attempts and err as
+     * well. A job of a task that is moved is lost.
+     *
+     * After ConnectionLostException or TimeoutException the step may be done. It can be made again: it finds
+     * what is left.
+     *
+     * @param string             $queue       the queue's name, 1 to 64 KiB
+     * @param string             $to          the queue where the tasks go, which need not be there: 1 to 64 KiB
+     * @param Position|Task|null $after       goes on after this position, such as the one that the step before
+     *                                        returned
+     * @param int|null           $limit       looks at up to this many tasks; 1,000 by default, at most 2,000. A
+     *                                        server serves nobody else meanwhile, for about 8 ms with 1,000 of
+     *                                        them
+     * @param bool               $available   only tasks that can be claimed now, and those of the other states
+     *                                        that are set
+     * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
+     *                                        those of the other states that are set
+     * @param bool               $future      only tasks that cannot be claimed now and never were, and those of
+     *                                        the other states that are set
+     * @param string|null        $claimant    only tasks that are this claimant's or available
+     * @param string             $err         only tasks whose `err` begins like this
+     * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
+     *                                        whose jobs are lost then, and those that it has put off or inserted
+     *                                        for a time in the future
+     *
+     * @throws Exception\MillpondException as purge()
+     * @throws Exception\InvalidArgumentException for a move to the same queue
+     */
+    public function moveTasks(string $queue, string $to, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept;
+
+    /**
+     * Moves tasks as moveTasks() does, and takes away their attempts and err: for those of an error queue,
+     * such as `inbox/err`, that are to be tried again. As they keep their time, those that are available
+     * count as old as they are.
+     *
+     * One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks a
+     * second, set that as the limit and wait a second between two calls, until a step returns no next
+     * position. Stop whenever you like: each step is done as a whole, and what is left stays where it is.
+     *
+     * After ConnectionLostException or TimeoutException the step may be done. It can be made again: it finds
+     * what is left.
+     *
+     * @param string             $queue       the queue's name, 1 to 64 KiB
+     * @param string             $to          the queue where the tasks go, which need not be there: 1 to 64 KiB
+     * @param Position|Task|null $after       goes on after this position, such as the one that the step before
+     *                                        returned
+     * @param int|null           $limit       looks at up to this many tasks; 1,000 by default, at most 2,000. A
+     *                                        server serves nobody else meanwhile, for about 8 ms with 1,000 of
+     *                                        them
+     * @param bool               $available   only tasks that can be claimed now, and those of the other states
+     *                                        that are set
+     * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
+     *                                        those of the other states that are set
+     * @param bool               $future      only tasks that cannot be claimed now and never were, and those of
+     *                                        the other states that are set
+     * @param string|null        $claimant    only tasks that are this claimant's or available
+     * @param string             $err         only tasks whose `err` begins like this
+     * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
+     *                                        whose jobs are lost then, and those that it has put off or inserted
+     *                                        for a time in the future
+     *
+     * @throws Exception\MillpondException as moveTasks()
+     */
+    public function redrive(string $queue, string $to, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept;
 
     /**
      * Leases all documents of this primary key, by secondary key, or none if another claimant holds one of

@@ -5,8 +5,10 @@ declare(strict_types=1);
 
 namespace Millpond\Tasks;
 
+use Millpond\Drained;
 use Millpond\Exception;
-use Millpond\Exception\MillpondException;
+use Millpond\Exception\WrongTypeException;
+use Millpond\Report;
 
 /**
  * What `Worker` does, for a program that puts something else in its place.
@@ -14,39 +16,84 @@ use Millpond\Exception\MillpondException;
 interface WorkerInterface
 {
     /**
-     * The jobs, one after the other. See `Jobs`.
+     * The jobs, one after the other, for a loop that ends each by a method of the job. See `Jobs`.
      */
     public function jobs(): JobsInterface;
 
     /**
-     * Works until there is nothing left to do and the wait is over.
+     * Works until it is stopped, one job after the other, or with `processes` in several processes. A server
+     * that is away is asked again until it is back.
      *
-     * The Modification that the handler returns happens in one step, with the job's own versions; null
-     * deletes the task. The handler may throw a `RetryTask`, a `MoveTask` or a `ReleaseTask`; any other
-     * exception is a failure with its class and message, as `Job::fail()` says. That holds also for one that
-     * a signal handler throws while a task is worked on: to stop a worker by a signal, let it set a flag,
-     * and check it in a loop over jobs(). A handler that only sets a flag does not end a wait, so let the
-     * worker wait for a second, and begin the loop again until the flag is set.
+     * SIGTERM and SIGINT stop it with `stopWithin`, a second one at once; what they did before is put back
+     * when it returns. PHP hears of a signal between two of its own steps, so a handler that is in one long
+     * call, such as a query, delays the stop. A sleep() in a handler ends early. In a program that does not
+     * run in the CLI, or without the extension pcntl, a worker hears of no signals. What another signal
+     * handler throws while a worker waits comes out of run(), and what is held is given back.
      *
-     * Nothing is done to a job that the handler ended itself.
+     * With `processes` this process works on nothing. It forks that many, each of which connects anew:
+     * connections that the handler uses have to be made in it. One that dies is replaced, after a pause that
+     * grows if it died within ten seconds. It passes a stop on; after its time a second one, which makes the
+     * processes give back what they do, and two seconds later it kills what is left. If this process is
+     * killed, the others stop. This needs a server, the CLI and the extensions pcntl and posix.
      *
-     * A modification that the store refuses with a DependencyException, or that is invalid, is a failure
-     * too: the task is released at once, unless its lease was lost, and $onError is called with the job and
-     * the exception. By default the client's logger gets an error, or without one error_log() is called. The
-     * work continues; what $onError throws ends it.
+     * @param callable(JobInterface): mixed                $handler       works on a job
+     * @param (callable(Job|null, \Throwable): mixed)|null $onError       gets the job, or null, and the exception:
+     *                                                                    what a handler threw, why a task was put
+     *                                                                    aside, lost or refused, and that the
+     *                                                                    server is away and back. A job that is
+     *                                                                    over knows its task, and calls of it are
+     *                                                                    refused. By default that goes to the
+     *                                                                    client's `logger`, or without one to
+     *                                                                    error_log()
+     * @param (callable(Report): mixed)|null               $onEvent       gets a report of each job that ended, for
+     *                                                                    metrics. What it throws is logged, as
+     *                                                                    that of $onError
+     * @param int|null                                     $processes     how many processes work; null is this one
+     * @param float                                        $stopWithin    how long in seconds a stop by a signal
+     *                                                                    waits for jobs that are running
+     * @param bool                                         $stopOnSignals whether SIGTERM and SIGINT stop the
+     *                                                                    worker
      *
-     * The logger also gets a warning for each failure, with the exception. A failure because documents were
-     * taken is logged for debugging.
-     *
-     * It throws what `Jobs::next()` throws, and the other exceptions of what ends a job; and an
-     * InvalidArgumentException if the handler returns something else, and the task stays leased until the
-     * lease is over.
-     *
-     * @param callable(JobInterface): ?Modification                   $handler works on a job
-     * @param (callable(JobInterface, MillpondException): mixed)|null $onError gets the jobs that could not end as
-     *                                                                         their handler said
-     *
-     * @throws Exception\MillpondException those of the connection
+     * @throws Exception\MillpondException what trying again cannot mend, such as WrongTypeException and
+     *     InvalidArgumentException; running jobs have ended by then
      */
-    public function run(callable $handler, ?callable $onError = null): void;
+    public function run(
+        callable $handler,
+        ?callable $onError = null,
+        ?callable $onEvent = null,
+        ?int $processes = null,
+        float $stopWithin = 25.0,
+        bool $stopOnSignals = true,
+    ): void;
+
+    /**
+     * Works on this thread until nothing is available, and says what happened. For tests, and for a program
+     * that cron starts.
+     *
+     * @param callable(JobInterface): mixed                $handler works on a job
+     * @param (callable(Job|null, \Throwable): mixed)|null $onError as for run()
+     * @param (callable(Report): mixed)|null               $onEvent as for run()
+     *
+     * @throws Exception\MillpondException those of the connection too
+     */
+    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): Drained;
+
+    /**
+     * Stops it: it takes nothing more and waits for the job that is running. What still runs after this time
+     * is given back, available at once; its handler finds that it is lost, and run() returns when it has
+     * returned. A worker that was stopped stays so.
+     *
+     * A handler may call it, and a signal handler too.
+     *
+     *     $store = Millpond::connect('memory:')->tasks('shop');
+     *     $store->insert(new NewTask('inbox', 'a.pdf'));
+     *     $worker = $store->worker('inbox');
+     *     $worker->run(function (Job $job) use ($worker) {
+     *         echo 'printed ', $job->task->value(), "\n"; // printed a.pdf
+     *         $worker->stop();
+     *     });
+     *
+     * @param float $within how long in seconds to wait; 0 is at once, and INF without limit
+     */
+    public function stop(float $within = 25.0): void;
 }

@@ -14,8 +14,8 @@ use Millpond\Internal\Arguments;
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', 'a.pdf'));
  *     $worker = $store->worker('inbox', new WorkerOptions(lease: 60, maxAttempts: 1));
- *     $worker->run(fn () => throw new RetryTask('no paper'));
- *     echo $store->list('inbox/err')->tasks[0]->err, "\n"; // no paper
+ *     $worker->drain(fn () => throw new RetryJob('no paper'));
+ *     echo count($store->list('inbox/err')->tasks), " put aside\n"; // 1 put aside
  */
 final class WorkerOptions
 {
@@ -31,8 +31,13 @@ final class WorkerOptions
      *                                 the workers: only leases that ran out count; 0 is never
      * @param string|null $errorQueue  where tasks go that failed too often; the queue that each is in with `/err`
      *                                 behind it, by default
-     * @param float|null  $wait        how long in seconds to wait for a task when none is available; without it
-     *                                 the work ends then
+     * @param int         $concurrency how many jobs a process works on at a time; PHP takes only 1, and run() has
+     *                                 `processes` for more
+     * @param int         $prefetch    how many more jobs `run` holds ready, so that one step leases several
+     * @param float|null  $timeout     how long in seconds a handler may work; it finds what is left of it in
+     *                                 `Job::timeLeft()`, and nothing else happens
+     * @param float|null  $wait        how long in seconds `jobs` waits for a task when none is available; without
+     *                                 it the loop ends then
      */
     public function __construct(
         public readonly float $lease = 30.0,
@@ -41,6 +46,9 @@ final class WorkerOptions
         public readonly int $maxAttempts = 0,
         public readonly int $maxClaims = 0,
         public readonly ?string $errorQueue = null,
+        public readonly int $concurrency = 1,
+        public readonly int $prefetch = 0,
+        public readonly ?float $timeout = null,
         public readonly ?float $wait = null,
     ) {
     }
@@ -53,6 +61,9 @@ final class WorkerOptions
         $options->backoff_max_ms = Arguments::milliseconds('backoffMax', $this->backoffMax);
         $options->max_attempts = Arguments::smallSize('maxAttempts', $this->maxAttempts);
         $options->max_claims = Arguments::smallSize('maxClaims', $this->maxClaims);
+        $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
+        $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
+        $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
         $options->wait_ms = Arguments::wait('wait', $this->wait);
     }
 }

@@ -2,12 +2,12 @@
 
 declare(strict_types=1);
 
-namespace Millpond\Tasks;
+namespace Millpond;
 
 /**
- * Thrown by a handler of `Worker::run()`: retry the task.
+ * Thrown by a handler of a worker: try the job again.
  */
-final class RetryTask extends \Exception
+final class RetryJob extends \Exception
 {
     /**
      * @param string     $err   why it failed

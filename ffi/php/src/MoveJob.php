@@ -2,12 +2,12 @@
 
 declare(strict_types=1);
 
-namespace Millpond\Tasks;
+namespace Millpond;
 
 /**
- * Thrown by a handler of `Worker::run()`: move the task to another queue.
+ * Thrown by a handler of a worker of tasks: move the task to another queue.
  */
-final class MoveTask extends \Exception
+final class MoveJob extends \Exception
 {
     /**
      * @param string $queue where to

@@ -1,0 +1,96 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use FFI;
+use FFI\CData;
+use Millpond\Internal\Arguments;
+use Millpond\Internal\EventArguments;
+use Millpond\Internal\EventQueueCalls;
+use Millpond\Internal\EventResults;
+use Millpond\Internal\Handles;
+use Millpond\Internal\Library;
+use Millpond\Internal\Owns;
+use Millpond\Internal\Packed;
+use Millpond\Internal\Signals;
+
+/**
+ * A queue of events, which fire at their time; made by `Client::events()`.
+ *
+ * Payloads, keys and headers are bytes. An event is made again from a delivery that is kept elsewhere by its
+ * id and token: see `EventReceipt`. If a signal handler throws during a call, the call may be done, and what
+ * it returns is lost.
+ *
+ *     $queue = Millpond::connect('memory:')->events('orders');
+ *     $queue->publish(new NewEvent('paid', key: 'customer-12'));
+ *     $reminder = $queue->publish(new NewEvent('remind', delay: 3600))->id;
+ *     foreach ($queue->receive(10) as $event) {
+ *         echo $event->payload, "\n"; // paid
+ *         $queue->ack($event);
+ *     }
+ *     echo $queue->cancel($reminder)[0]->value, "\n"; // removed
+ */
+final class EventQueue implements EventQueueInterface
+{
+    use EventQueueCalls, Owns;
+
+    private readonly Library $library;
+
+    /** @internal made by `Client::events()` */
+    public function __construct(
+        private readonly Client $client,
+        private readonly CData $handle,
+    ) {
+        $this->library = $client->library;
+        Handles::keep($this, $this->library->ffi, 'millpond_events_queue_free', $handle);
+    }
+
+    public function deliveries(int $max = 1, ?float $wait = null, ?float $lease = null): Deliveries
+    {
+        $size = Arguments::size('max', $max);
+        $arguments = [$this->handle, Arguments::optional('lease', $lease), $size, Arguments::wait('wait', $wait)];
+        $made = fn (CData $handle): Deliveries => new Deliveries($this->library, $handle, $wait !== null, $this);
+
+        return $this->library->handle('millpond_events_deliveries_new', $arguments, 'deliveries', $made);
+    }
+
+    public function worker(EventWorkerOptions $options = new EventWorkerOptions()): EventWorker
+    {
+        Arguments::concurrency($options->concurrency);
+        $settings = $this->library->options('millpond_events_worker_options');
+        $options->write($settings);
+        $open = fn (\Closure $made): mixed => $this->library->handle(
+            'millpond_events_worker_new',
+            [$this->handle, FFI::addr($settings)],
+            'events_worker',
+            $made,
+        );
+        $job = fn (?CData $handle, ?Event $event = null): EventJob => new EventJob($this->library, $handle, $event);
+
+        return new EventWorker($this->library, 'events', $open, $job, $this->client->logger);
+    }
+
+    public function fetch(Event|Published|string|iterable $ids): array
+    {
+        $ids = EventArguments::ids($ids);
+        $packed = Packed::members($this->library->ffi, $ids);
+
+        return Signals::held(function () use ($ids, $packed): array {
+            $arguments = [$this->handle, $packed->array, $packed->count];
+            $call = $this->library->made('millpond_events_fetch', $arguments, 'events_result');
+            // Those that are there, in their order.
+            $found = \array_column(EventResults::of($this->library->ffi, $call->events_result[0], 'events'), null, 'id');
+
+            return \array_map(static fn (string $id): ?Event => $found[$id] ?? null, $ids);
+        });
+    }
+
+    public function configure(EventConfig $config): void
+    {
+        $settings = $this->library->options('millpond_event_config');
+        $config->write($settings);
+        $this->library->made('millpond_events_configure', [$this->handle, FFI::addr($settings)]);
+    }
+}

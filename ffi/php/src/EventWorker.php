@@ -1,0 +1,33 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond;
+
+use Millpond\Internal\Works;
+
+/**
+ * Says how events are worked on; made by `EventQueue::worker()`. run() works until it is stopped, and
+ * drain() until nothing is ready. The handler of both gets an `EventJob`.
+ *
+ * Whatever it returns, the event is done, and deleted. It may throw or return a `RetryJob`, a `RejectJob` or
+ * a `ReleaseJob`; any other exception is a failure with its class and message, and the event is delivered
+ * again, as the queue's `EventConfig` says, and then a dead letter. What the handler returns by mistake,
+ * `exit()` and fatal errors are as with `Tasks\Worker`.
+ *
+ * An event is the worker's while it is worked on: a native thread extends its lease three times a lease.
+ *
+ *     $queue = Millpond::connect('memory:')->events('orders');
+ *     $queue->publishMany([new NewEvent('paid', key: '7'), new NewEvent('?', key: '8')]);
+ *     $drained = $queue->worker()->drain(function (EventJob $job) {
+ *         if ($job->event->payload !== 'paid') {
+ *             throw new RejectJob('no event of ours');
+ *         }
+ *     }, onError: fn ($job, $error) => null);
+ *     echo $drained->done, " done\n"; // 1 done
+ *     echo $queue->list(EventState::Dead)->events[0]->err, "\n"; // no event of ours
+ */
+final class EventWorker implements EventWorkerInterface
+{
+    use Works;
+}

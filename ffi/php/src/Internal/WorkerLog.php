@@ -1,0 +1,106 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use Millpond\Event;
+use Millpond\EventJob;
+use Millpond\Exception\DependencyException;
+use Millpond\Exception\MillpondException;
+use Millpond\Message;
+use Millpond\Report;
+use Millpond\ShuffleJob;
+use Millpond\Tasks\Job;
+use Millpond\Tasks\Task;
+use Psr\Log\LoggerInterface;
+
+/**
+ * What a worker tells of: to the program, or else to its log.
+ *
+ * @internal
+ */
+final class WorkerLog
+{
+    private readonly ?\Closure $onError;
+
+    private readonly ?\Closure $onEvent;
+
+    public function __construct(
+        private readonly ?LoggerInterface $logger,
+        ?callable $onError,
+        ?callable $onEvent,
+    ) {
+        $this->onError = $onError === null ? null : $onError(...);
+        $this->onEvent = $onEvent === null ? null : $onEvent(...);
+    }
+
+    /**
+     * A handler has failed. To find documents taken is no failure.
+     */
+    public function failed(Job|ShuffleJob|EventJob $job, \Throwable $failure): void
+    {
+        $name = match (true) {
+            $job instanceof Job => 'task {task} of queue {queue}',
+            $job instanceof EventJob => 'event {event}',
+            default => 'message {message}',
+        };
+        if ($failure instanceof DependencyException && $failure->onlyClaims()) {
+            $this->log('debug', "$name is given back", $failure, $job);
+        } else {
+            $this->error('error', "$name failed", $failure, $job);
+        }
+    }
+
+    public function report(Report $report, Job|ShuffleJob|EventJob|null $job): void
+    {
+        if ($this->onEvent !== null) {
+            $this->tell(fn () => ($this->onEvent)($report));
+        }
+        if ($report->isTrouble) {
+            $level = $report->kind->value === 'back' ? 'info' : 'error';
+            $this->error($level, $report->message, $report->error, $job);
+        }
+    }
+
+    public function error(string $level, string $message, ?\Throwable $error = null, Job|ShuffleJob|EventJob|null $job = null): void
+    {
+        if ($this->onError !== null) {
+            $this->tell(fn () => ($this->onError)($job, $error ?? new \RuntimeException($message)));
+        } else {
+            $this->log($level, $message, $error, $job);
+        }
+    }
+
+    private function log(string $level, string $message, ?\Throwable $error, Job|ShuffleJob|EventJob|null $job): void
+    {
+        $of = $job?->task ?? $job?->message ?? $job?->event ?? null;
+        $context = match (true) {
+            $of instanceof Task => ['task' => $of->id, 'queue' => $of->queue, 'attempt' => $of->attempt],
+            $of instanceof Message => ['message' => $of->id, 'stream' => $of->stream, 'deliveries' => $of->deliveries],
+            $of instanceof Event => ['event' => $of->id, 'key' => $of->key, 'attempts' => $of->attempts],
+            default => [],
+        };
+        if ($this->logger !== null) {
+            $context += $error === null ? [] : ['exception' => $error];
+            $this->tell(fn () => $this->logger->log($level, "millpond: $message", $context));
+        } elseif ($level !== 'debug') {
+            // What the library reports says already why.
+            $why = $error instanceof MillpondException || $error === null ? '' : ": $error";
+            $names = \array_map(static fn (string $name): string => "{{$name}}", \array_keys($context));
+            \error_log('millpond: ' . \str_replace($names, $context, $message) . $why);
+        }
+    }
+
+    /**
+     * What the program throws when it is told something does not end its worker.
+     */
+    private function tell(\Closure $how): void
+    {
+        try {
+            $how();
+        } catch (\Throwable $thrown) {
+            \error_log("millpond: a hook or the logger of a worker has thrown $thrown");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI\CData;
+use Millpond\Drained;
+use Millpond\EventJob;
+use Millpond\Exception\CancelledException;
+use Millpond\Exception\MillpondException;
+use Millpond\Report;
+use Millpond\ReportKind;
+use Millpond\ShuffleJob;
+use Millpond\Tasks\Job;
+
+/**
+ * The run of a worker: its jobs, one after the other, and what became of them.
+ *
+ * @internal
+ */
+final class WorkerRun
+{
+    /** @var array<int, self> those under way: exit() unwinds the stack, and must not free them */
+    private static array $open = [];
+
+    /** What came last. It stays here, so that a signal handler that throws loses nothing. */
+    private Job|ShuffleJob|EventJob|Report|null $event = null;
+
+    /** The library's, if that was a job. */
+    private ?CData $job = null;
+
+    private bool $isOver = false;
+
+    private readonly CData $run;
+
+    private readonly int $process;
+
+    /**
+     * @param string                           $queue the name of the kind of queue in the library's functions
+     * @param \Closure(CData): Job|ShuffleJob|EventJob $made  makes a job of the library's
+     */
+    public function __construct(
+        private readonly Library $library,
+        private readonly string $queue,
+        private readonly CData $worker,
+        private readonly \Closure $made,
+        bool $drains,
+        bool $tellsAll,
+    ) {
+        Handles::keep($this, $library->ffi, "millpond_{$queue}_worker_free", $worker);
+        $this->run = $library->made("millpond_{$queue}_worker_start", [$worker, $drains, $tellsAll], "{$queue}_run")->{"{$queue}_run"}[0];
+        Handles::keep($this, $library->ffi, "millpond_{$queue}_run_free", $this->run);
+        $this->process = \getmypid();
+        self::$open[\spl_object_id($this)] = $this;
+    }
+
+    public function stop(int $withinMs): void
+    {
+        $this->library->made("millpond_{$this->queue}_worker_stop", [$this->worker, $withinMs]);
+    }
+
+    /**
+     * Waits for what comes next; null when the run is over.
+     */
+    public function next(): Job|ShuffleJob|EventJob|Report|null
+    {
+        $this->event = null;
+        Signals::keeping($this->library->ffi, true, function (): void {
+            Handles::sweep();
+            try {
+                [$job, $report] = ["{$this->queue}_job", "{$this->queue}_report"];
+                $call = $this->library->made("millpond_{$this->queue}_run_next", [$this->run], $job, $report);
+            } catch (MillpondException $failure) {
+                $this->isOver = !$failure instanceof CancelledException;
+                throw $failure;
+            }
+            [$this->job, $report] = [$call->$job[0], $call->$report[0]];
+            $this->event = match (true) {
+                $this->job !== null => ($this->made)($this->job),
+                $report !== null => $this->report($report),
+                default => null,
+            };
+            $this->isOver = $this->event === null;
+        });
+
+        return $this->event;
+    }
+
+    /**
+     * Ends the job that came last; what comes of it is reported.
+     *
+     * @param array{int, Packed|null, string|null, string|null, int} $outcome the fields of a millpond_task_outcome
+     */
+    public function end(array $outcome): void
+    {
+        [$end, $modification, $err, $queue, $delayMs] = $outcome;
+        $cells = [$end, $modification->address ?? 0, $err, $queue, $delayMs];
+        $packed = Packed::records($this->library->ffi, 'millpond_task_outcome *', [$cells]);
+        $this->library->made("millpond_{$this->queue}_run_end", [$this->run, $this->job, $packed->array]);
+    }
+
+    /**
+     * What became of its jobs so far.
+     */
+    public function drained(): Drained
+    {
+        // PHP frees a structure that is a part of what nobody holds.
+        $call = $this->library->made("millpond_{$this->queue}_run_drained", [$this->run], 'drained');
+        $counts = $call->drained[0];
+
+        return new Drained($counts->done, $counts->retried, $counts->dead, $counts->others);
+    }
+
+    /**
+     * Gives back what is held, if it is not over, and frees it.
+     *
+     * @param (\Closure(Report): void)|null $tell gets what is reported of that
+     */
+    public function close(?\Closure $tell = null): void
+    {
+        if (!$this->isOver) {
+            $this->stop(0);
+        }
+        while (!$this->isOver) {
+            $event = $this->next();
+            if ($event instanceof Report && $tell !== null) {
+                $tell($event);
+            }
+        }
+        unset(self::$open[\spl_object_id($this)]);
+        Handles::free($this->run);
+        Handles::free($this->worker);
+    }
+
+    /**
+     * The program ends in the middle of a job, which is given back; the one that has ended it has failed.
+     *
+     * @param string|null $failure the fatal error, if it was one
+     */
+    public static function atEnd(?string $failure): void
+    {
+        foreach (self::$open as $run) {
+            if ($run->process === \getmypid()) {
+                if ($failure !== null && $run->event !== null && !$run->event instanceof Report) {
+                    $run->end(Outcome::failed("Fatal error: $failure"));
+                }
+                $run->close();
+            }
+        }
+    }
+
+    private function report(CData $handle): Report
+    {
+        $ffi = $this->library->ffi;
+        Handles::keep($this, $ffi, "millpond_{$this->queue}_report_free", $handle);
+        $function = "millpond_{$this->queue}_report_data";
+        $data = $ffi->$function($handle)[0];
+        $report = new Report(
+            ReportKind::from($ffi->millpond_report_kind_name($data->kind)),
+            $data->is_trouble,
+            TaskResults::bytes($data->message),
+            match (true) {
+                $data->task !== null => TaskResults::in($ffi, $data->task, 'tasks')[0],
+                $data->shuffle_message !== null => ShuffleResults::message($data->shuffle_message[0]),
+                $data->event !== null => EventResults::in($ffi, $data->event, 'events')[0],
+                default => null,
+            },
+            $data->error === null ? null : $this->library->exception($data->error),
+        );
+        Handles::free($handle);
+
+        return $report;
+    }
+}

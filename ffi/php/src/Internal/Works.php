@@ -1,0 +1,147 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Internal;
+
+use FFI\CData;
+use Millpond\Drained;
+use Millpond\Event;
+use Millpond\EventJob;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Message;
+use Millpond\Report;
+use Millpond\ShuffleJob;
+use Millpond\Tasks\Job;
+use Millpond\Tasks\Task;
+use Psr\Log\LoggerInterface;
+
+/**
+ * How a worker works: a loop over what its run hands out.
+ *
+ * @internal
+ */
+trait Works
+{
+    /** When a stop is over, by the machine's clock in seconds; null before the first. */
+    private ?float $stopAt = null;
+
+    /** The number of this process, if it is one of several. */
+    private ?int $process = null;
+
+    /** @var array<int, WorkerRun> what is under way */
+    private array $runs = [];
+
+    /**
+     * @internal made by the worker() of a queue
+     *
+     * @param string                                                      $queue the kind of queue in the library's functions
+     * @param \Closure(\Closure(CData): mixed, int|null): mixed           $open  makes an object of a worker of the library
+     * @param \Closure(CData|null, Task|Message|Event|null): (Job|ShuffleJob|EventJob)   $job   makes a job of the library's, or one that is
+     *                                                                           over, of what it was about
+     */
+    public function __construct(
+        private readonly Library $library,
+        private readonly string $queue,
+        private readonly \Closure $open,
+        private readonly \Closure $job,
+        private readonly ?LoggerInterface $logger,
+    ) {
+    }
+
+    public function run(
+        callable $handler,
+        ?callable $onError = null,
+        ?callable $onEvent = null,
+        ?int $processes = null,
+        float $stopWithin = 25.0,
+        bool $stopOnSignals = true,
+    ): void {
+        Arguments::wait('stopWithin', $stopWithin);
+        $log = new WorkerLog($this->logger, $onError, $onEvent);
+        $work = fn () => $this->work($this->start(false, $onEvent !== null), $handler, $log);
+        if ($processes !== null) {
+            $stop = fn (int $signal) => $this->stop($signal === Signals::QUIT ? 0.0 : $stopWithin);
+            $child = function (int $number) use ($stop, $work): void {
+                $this->process = $number;
+                Signals::during([...Signals::STOP, Signals::QUIT], $stop, $work);
+            };
+            $work = (new Processes($processes, $child, fn () => $this->stopAt, $log))->run(...);
+        }
+        $come = 0;
+        $stop = function () use ($stopWithin, &$come): void {
+            $this->stop($come++ === 0 ? $stopWithin : 0.0);
+        };
+        Signals::during($stopOnSignals ? Signals::STOP : [], $stop, $work);
+    }
+
+    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): Drained
+    {
+        return $this->work($this->start(true, true), $handler, new WorkerLog($this->logger, $onError, $onEvent));
+    }
+
+    public function stop(float $within = 25.0): void
+    {
+        $withinMs = Arguments::wait('within', $within);
+        $this->stopAt = \min($this->stopAt ?? \INF, \hrtime(true) / 1e9 + $within);
+        foreach ($this->runs as $run) {
+            $run->stop($withinMs);
+        }
+    }
+
+    /**
+     * A run of its own, as what ends it by an exception does not stop the worker.
+     */
+    private function start(bool $drains, bool $tellsAll): WorkerRun
+    {
+        $made = fn (CData $worker): WorkerRun => new WorkerRun($this->library, $this->queue, $worker, $this->job, $drains, $tellsAll);
+
+        return ($this->open)($made, $this->process);
+    }
+
+    private function work(WorkerRun $run, callable $handler, WorkerLog $log): Drained
+    {
+        $this->runs[\spl_object_id($run)] = $run;
+        try {
+            if ($this->stopAt !== null) {
+                $this->stop(\max(0.0, $this->stopAt - \hrtime(true) / 1e9));
+            }
+            while (($event = $run->next()) !== null) {
+                if ($event instanceof Report) {
+                    $this->report($event, $log);
+                } else {
+                    $this->perform($event, $run, $handler, $log);
+                }
+            }
+
+            return $run->drained();
+        } finally {
+            // If it is not over, a signal handler has thrown.
+            $run->close(fn (Report $report) => $this->report($report, $log));
+            unset($this->runs[\spl_object_id($run)]);
+        }
+    }
+
+    private function report(Report $report, WorkerLog $log): void
+    {
+        $log->report($report, $report->of === null ? null : ($this->job)(null, $report->of));
+    }
+
+    private function perform(Job|ShuffleJob|EventJob $job, WorkerRun $run, callable $handler, WorkerLog $log): void
+    {
+        try {
+            $done = $handler($job);
+        } catch (\Throwable $done) {
+        }
+        try {
+            if (Outcome::isFailure($done)) {
+                $log->failed($job, $done);
+            }
+            $outcome = Outcome::of($this->library->ffi, $done);
+            $run->end($outcome);
+        } catch (InvalidArgumentException $invalid) {
+            $log->failed($job, $invalid);
+            $run->end(Outcome::of($this->library->ffi, $invalid));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Millpond\Tests;
+
+use Millpond\Exception\ForkedException;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Millpond;
+use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewTask;
+use Millpond\Tasks\TaskStore;
+
+/**
+ * Workers as programs: what signals, exit() and death do to them, in one process and in several.
+ */
+final class WorkerProcessesTest extends TestCase
+{
+    private TaskStore $tasks;
+
+    /** @var resource|null a program that works */
+    private $program;
+
+    /** @var resource what it prints */
+    private $output;
+
+    protected function setUp(): void
+    {
+        parent::setUp();
+        $this->tasks = Millpond::connect(Servers::shared()->url, timeout: 60)->tasks("{{$this->name}}");
+    }
+
+    /**
+     * Begins a program that works on queue q.
+     *
+     * @param string $handler what it does with $job
+     * @param string $options of run()
+     */
+    private function begin(string $handler, string $options, int $prefetch = 4): void
+    {
+        $program = <<<PHP
+            use Millpond\RetryJob; use Millpond\Tasks\{NewTask, WorkerOptions};
+            require \$argv[1];
+            \$store = Millpond\Millpond::connect(\$argv[2])->tasks(\$argv[3]);
+            \$worker = \$store->worker('q', new WorkerOptions(lease: 2, prefetch: $prefetch));
+            \$worker->run(function (\$job) use (\$store, \$worker) { $handler }, $options);
+            echo "ended\n";
+            PHP;
+        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
+        $this->program = \proc_open($command, [1 => ['pipe', 'w'], 2 => ['redirect', 1]], $pipes);
+        $this->output = $pipes[1];
+    }
+
+    /**
+     * Sends signals to it, in turn when these queues are there.
+     *
+     * @param array<string, int> $signals by the queue
+     */
+    private function signal(array $signals): void
+    {
+        foreach ($signals as $queue => $signal) {
+            self::waitFor(fn (): bool => isset($this->tasks->queues()[$queue]));
+            \proc_terminate($this->program, $signal);
+        }
+    }
+
+    /**
+     * What it, and all that it has forked, printed until the end.
+     */
+    private function ended(): string
+    {
+        $printed = \stream_get_contents($this->output);
+        \proc_close($this->program);
+
+        return $printed;
+    }
+
+    private function insert(mixed ...$values): void
+    {
+        $all = new Modification();
+        \array_map(static fn (mixed $value) => $all->insert(new NewTask('q', $value)), $values);
+        $this->tasks->modify($all);
+    }
+
+    /**
+     * @return array<string, array{string}>
+     */
+    public function ways(): array
+    {
+        return ['one process' => ['stopWithin: 60'], 'processes' => ['processes: 3, stopWithin: 60']];
+    }
+
+    /** @dataProvider ways */
+    public function testASignalLosesNothingAndRepeatsNothing(string $options): void
+    {
+        $this->insert(...\range(1, 300));
+        $this->begin('usleep(3_000); return $job->delete()->insert(new NewTask("out", $job->task->value()));', $options);
+        $this->signal(['out' => \SIGTERM]);
+        self::assertSame("ended\n", $this->ended());
+        $left = $this->tasks->claimMany('q', 1_000);
+        self::assertSame([], $this->tasks->claimMany('q', 1), 'all that is left is available at once');
+        $done = $this->tasks->list('out', limit: 1_000)->tasks;
+        self::assertNotSame([], $done);
+        self::assertNotSame([], $left);
+        $values = \array_map(static fn ($task): int => $task->value(), [...$done, ...$left]);
+        \sort($values);
+        self::assertSame(\range(1, 300), $values);
+        self::assertSame([0], \array_unique(\array_column($left, 'attempt')));
+    }
+
+    /** @dataProvider ways */
+    public function testASecondSignalStopsAtOnce(string $options): void
+    {
+        $this->insert('slow');
+        $handler = 'if ($job->task->claims > 1) { return; } $store->insert(new NewTask("begun"));'
+            . ' for ($end = hrtime(true) + 4e9; hrtime(true) < $end;) { usleep(1_000); }';
+        $this->begin($handler, $options);
+        $this->signal(['begun' => \SIGTERM]);
+        \usleep(200_000);
+        self::assertNull($this->tasks->claim('q'), 'the first one waits');
+        \proc_terminate($this->program, \SIGINT);
+        self::waitFor(fn (): bool => $this->tasks->claim('q') !== null);
+        self::assertSame("ended\n", $this->ended());
+        self::assertSame(0, $this->tasks->list('q')->tasks[0]->attempt);
+    }
+
+    public function testAProcessThatDiesIsReplaced(): void
+    {
+        $this->insert('die', 'exit', 'memory', 'throw', ...\range(1, 50));
+        $handler = <<<'PHP'
+            match ($job->task->claims > 1 ? 'again' : $job->task->value()) {
+                'die' => posix_kill(getmypid(), SIGKILL),
+                'exit' => exit(3),
+                'memory' => ini_set('memory_limit', '32M') && str_repeat('x', 1 << 28),
+                'throw' => throw new RetryJob('later', delay: 0.1),
+                default => null,
+            };
+            return $job->delete()->insert(new NewTask('out', $job->task->value()));
+            PHP;
+        $this->begin($handler, 'processes: 2', prefetch: 0);
+        self::waitFor(fn (): bool => ($this->tasks->queues()['out'] ?? 0) === 53);
+        \proc_terminate($this->program);
+        $printed = $this->ended();
+        foreach (['ended with signal 9; another begins in 0.', 'ended with status 3; another begins in 0.', 'ended with status 255'] as $line) {
+            self::assertStringContainsString($line, $printed);
+        }
+        self::assertStringEndsWith("ended\n", $printed);
+        [$task] = $this->tasks->list('q')->tasks;
+        self::assertSame('memory', $task->value());
+        self::assertStringStartsWith('Fatal error: Allowed memory size of ', $task->err);
+    }
+
+    public function testAJobThatDoesNotEndIsKilled(): void
+    {
+        $this->insert('slow');
+        $this->begin('$store->insert(new NewTask("begun")); while (true) { usleep(1_000); }', 'processes: 2, stopWithin: 0.2');
+        $this->signal(['begun' => \SIGTERM]);
+        self::assertSame("ended\n", $this->ended());
+        self::assertNotNull($this->tasks->claim('q'), 'it was given back');
+    }
+
+    public function testTheProcessesOfOneThatIsKilledStop(): void
+    {
+        $this->begin('return;', 'processes: 2');
+        $this->insert('first');
+        self::waitFor(fn (): bool => $this->tasks->queues() === []);
+        \proc_terminate($this->program, \SIGKILL);
+        self::assertSame('', $this->ended());
+    }
+
+    public function testExitGivesTheJobBack(): void
+    {
+        $this->insert(1, 2, 3);
+        $this->begin('echo "leaves\n"; exit;', 'stopWithin: 1');
+        self::assertSame("leaves\n", $this->ended());
+        self::assertCount(3, $this->tasks->claimMany('q', 10));
+    }
+
+    public function testWhatAProcessCannotHealEndsAll(): void
+    {
+        $program = <<<'PHP'
+            require $argv[1];
+            $worker = Millpond\Millpond::connect('memory:')->tasks('t')->worker('q');
+            $before = [pcntl_async_signals(), pcntl_signal_get_handler(SIGTERM)];
+            try {
+                $worker->run(fn () => null, processes: 3);
+            } catch (Millpond\Exception\ForkedException $error) {
+                echo get_class($error), $before === [pcntl_async_signals(), pcntl_signal_get_handler(SIGTERM)] ? ' restored' : '';
+            }
+            $worker->stop();
+            $worker->run(fn () => null, processes: 3);
+            echo ' stopped';
+            PHP;
+        $printed = self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']);
+        self::assertSame(ForkedException::class . ' restored stopped', $printed);
+        $thrown = self::thrown(fn () => $this->tasks->worker('q')->run(static fn () => null, processes: 0));
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+    }
+}
