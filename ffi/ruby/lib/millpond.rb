@@ -1,9 +1,16 @@
 # frozen_string_literal: true
 
-require "millpond/version"
-require "millpond/errors"
-require "millpond/client"
-require "millpond/script"
+require "logger"
+
+# ffi rescues every exception while it loads and while it lays out structures. A SIGTERM that arrives then would be
+# lost, and the program that it was to end would begin its work. So it waits until all is loaded. Ruby raises that
+# of SIGINT at once, which this cannot hold back.
+Thread.handle_interrupt(SignalException => :never) do
+  require "millpond/version"
+  require "millpond/errors"
+  require "millpond/client"
+  require "millpond/script"
+end
 
 # Queues for programs in several languages that share one Redis, or no server at all. The work is
 # done by libmillpond; see {Millpond.connect}, {Ick}, {ShuffleQueue}, {TaskStore} and {Error}.
@@ -16,5 +23,26 @@ module Millpond
   #   Millpond.library_version # => "0.1.0"
   def self.library_version
     Native.millpond_version
+  end
+
+  # The logger that workers tell what goes wrong, unless they have an `on_error`; by default one to `$stderr`.
+  #
+  # @return [Logger]
+  #
+  # @example
+  #   Millpond.logger.progname # => "millpond"
+  def self.logger
+    @logger ||= Logger.new($stderr, progname: "millpond")
+  end
+
+  # Sets the logger, such as to that of Rails.
+  #
+  # @param logger [Logger]
+  # @return [Logger]
+  #
+  # @example
+  #   Millpond.logger = Logger.new($stdout, progname: "mails")
+  def self.logger=(logger)
+    @logger = logger
   end
 end

@@ -27,14 +27,15 @@ class ApiTest < MillpondTest
   end
 
   def test_the_signatures_are_valid
-    output, status = Open3.capture2e(RbConfig.ruby, Gem.bin_path("rbs", "rbs"), "-r", "timeout", "-I", "sig",
-                                     "validate", chdir: GEM_ROOT)
+    libraries = %w[timeout monitor logger].flat_map { |library| ["-r", library] }
+    output, status = Open3.capture2e(RbConfig.ruby, Gem.bin_path("rbs", "rbs"), *libraries, "-I", "sig", "validate",
+                                     chdir: GEM_ROOT)
     assert_predicate status, :success?, output
   end
 
   # With each call checked against them.
   def test_examples_and_tests_keep_to_the_signatures
-    %w[docs tasks shuffle shuffle_tracking ick].each do |name|
+    %w[docs tasks events shuffle shuffle_tracking ick].each do |name|
       output, status = run_ruby("-r#{__dir__}/typed", "test/#{name}_test.rb", "-n", "/_memory$|examples/",
                                 env: { "MILLPOND_TEST_SERVERS" => Servers.binary }, chdir: GEM_ROOT)
       assert_predicate status, :success?, output

@@ -18,7 +18,7 @@ module Documentation
   def self.methods
     FILES.flat_map do |file|
       hidden = false
-      private_module = File.read(file).match?(/# @api private\n  (?:  )?module/)
+      private_module = File.read(file).match?(/# @api private\n  (?:  )?(?:module|class)/)
       blocks_of(file, with_bare: true).filter_map do |place, comment, code|
         hidden = true if code.strip == "private"
         hidden = false if code.match?(/^\s*(class|module) /)

@@ -31,9 +31,9 @@ class ExamplesTest < MillpondTest
   def test_shuffle_producer_and_consumer_share_a_server
     url = own_server.url
     2.times { assert_includes output_of(example("shuffle_producer"), url), "9 messages written" }
-    printed = output_of(example("shuffle_consumer"), url)
-    assert_includes printed, "18 pages, 0 given up, 0 still with others"
+    printed = work("shuffle_consumer", 1, url, 18)
     assert_equal 6, printed.scan("for bob").size
+    assert_match(/\n0 still with others\n\z/, printed)
     assert_includes output_of(example("shuffle"), url), "taken over"
   end
 
@@ -61,14 +61,64 @@ class ExamplesTest < MillpondTest
   def test_tasks_producer_and_worker_share_a_server
     url = own_server.url
     assert_includes output_of(example("tasks_producer"), url), "6 mails to send"
-    assert_match(/\Asending to dee\n.*eve.*6 mails archived/m, output_of(example("tasks_worker"), url))
+    printed = work("tasks_worker", 1, url, 6)
+    # Four threads print them, in any order.
+    assert_equal %w[all ann bob cy dee eve], printed.scan(/^sending to (\w+)$/).flatten.sort
+    assert_match(/^6 mails archived\n\z/, printed)
     2.times { assert_match(/[56] mails to send/, output_of(example("tasks_producer"), url)) }
     # Two at the same time work on them, and the last to end archives what is left.
-    archived = Array.new(2) { Thread.new { output_of(example("tasks_worker"), url) } }.sum do |worker|
-      Integer(worker.value[/(\d+) mails archived/, 1])
-    end
-    assert_equal 11, archived
+    assert_equal 11, work("tasks_worker", 2, url, 11).scan(/^(\d+) mails archived/).flatten.sum(&:to_i)
     assert_includes output_of(example("tasks"), url), "after 2 attempts"
+  end
+
+  def test_events_producer_and_worker_share_a_server
+    url = own_server.url
+    assert_includes output_of(example("events"), url), "attempt 2"
+    assert_includes output_of(example("events_producer"), url), "9 webhooks to deliver"
+    printed = work("events_worker", 1, url, 8)
+    assert_equal ["bob: paid", "bob: packed", "bob: sent"], printed.scan(/bob: \w+$/)
+    assert_match(/^1 webhooks could not be delivered\n\z/, printed)
+  end
+
+  def test_a_nightly_job_is_done_once
+    nights = work("events_nightly", 2, own_server.url, 5, "1").scan(/^clean up for (.*)$/).flatten
+    assert_operator nights.size, :>=, 3
+    assert_equal nights.uniq, nights
+  end
+
+  # What workers print, which are stopped when all of them together have printed a line of each job.
+  def work(name, workers, url, jobs, *arguments)
+    command = [{ "MILLPOND_LIBRARY" => LIBRARY_PATH }, RbConfig.ruby, "-I", File.join(GEM_ROOT, "lib")]
+    processes = Array.new(workers) { IO.popen([*command, example(name), url, *arguments]) }
+    lines = Queue.new
+    printed = []
+    readers = processes.map { |process| Thread.new { process.each_line { |line| lines << line } } }
+    within(60, "a line of each job", printed) { jobs.times { printed << lines.pop } }
+    # Before that the signal ends a worker that starts, or Ruby's own start loses it.
+    within(60, "all workers at work", printed) { sleep 0.01 until processes.all? { |process| at_work?(process.pid) } }
+    processes.each { |process| Process.kill(:TERM, process.pid) }
+    within(60, "the end of all workers", printed) { readers.each(&:join) }
+    (printed + Array.new(lines.size) { lines.pop }).join
+  ensure
+    # Closing waits for one that does not end.
+    readers&.zip(processes) { |reader, process| Process.kill(:KILL, process.pid) if reader.alive? }
+    readers&.each(&:join)
+    processes&.each(&:close)
+  end
+
+  def within(seconds, what, printed, &work)
+    Timeout.timeout(seconds, &work)
+  rescue Timeout::Error
+    flunk "#{what}: not within #{seconds} s; printed until then: #{printed.inspect}"
+  end
+
+  # Whether it has connected, which is after it has handlers of signals.
+  def at_work?(pid)
+    Dir.glob("/proc/#{pid}/fd/*").any? do |file|
+      File.basename(file).to_i > 2 && File.readlink(file).start_with?("socket:")
+    rescue Errno::ENOENT
+      false # closed meanwhile
+    end
   end
 
   # There is one as soon as the README shows Ruby.

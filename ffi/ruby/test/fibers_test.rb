@@ -46,7 +46,7 @@ class FibersTest < MillpondTest
     schedule do
       3.times do
         Fiber.schedule do
-          store.worker("in", wait: 0.3).run do |job|
+          store.worker("in").drain do |job|
             most = [most, at_work += 1].max
             sleep 0.05
             at_work -= 1

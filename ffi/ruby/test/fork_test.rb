@@ -85,6 +85,44 @@ class ForkTest < MillpondTest
     end
   end
 
+  PUMA_APP = <<~RUBY
+    require "millpond"
+    module SendMail
+      def self.call(number)
+        puts "begin \#{number}"
+        sleep 0.01 until File.exist?("stopping")
+        sleep 0.5
+        puts "end \#{number}"
+      end
+    end
+    $stdout.sync = true
+    bind "tcp://127.0.0.1:0"
+    app { |_env| raise NotImplementedError }
+  RUBY
+
+  # The recipe of the README: SIGTERM lets the jobs that are running end, and no other begins.
+  def test_a_worker_in_puma
+    recipe, *others = File.read(File.join(GEM_ROOT, "README.md")).scan(/```rb\n(.*?)```/m).flatten
+    assert_empty others
+    server = own_server
+    store = connect(server.url).tasks("shop")
+    20.times { |number| store.insert("mails", value: number) }
+    lines = Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "puma.rb"), PUMA_APP + recipe)
+      env = { "REDIS_URL" => server.url, "MILLPOND_LIBRARY" => LIBRARY_PATH, "RUBYLIB" => File.join(GEM_ROOT, "lib") }
+      IO.popen(env, %w[puma -C puma.rb], chdir: folder, err: %i[child out]) do |puma|
+        puma.each_line.with_object([]) do |line, all|
+          all << line
+          Process.kill(:TERM, puma.pid) if line.start_with?("begin") && all.grep(/^begin/).size == 10
+          FileUtils.touch(File.join(folder, "stopping")) if line.include?("Gracefully shutting down workers")
+        end
+      end
+    end
+    assert_equal 10, lines.grep(/^begin/).size, lines.join
+    assert_equal lines.grep(/^begin/).map { |line| line.sub("begin", "end") }.sort, lines.grep(/^end/).sort
+    assert_equal [10, 10], store.queue_stats.map { |stats| [stats.size, stats.available] }.first
+  end
+
   # What Puma and Unicorn do: the application is loaded and used, then workers are forked, each with
   # threads. While all are at work, every process has connections of its own.
   def test_prefork

@@ -85,6 +85,16 @@ class MillpondTest < Minitest::Test
     messages.map { |message| Integer(message["n"]) }
   end
 
+  # What is logged meanwhile has this.
+  def assert_logs(expected)
+    before = Millpond.logger
+    Millpond.logger = Logger.new(lines = StringIO.new, progname: "millpond")
+    yield
+    assert_match expected, lines.string
+  ensure
+    Millpond.logger = before
+  end
+
   def own_server(kind = "redis")
     server = Servers.new(kind)
     (@servers ||= []) << server

@@ -55,6 +55,19 @@ class LibraryTest < MillpondTest
     end
   end
 
+  # ffi rescues all exceptions where it asks for the name of a structure, and where it loads its extension.
+  def test_sigterm_while_it_loads_ends_the_program
+    asked = "require 'ffi'; FFI::Struct.singleton_class.prepend(Module.new do " \
+            "define_method(:name) { Process.kill(:TERM, $$); super() }; end)"
+    loads = "module Kernel; alias load_it require; define_method(:require) do |path| " \
+            "Process.kill(:TERM, $$) if path.end_with?('/ffi_c'); load_it(path); end; end"
+    [asked, loads].each do |hook|
+      output, status = run_ruby("-e", "#{hook}; require 'millpond'; puts 'goes on'")
+      assert_equal 15, status.termsig, output
+      refute_includes output, "goes on"
+    end
+  end
+
   def test_none
     told = load_copy
     assert_match(/\Amillpond: cannot load libmillpond \(tried libmillpond.so.1/, told)

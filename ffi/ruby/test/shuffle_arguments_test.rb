@@ -100,7 +100,7 @@ class ShuffleArgumentsTest < MillpondTest
   end
 
   def test_receipts
-    %i[ack ack_and_delete renew].each do |method|
+    %i[ack ack_and_delete ack_each ack_and_delete_each renew].each do |method|
       refused(TypeError, /messages must be a list/) { @consumer.public_send(method, "1-1") }
       refused(TypeError, /messages must be a list/) { @consumer.public_send(method, nil) }
       refused(TypeError, /messages\[1\] must be a Message or a Receipt, not String/) do
@@ -116,6 +116,16 @@ class ShuffleArgumentsTest < MillpondTest
     refused(TypeError, /messages\[0\]\.stream must be an Int/) { @consumer.ack(Millpond::Receipt.new("0", "1-1")) }
     refused(INVALID, /messages\[0\]\.stream is -1/) { @consumer.ack(Millpond::Receipt.new(-1, "1-1")) }
     assert_equal 0, @consumer.ack(Millpond::Receipt.new(0, "18446744073709551615-18446744073709551615"))
+  end
+
+  def test_reasons_and_letters
+    receipt = Millpond::Receipt.new(0, "1-1")
+    refused(TypeError, /reason must be a String, not Integer/) { @consumer.reject(receipt, 3) }
+    refused(INVALID, /the reason is empty/) { @consumer.reject(receipt, "") }
+    refused(TypeError, /delay must be a number/) { @consumer.release(receipt, min_idle: 1, delay: "1") }
+    refused(TypeError, /letters\[0\] must be a DeadLetter or its id/) { @queue.dead_letters(after: 3) }
+    refused(TypeError, /letters must be a list/) { @queue.requeue_dead_letters(nil) }
+    refused(ArgumentError, /missing keyword/) { @queue.remove_idle_consumers }
   end
 
   # To show a field costs more than to write it.

@@ -139,6 +139,36 @@ class ShuffleTest < MillpondTest
     assert_match(/\A\d+-\d+\z/, letter.id)
   end
 
+  on_every_backend :messages_are_rejected_requeued_and_released do |url|
+    queue = shuffle_queue_on(url)
+    queue.write_many(numbered(3))
+    consumer = queue.consumer("g", "c")
+    other = queue.consumer("g", "other")
+    messages = consumer.read_many(3)
+    assert_equal 0, other.reject(messages, "rejected: not its own")
+    assert_equal 1, consumer.reject(messages[0], "rejected: nö")
+    assert_equal 1, consumer.reject(messages.first(2), "exhausted")
+    first, second = queue.dead_letters
+    assert_equal ["rejected: nö", "exhausted"], [first.reason, second.reason]
+    assert_equal [[second.id], []], [first, second.id].map { |letter| queue.dead_letters(after: letter).map(&:id) }
+    assert_equal [false, false, true], consumer.ack_each(messages)
+    requeued = queue.requeue_dead_letters([second, second.id, first.id])
+    assert_equal [false, true, false], requeued.map(&:nil?)
+    assert_equal [nil], queue.requeue_dead_letters(first)
+    again = consumer.read_many(9)
+    assert_equal requeued.compact.map(&:id).sort, again.map(&:id).sort
+    assert_equal 2, consumer.release(again, min_idle: 60)
+    reclaimed = other.reclaim(min_idle: 60, max: 9).messages
+    assert_equal [1, 1], reclaimed.map(&:deliveries)
+    assert_equal 1, other.release(reclaimed[0], min_idle: 60, delay: 30)
+    assert_equal [true, true], other.ack_and_delete_each(reclaimed)
+    assert_equal [[], 0], [other.ack_each([]), queue.remove_idle_consumers(min_idle: 60)]
+    ["", "x" * 4097].each do |wrong|
+      assert_raises(Millpond::InvalidArgumentError) { consumer.reject(messages[0], wrong) }
+    end
+    assert_raises(Millpond::InvalidArgumentError) { consumer.release(messages[0], min_idle: 1, delay: 2) }
+  end
+
   on_every_backend :dead_letters_stay_until_they_are_deleted do |url|
     queue = shuffle_queue_on(url, ttl: 60, dead_ttl: 86_400)
     queue.write_many(numbered(4))

@@ -200,7 +200,12 @@ class TasksArgumentsTest < MillpondTest
     refused(TypeError, /error_queue must be a String/) { @store.worker("q", error_queue: :bad) }
     refused(INVALID, /error_queue is not UTF-8/) { @store.worker("q", error_queue: "\xFF").run { flunk } }
     refused(ArgumentError, /a block or a handler/) { @store.worker("q").run }
-    refused(ArgumentError, /a block or a handler/) { @store.worker("q").run(5) }
+    refused(ArgumentError, /a block or a handler/) { @store.worker("q").drain(5) }
+    refused(TypeError, /concurrency must be an Integer, not nil/) { @store.worker("q", concurrency: nil) }
+    refused(INVALID, /prefetch is -1/) { @store.worker("q", prefetch: -1) }
+    refused(INVALID, /timeout is -1/) { @store.worker("q", timeout: -1) }
+    refused(INVALID, /stop_within is -1/) { @store.worker("q").run(stop_within: -1) { flunk } }
+    refused(TypeError, /within must be a number of seconds, not nil/) { @store.worker("q").stop(within: nil) }
   end
 
   def test_jobs

@@ -19,7 +19,7 @@ class TasksForkTest < MillpondTest
       store.modify(seen.reduce(modification) { |done, task| done.delete(task) })
       store.insert("own", value: 7)
       # Renewed by a thread of the child's own.
-      store.worker("own", lease: 2).run do |job|
+      store.worker("own", lease: 2).drain do |job|
         wait_until { job.handle.version > 1 }
         job.delete.insert("done", value: job.task.value)
       end
@@ -48,7 +48,7 @@ class TasksForkTest < MillpondTest
           sleep 0.05
           store.insert("own")
         end
-        store.worker("own", wait: 60).run do |job|
+        store.worker("own").run do |job|
           job.done
           break
         end
@@ -106,7 +106,7 @@ class TasksForkTest < MillpondTest
     in_child do
       [-> { store.queues }, -> { store.insert("q") }, -> { store.claim("q") }, -> { batches.next },
        -> { store.claims("q", wait: 60).first }, -> { job.done }, -> { jobs.next },
-       -> { store.worker("q", wait: 60).run { flunk } }].each do |call|
+       -> { store.worker("q").run { flunk } }].each do |call|
         assert_raises(Millpond::ForkedError, &call)
       end
     end

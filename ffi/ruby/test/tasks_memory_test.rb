@@ -18,7 +18,7 @@ class TasksMemoryTest < MillpondTest
         doc, = job.claim_docs("n", "k")
         break job.finish(job.delete.change_doc(doc.change(content: VALUE)))
       end
-      store.worker("q").run { |job| job.delete.insert("p", value: job.task.value) }
+      store.worker("q").drain { |job| job.delete.insert("p", value: job.task.value) }
       page = store.list("q", limit: 2)
       store.list("q", after: page.next)
       store.renew(page.tasks)

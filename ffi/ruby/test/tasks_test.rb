@@ -162,7 +162,14 @@ class TasksTest < MillpondTest
     store.insert("b", delay: 60)
     2.times { store.claim("b", lease: 0) }
     store.claim("a/1")
-    assert_equal [["a/1", 2, 1, 1, 0, 1], ["a/2", 1, 1, 0, 0, 0], ["b", 2, 1, 0, 1, 2]], store.queue_stats.map(&:to_a)
+    store.pause("b")
+    stats = store.queue_stats
+    assert_equal [["a/1", 2, 1, 1, 0, 1, false], ["a/2", 1, 1, 0, 0, 0, false], ["b", 2, 1, 0, 1, 2, true]],
+                 stats.map { |of| of.to_a.take(7) }
+    tasks = store.list("a/1").tasks
+    assert_equal tasks.map(&:at_ms), [stats[0].oldest_available_ms, stats[0].oldest_lease_ms]
+    assert_nil stats[1].oldest_lease_ms
+    store.resume("b")
     assert_equal({ "a/1" => 2, "a/2" => 1 }, store.queues(prefixes: "a/"))
     assert_equal({ "a/2" => 1, "b" => 2 }, store.queues(exact: %w[b none], prefixes: ["a/2"].each))
     assert_equal ["a/1"], store.queue_stats(limit: 1).map(&:queue)
@@ -301,7 +308,7 @@ class TasksTest < MillpondTest
     store.insert("q")
     assert_raises(Millpond::ClosedError) { store.claims("q") { client.close } }
     [-> { store.queues }, -> { store.claim("q") }, -> { store.claims("q", wait: 60).first }, -> { job.done },
-     -> { store.worker("q", wait: 60).run { flunk } }, -> { store.time }].each do |call|
+     -> { store.worker("q").run { flunk } }, -> { store.time }].each do |call|
       assert_raises(Millpond::ClosedError, &call)
     end
   end
@@ -393,11 +400,11 @@ class TasksTest < MillpondTest
       page = store.list("q", limit: 1, claimant: "nobody")
       next_page = store.list("q", after: page.tasks[0])
       stats = store.queue_stats(exact: "q", prefixes: %w[a b])
-      store.worker("q", error_queue: "bad", max_attempts: 1).run { raise "why" }
+      store.worker("q", error_queue: "bad", max_attempts: 1).drain(on_error: ->(*) {}) { raise "why" }
     ensure
       GC.stress = false
     end
     assert_equal [["x", "y"], [], 1], [[page.tasks[0].value, page.tasks[0].err], next_page.tasks, stats[0].size]
-    assert_equal [["bad", "y\nRuntimeError: why"]], store.list("bad").tasks.map { |task| [task.queue, task.err] }
+    assert_equal [["bad", "y\nexhausted: RuntimeError: why"]], store.list("bad").tasks.map { |task| [task.queue, task.err] }
   end
 end

@@ -42,7 +42,7 @@ class TasksWorkerTest < MillpondTest
   on_every_backend :a_job_that_is_not_ended_is_left do |url|
     store = store_on(url)
     3.times { |number| store.insert("q", id: number.to_s, priority: 9 - number) }
-    worker = store.worker("q", lease: 1.5)
+    worker = store.worker("q", lease: 3)
     kept = []
     worker.jobs do |job|
       kept << job
@@ -50,7 +50,7 @@ class TasksWorkerTest < MillpondTest
     end
     assert_raises(IndexError) { worker.jobs { |job| kept << job && raise(IndexError) } }
     # The one that went along by break is renewed, the others are not.
-    sleep 2
+    sleep 3.5
     assert_raises(Millpond::InvalidArgumentError) { kept[0].done }
     assert_raises(Millpond::InvalidArgumentError) { kept[2].done }
     assert_equal %w[0 2], store.claim_many("q", 5).map(&:id).sort
@@ -76,9 +76,9 @@ class TasksWorkerTest < MillpondTest
     made = modification.insert_doc("n", "k", id: "d", content: 1)
     store.modify(made.insert_doc("n", "k", id: "e", secondary_key: "2"))
     store.insert("q", value: 1)
-    job = store.worker("q", lease: 1.5).jobs.first
+    job = store.worker("q", lease: 3).jobs.first
     docs = job.claim_docs("n", "k")
-    until_then = now + 2.2
+    until_then = now + 3.5
     nil while now < until_then
     assert_nil other.claim("q")
     assert_raises(Millpond::DependencyError) { other.claim_docs("n", "k") }
@@ -116,29 +116,45 @@ class TasksWorkerTest < MillpondTest
       "missing" => ->(_) { raise NotImplementedError, "soon" }, "deep" => ->(_) { raise SystemStackError, "deep" },
       "dependency" => ->(_) { store.modify(modification.delete(Millpond::TaskId.new("none", 3))) },
       "refused" => ->(job) { job.delete.depend(Millpond::TaskId.new("none", 3)) },
-      "itself" => ->(job) { job.move_to("p", "itself") }
+      "itself" => ->(job) { job.move_to("p", "itself") }, "returned" => ->(_) { Millpond::Retry.new("returned") },
+      "reject" => ->(_) { raise Millpond::Reject, "never" }, "class" => ->(_) { Millpond::Retry },
+      "unended" => ->(_) { modification.insert("next") }, "keys" => ->(_) { { "inserts" => [], insert: 1 } },
+      "change" => ->(job) { [job.task.change(queue: "p")] }, "thread" => ->(_) { Thread.new { sleep 1 } },
+      "wrong" => ->(_) { Millpond::Retry.new(7) }
     }
     ends.each_key { |name| store.insert("q", id: name) }
     seen = []
     told = []
-    on_error = ->(job, error) { told << [job.task.id, job.ended?, error.class] }
-    store.worker("q", backoff: 60).run(on_error: on_error) do |job|
-      seen << job.task.id
-      ends.fetch(job.task.id).call(job)
+    on_error = ->(job, error) { told << [job.task.id, error.class] && raise("it is told of") }
+    assert_logs(/ERROR .*who is told of jobs failed: .*it is told of/) do
+      drained = store.worker("q", backoff: 60).drain(on_error: on_error) do |job|
+        seen << job.task.id
+        ends.fetch(job.task.id).call(job)
+      end
+      assert_equal({ done: 3, retried: 16, dead: 1, others: 1 }, drained.to_h)
     end
-    assert_equal [["refused", true, Millpond::DependencyError]], told
+    assert_equal({ "error" => IndexError, "bytes" => RuntimeError, "wide" => RuntimeError, "reject" => Millpond::InternalError,
+                   "missing" => NotImplementedError, "deep" => SystemStackError, "keys" => TypeError,
+                   "dependency" => Millpond::DependencyError, "refused" => Millpond::DependencyError,
+                   "unended" => Millpond::InvalidArgumentError, "change" => TypeError, "thread" => TypeError,
+                   "wrong" => TypeError }.sort, told.sort)
     assert_equal ends.keys.sort, seen.sort
     assert_equal ["next"], store.list("next").tasks.map(&:queue)
     assert_equal [["itself", "itself", 1], ["move", "why", 1]],
                  store.list("p").tasks.map { |task| [task.id, task.err, task.attempt] }.sort
     left = store.list("q").tasks.to_h { |task| [task.id, task.err] }
     assert_equal({ "retry" => "why", "bare" => "", "error" => "IndexError: it broke",
-                   "refused" => "Millpond::DependencyError: tasks.modify: " \
-                                "tasks to depend on that are not there: none:v3",
+                   "refused" => "tasks.modify: tasks to depend on that are not there: none:v3",
                    "bytes" => "RuntimeError: \uFFFD\uFFFD é", "wide" => "RuntimeError: é",
                    "missing" => "NotImplementedError: soon", "deep" => "SystemStackError: deep",
                    "dependency" => "Millpond::DependencyError: tasks.modify: " \
-                                   "tasks to delete that are not there: none:v3" },
+                                   "tasks to delete that are not there: none:v3",
+                   "returned" => "returned", "class" => "", "wrong" => "TypeError: err must be a String, not Integer",
+                   "keys" => "TypeError: the handler returned a Hash, which is no finished Modification",
+                   "change" => "TypeError: the handler returned an Array, which is no finished Modification",
+                   "thread" => "TypeError: the handler returned a Thread, which is no finished Modification",
+                   "unended" => "the modification that the handler returned does not end the job's own task: " \
+                                "it has to delete or to change it" },
                  left)
     assert_empty store.list("q").tasks.select { |task| task.attempt.zero? }
   end
@@ -147,7 +163,7 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     store.insert("q")
     claims = []
-    store.worker("q", max_claims: 1).run do |job|
+    store.worker("q", max_claims: 1).drain do |job|
       claims << job.task.claims
       raise Millpond::Release.new(delay: 0) if claims.size < 3
     end
@@ -167,7 +183,7 @@ class TasksWorkerTest < MillpondTest
     2.times do |number|
       store.insert("q", value: number)
       worker = store.worker("q")
-      assert_same worker, number.zero? ? worker.run(handler) : worker.run(handler.method(:call))
+      assert_equal 1, worker.drain(number.zero? ? handler : handler.method(:call)).done
       assert_equal number, handler.seen
     end
   end
@@ -189,13 +205,12 @@ class TasksWorkerTest < MillpondTest
   end
 
   def test_an_error_of_the_store_ends_the_run
-    store = store_on("memory:")
-    %w[a b c].each { |queue| store.insert(queue) }
-    _, warned = capture_io { store.worker("a", max_attempts: 1).run { raise Millpond::Move, "" } }
-    assert_match(/\Amillpond: the end of task \h+ of queue a was refused: .*name is empty$/, warned)
-    assert_equal({ "a/err" => 1, "b" => 1, "c" => 1 }, store.queues)
-    assert_raises(TypeError) { store.worker("b").run { raise Millpond::Retry, nil } }
-    assert_raises(Millpond::ClosedError) { store.worker("c", wait: 60).run { close_clients } }
+    store = store_on(Servers.shared.url)
+    store.insert("q")
+    assert_logs(/ERROR .* of queue q was lost before it ended: .*the client is closed$/) do
+      assert_raises(Millpond::ClosedError) { store.worker("q").run { close_clients } }
+    end
+    assert_raises(Millpond::ClosedError) { store.worker("q").drain { flunk } }
   end
 
   on_every_backend :threads_that_need_one_document do |url|
@@ -207,7 +222,7 @@ class TasksWorkerTest < MillpondTest
     40.times { all.insert("q") }
     store.modify(all)
     work = lambda do
-      store.worker("q", lease: 30, max_attempts: 1, max_claims: 1).run do |job|
+      store.worker("q", lease: 30, max_attempts: 1, max_claims: 1).drain do |job|
         doc, = job.claim_docs("n", "k")
         sleep 0.01
         job.delete.change_doc(doc.change(content: doc.content + 1))
@@ -241,11 +256,11 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     store.insert("q")
     tries = []
-    store.worker("q", backoff: 0.001, wait: 1).run do |job|
+    store.worker("q", backoff: 0, backoff_max: 0).drain(on_error: ->(*) {}) do |job|
       tries << [job.task.attempt, job.task.err]
       job.delete.insert(tries.one? ? "" : "next")
     end
-    assert_equal [[0, ""], [1, "Millpond::InvalidArgumentError: tasks.modify: the queue's name is empty"]], tries
+    assert_equal [[0, ""], [1, "the queue's name is empty"]], tries
     assert_equal({ "next" => 1 }, store.queues)
   end
 
@@ -253,14 +268,14 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     store.insert("q", id: "a")
     tries = []
-    store.worker("q", backoff: 0.001, backoff_max: 0.002, max_attempts: 3, wait: 1).run do |job|
+    store.worker("q", backoff: 0, backoff_max: 0, max_attempts: 3).drain(on_error: ->(*) {}) do |job|
       tries << job.task.attempt
       raise KeyError, tries.size.to_s
     end
     assert_equal [0, 1, 2], tries
-    assert_equal ["KeyError: 1\nKeyError: 2\nKeyError: 3"], store.list("q/err").tasks.map(&:err)
+    assert_equal ["KeyError: 1\nKeyError: 2\nexhausted: KeyError: 3"], store.list("q/err").tasks.map(&:err)
     store.insert("q", id: "b")
-    store.worker("q", max_attempts: 1, error_queue: "bäd").run { raise "why" }
+    store.worker("q", max_attempts: 1, error_queue: "bäd").drain(on_error: ->(*) {}) { raise "why" }
     assert_equal ["b"], store.list("bäd").tasks.map(&:id)
   end
 
@@ -268,12 +283,14 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     store.insert("q", id: "t")
     2.times { store.claim("q", lease: 0) }
-    store.worker("q", max_claims: 2).run { flunk "it is poison" }
+    told = []
+    store.worker("q", max_claims: 2).drain(on_error: ->(job, _) { told << job.task.id }) { flunk "it is poison" }
+    assert_equal ["t"], told
     task, = store.list("q/err").tasks
-    assert_equal ["t", 1, "claimed 2 times without an end"], [task.id, task.attempt, task.err]
+    assert_equal ["t", 1, "crashed: claimed 2 times without an end"], [task.id, task.attempt, task.err]
     store.insert("q", id: "u")
     seen = []
-    store.worker("q", max_claims: 1).run { |job| seen << job.task.id }
+    store.worker("q", max_claims: 1).drain { |job| seen << job.task.id }
     assert_equal ["u"], seen
   end
 
@@ -281,7 +298,7 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     store.modify((0...60).reduce(modification) { |all, number| all.insert("q", value: number) })
     workers = Array.new(4) do
-      Thread.new { store.worker("q", wait: 0.2).run { |job| job.delete.insert("done", value: job.task.value) } }
+      Thread.new { store.worker("q").drain { |job| job.delete.insert("done", value: job.task.value) } }
     end
     workers.each(&:join)
     assert_equal [*0...60], store.list("done").tasks.map(&:value).sort

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Has the rest of the program check each call against the signatures: a wrong one raises.
-ENV.update("RBS_TEST_TARGET" => "Millpond,Millpond::*", "RBS_TEST_OPT" => "-r timeout -I #{__dir__}/../sig",
+ENV.update("RBS_TEST_TARGET" => "Millpond,Millpond::*", "RBS_TEST_OPT" => "-r timeout -r logger -I #{__dir__}/../sig",
            "RBS_TEST_RAISE" => "true", "RBS_TEST_LOGLEVEL" => "error")
 require "rbs/test/setup"
 

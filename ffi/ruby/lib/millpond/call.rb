@@ -60,6 +60,20 @@ module Millpond
       out.get(type, 0)
     end
 
+    # Does what an interrupt must not come between.
+    def self.held_back(&work)
+      Thread.handle_interrupt(HELD_BACK, &work)
+    end
+
+    # An error that the library keeps, not raised.
+    #
+    # @return [Error]
+    def self.error(pointer)
+      fail_with(Native.millpond_error_code(pointer), pointer)
+    rescue Error => error
+      error
+    end
+
     # Whether a call that waits has to stop; the library calls it on the thread that waits. It
     # neither raises nor throws. What a handler throws cannot be known and so not be thrown again;
     # the call ends all the same.

@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
+require "millpond/event_queue"
 require "millpond/ick"
 require "millpond/ick_channel"
+require "millpond/manual_clock"
 require "millpond/shuffle_queue"
 require "millpond/task_store"
 
@@ -103,6 +105,38 @@ module Millpond
       TaskStore.new(self, name, claimant)
     end
 
+    # The queue of events of this name. Makes no call: a queue comes to be when it is first used, with one partition
+    # and the default {EventConfig}, unless it was {EventQueue#configure configured} before.
+    #
+    # @param name [String] the queue's name, 1 to 64 KiB
+    # @return [EventQueue]
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   Millpond.connect("memory:").events("orders").publish("paid").status # => :created
+    def events(name)
+      EventQueue.new(self, name)
+    end
+
+    # The names of all task stores that hold tasks or documents, or of which a queue is paused, by name.
+    #
+    # On Redis there is no list of them, as that would cost every insert something: this goes through all keys of the
+    # server, and of a cluster through those of one master after the other. A step looks at about 1,000 keys and takes
+    # less than a millisecond, and there are as many steps as the server has thousands of keys. A store that is there
+    # all the time is found, unless its slot moves to another server meanwhile; a user sees those to which it has a
+    # right.
+    #
+    # @return [Array<String>]
+    # @raise [UnavailableError] if a cluster changes meanwhile; then try again. Else only those of the connection
+    #
+    # @example
+    #   client = Millpond.connect("memory:")
+    #   client.tasks("shop").insert("inbox")
+    #   client.task_stores # => ["shop"]
+    def task_stores
+      Convert.keys(encoding) { |out, error| Native.millpond_client_task_stores(native, out, error) }
+    end
+
     # What opening the engine of a `file:` found; nil for another URL. Makes no call. Clients of one process that
     # share a directory get the same.
     #
@@ -162,6 +196,9 @@ module Millpond
   # @param username [String, nil] goes with a password
   # @param password [String, nil]
   # @param client_name [String, nil] the connections' name in `CLIENT LIST`
+  # @param clock [ManualClock, nil] the clock of an embedded engine, for tests; by default the system's. Clients that
+  #   share an engine share its clock: one that brings none takes the engine's, and one that brings another is refused
+  #   with {InvalidArgumentError}. So is a clock for a server, whose time is the server's
   # @yield [client] closes the client when the block ends
   # @return [Client] or, with a block, what the block returns
   # @raise [InvalidUrlError] for a URL or an option that is not known
@@ -176,14 +213,15 @@ module Millpond
   #     client.ick("files").add([[1, "a.txt"]]).new
   #   end # => 1
   def self.connect(url, encoding: Encoding.default_external, timeout: nil, connect_timeout: nil,
-                   retries: nil, username: nil, password: nil, client_name: nil)
+                   retries: nil, username: nil, password: nil, client_name: nil, clock: nil)
     { timeout: timeout, connect_timeout: connect_timeout }.compact.each do |name, time|
       Convert.some_milliseconds(name, time)
     end
     Convert.bytes("url", url)
+    Convert.one_of("clock", clock, ManualClock) unless clock.nil?
     options = Convert.options(Native::Options, url: url, username: username, password: password, quiet: true,
                                                client_name: client_name, timeout: timeout, retries: retries,
-                                               connect_timeout: connect_timeout)
+                                               connect_timeout: connect_timeout, clock: clock&.native)
     encoding = Encoding.find(encoding)
 
     native = Call.handle(Native::Client) do |out, error|

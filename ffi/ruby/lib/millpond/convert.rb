@@ -75,6 +75,7 @@ module Millpond
       case type
       when nil then value.nil? ? Native::NOT_SET : milliseconds(name, value)
       when :bool then value ? true : false
+      when :pointer then value
       when :int64 then value.nil? ? Native::NOT_SET : size(name, value, INT64_MAX)
       when :uint32 then small_size(name, value)
       when :uint64 then size(name, value)

@@ -32,9 +32,14 @@ module Millpond
     attr_reader :task
 
     # @api private
-    def initialize(native)
+    def initialize(native, data)
       @native = native
-      @task = TaskResults::Contents.new(Native.millpond_tasks_job_data(native)).tasks.first
+      @task = TaskResults::Contents.new(data).tasks.first
+    end
+
+    # @api private
+    def name
+      "task #{@task.id} of queue #{@task.queue}"
     end
 
     # The task at its newest version; in the child of a fork, as it was claimed.
@@ -63,6 +68,21 @@ module Millpond
     #   store.worker("inbox").jobs.first.lost? # => false
     def lost?
       Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
+    end
+
+    # How long the handler may still work, as the worker's `timeout` says; nil for ever.
+    #
+    # Makes no call.
+    #
+    # @return [Float, nil] in seconds
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox")
+    #   store.worker("inbox", timeout: 60).jobs.first.time_left > 50 # => true
+    def time_left
+      left_ms = Call.number(:int64) { |out, error| Native.millpond_tasks_job_time_left_ms(@native, out, error) }
+      left_ms / 1000.0 unless left_ms.negative?
     end
 
     # Whether one of the methods that end the job has succeeded. Sends nothing.
@@ -241,7 +261,13 @@ module Millpond
     #   store.claim("inbox") # => nil
     def leave
       @native.free
+      @left = true
       nil
+    end
+
+    # @api private
+    def left?
+      @left
     end
 
     private

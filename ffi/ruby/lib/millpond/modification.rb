@@ -43,6 +43,8 @@ module Millpond
     #   claimed first
     # @param ttl [Numeric, nil] how long until it is deleted, done or not, leased or not, in seconds; without limit by
     #   default
+    # @param headers [Hash, Enumerable<Array(String, String)>, nil] its headers, all of them: names with any bytes, as
+    #   {#insert header} adds them
     # @param skip_colliding [Boolean] leaves this task out if its id is taken, instead of refusing the whole
     #   modification
     # @return [self]
@@ -55,11 +57,12 @@ module Millpond
     #   store.modify(later).inserted.map { |task| [task.id, task.json] } # => [["seven", "[7]"]]
     #   store.claim("inbox") # => nil
     def insert(queue, value: JsonText::NONE, json: JsonText::NONE, id: nil, at_ms: nil, delay: nil, attempt: 0,
-               err: "", priority: 0, ttl: nil, skip_colliding: false)
+               err: "", priority: 0, ttl: nil, headers: nil, skip_colliding: false)
       named = Convert.fields(Native::NewTask, queue: queue, err: err, at_ms: at_ms, delay: delay, ttl: ttl,
                                               attempt: attempt, priority: priority, skip_colliding: skip_colliding)
       named[:id] = id && Convert.bytes("id", id)
       named[:value] = JsonText.of("value", value, json) { nil }
+      named[:headers] = Headers.piece(headers)
       add(:inserts, named)
     end
 

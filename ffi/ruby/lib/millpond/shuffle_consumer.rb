@@ -2,6 +2,7 @@
 
 require "millpond/batches"
 require "millpond/shuffle_results"
+require "millpond/shuffle_worker"
 
 module Millpond
   # One consumer of a group of a queue's consumers; made by {ShuffleQueue#consumer}. Any number of threads may use
@@ -118,6 +119,37 @@ module Millpond
       messages&.free
     end
 
+    # A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries again what failed,
+    # and takes over the messages of consumers that are gone. See {ShuffleWorker}.
+    #
+    # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
+    # @param prefetch [Integer] how many more jobs `run` holds ready, so that one step takes several
+    # @param timeout [Numeric, nil] how long a handler may work, in seconds
+    # @param lease [Numeric, nil] how long a message is left alone by those that reclaim, in seconds; 1 minute by
+    #   default
+    # @param backoff [Numeric, nil] how long a message is put off that failed, in seconds; then twice as long with
+    #   each delivery, each time minus a random part of up to a half, and never above the lease; 30 seconds by default
+    # @param backoff_max [Numeric, nil] how long it is put off at most, in seconds; by default the lease
+    # @param delete [Boolean] whether messages that are done are deleted, for all groups; by default they are only
+    #   acknowledged
+    # @param keep_consumers [Numeric, nil] how long a consumer of the group is kept that does nothing and holds no
+    #   message, in seconds; 1 day by default
+    # @return [ShuffleWorker]
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "n" => "1" })
+    #   queue.consumer("workers", "worker-1").worker(lease: 60).drain { |job| job.message["n"] }.done # => 1
+    def worker(concurrency: 1, prefetch: 0, timeout: nil, lease: nil, backoff: nil, backoff_max: nil, delete: false,
+               keep_consumers: nil)
+      options = Convert.options(Native::ShuffleWorkerOptions, concurrency: concurrency, prefetch: prefetch,
+                                                              timeout: timeout, lease: lease, backoff: backoff,
+                                                              backoff_max: backoff_max, delete_done: delete,
+                                                              keep_consumers: keep_consumers)
+      ShuffleWorker.new(@native, @encoding, concurrency, options)
+    end
+
     # Acknowledges messages, so that the group does not get them again. Returns how many were waiting for that. The
     # entries stay in the queue, for other groups.
     #
@@ -157,6 +189,95 @@ module Millpond
     #   queue.len # => 0
     def ack_and_delete(messages)
       count(:millpond_shuffle_ack_and_delete, messages)
+    end
+
+    # {#ack} that says of each message, in their order, whether it was waiting for that: one that was not has been
+    # acknowledged before, also by another consumer that reclaimed it, or is gone.
+    #
+    # It can be repeated, as {#ack}.
+    #
+    # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
+    # @return [Array<Boolean>]
+    # @raise (see #ack)
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write_many([["a", { "n" => "1" }], ["b", { "n" => "2" }]])
+    #   consumer = queue.consumer("workers", "worker-1")
+    #   messages = consumer.read_many(2)
+    #   consumer.ack(messages[0])
+    #   consumer.ack_each(messages) # => [false, true]
+    def ack_each(messages)
+      flags(:millpond_shuffle_ack_each, messages)
+    end
+
+    # {#ack_and_delete} that says of each message, in their order, whether it was waiting for that.
+    #
+    # It can be repeated, as {#ack}.
+    #
+    # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
+    # @return [Array<Boolean>]
+    # @raise (see #ack)
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "n" => "1" })
+    #   consumer = queue.consumer("workers", "worker-1")
+    #   consumer.ack_and_delete_each(consumer.read) # => [true]
+    #   queue.len # => 0
+    def ack_and_delete_each(messages)
+      flags(:millpond_shuffle_ack_and_delete_each, messages)
+    end
+
+    # Gives messages back before they are done, so that a {#reclaim} with this `min_idle` takes them over after the
+    # `delay`, and not only when they have been idle for that long; and this delivery does not count. Returns how many
+    # were this consumer's; those that are not have been taken over.
+    #
+    # A read does not take what was released, only a reclaim does. One with a shorter `min_idle` may take it before
+    # the `delay` is over. After {ConnectionLostError} or {TimeoutError} it may be done; done again a delivery more
+    # does not count.
+    #
+    # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
+    # @param min_idle [Numeric] the `min_idle` of the reclaim that is to take them over, in seconds
+    # @param delay [Numeric] how long until they are taken over, at most `min_idle`, in seconds
+    # @return [Integer]
+    # @raise (see #ack)
+    # @raise [InvalidArgumentError] for a `min_idle` over 100 years, and for a `delay` over the `min_idle`: that is
+    #   when they are taken over anyway
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "n" => "1" })
+    #   consumer = queue.consumer("workers", "worker-1")
+    #   consumer.release(consumer.read, min_idle: 60) # => 1
+    #   other = queue.consumer("workers", "worker-2")
+    #   other.reclaim(min_idle: 60, max: 1).messages.map(&:deliveries) # => [1]
+    def release(messages, min_idle:, delay: 0)
+      times = [Convert.milliseconds("min_idle", min_idle), Convert.milliseconds("delay", delay)]
+      count(:millpond_shuffle_release, messages, *times)
+    end
+
+    # Gives messages up for good: makes dead letters of them at once, with this reason. Returns how many were this
+    # consumer's; those that are not have been taken over, and stay. A reason begins best with a word that tells the
+    # kinds apart, such as `rejected: no such image`; that of messages that were delivered too often is `exhausted:
+    # max_deliveries`.
+    #
+    # Rejecting twice is safe. A message is deleted from its stream if no other group has joined that.
+    #
+    # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
+    # @param reason [String] why, at most 4 KiB
+    # @return [Integer]
+    # @raise (see #ack)
+    # @raise [InvalidArgumentError] for a reason that is empty or above 4 KiB
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "n" => "1" })
+    #   consumer = queue.consumer("workers", "worker-1")
+    #   consumer.reject(consumer.read, "rejected: not an image") # => 1
+    #   queue.dead_letters.map(&:reason) # => ["rejected: not an image"]
+    def reject(messages, reason)
+      count(:millpond_shuffle_reject, messages, *Convert.sized("reason", reason))
     end
 
     # Says that messages are still being worked on, so that nobody {#reclaim reclaims} them. Returns how many are this
@@ -214,9 +335,16 @@ module Millpond
       end
     end
 
-    def count(step, messages)
+    def count(step, messages, *more)
       list, count = ShuffleArguments.receipts(messages)
-      Call.number(:uint64) { |out, error| Native.public_send(step, @native, list, count, out, error) }
+      Call.number(:uint64) { |out, error| Native.public_send(step, @native, list, count, *more, out, error) }
+    end
+
+    def flags(step, messages)
+      list, count = ShuffleArguments.receipts(messages)
+      out = FFI::MemoryPointer.new(:bool, [count, 1].max)
+      Call.check { |error| Native.public_send(step, @native, list, count, out, error) }
+      out.read_array_of_uint8(count).map { |flag| flag == 1 }
     end
   end
 end

@@ -49,8 +49,8 @@ module Millpond
   #   queue.backlog # => 0
   class ShuffleQueue
     # The Redis keys of the scripts of a shuffle queue, in the contract's order: for connections of
-    # your own. `shuffle.reclaim` and `shuffle.dead_letters` take all four, the others the first
-    # three. Makes no call.
+    # your own. `shuffle.reclaim`, `shuffle.reject` and those of dead letters take all four, the others
+    # the first three. Makes no call.
     #
     # @param name [String] the name of a queue
     # @return [Array<String>] the name itself and the keys of the meta hash, the notifications and
@@ -201,10 +201,13 @@ module Millpond
       ShuffleResults.stats { |out, error| Native.millpond_shuffle_stats_read(@native, *group, out, error) }
     end
 
-    # Up to `max` messages that were delivered too often, the oldest first; see {ShuffleConsumer#reclaim}. They lie in
-    # the stream `<queue>:dead`, and stay until they are {#delete_dead_letters deleted} or their `dead_ttl` is over.
+    # Up to `max` dead letters, the oldest first: messages that were delivered too often, see
+    # {ShuffleConsumer#reclaim}, or {ShuffleConsumer#reject rejected}. They lie in the stream `<queue>:dead`, and stay
+    # until they are {#delete_dead_letters deleted} or {#requeue_dead_letters requeued}, or their `dead_ttl` is over.
     #
     # @param max [Integer] how many dead letters at most
+    # @param after [DeadLetter, String, nil] the dead letter that they come after, or its id; it need not be there any
+    #   more
     # @return [Array<DeadLetter>]
     # @raise (see #len)
     # @raise [InvalidArgumentError] for a `max` of 0 or above 10,000
@@ -216,10 +219,13 @@ module Millpond
     #   consumer.read
     #   consumer.reclaim(min_idle: 0, max: 100).dead # => 1
     #   queue.dead_letters.map { |letter| letter.message["image"] } # => ["a.png"]
-    def dead_letters(max: 100)
+    def dead_letters(max: 100, after: nil)
       size = Convert.size("max", max)
+      id, = ShuffleArguments.letter_ids([after]) if after
       ShuffleResults.dead_letters(@encoding) do |out, error|
-        Native.millpond_shuffle_dead_letters_read(@native, size, out, error)
+        next Native.millpond_shuffle_dead_letters_read(@native, size, out, error) unless id
+
+        Native.millpond_shuffle_dead_letters_after(@native, size, id, out, error)
       end
     end
 
@@ -241,6 +247,55 @@ module Millpond
     def delete_dead_letters(letters)
       ids = ShuffleArguments.letter_ids(letters)
       Call.number(:uint64) { |out, error| Native.millpond_shuffle_delete_dead_letters(@native, *ids, out, error) }
+    end
+
+    # Puts dead letters back into the queue, each as a new message of the stream that it came from, and removes them
+    # from the dead letters. Returns where each is now, in their order, or nothing for a letter that does not exist
+    # (any more). Every group gets the message, also one that was done with it.
+    #
+    # A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes several steps: after an
+    # error the first of these may be done. The new message is not tracked.
+    #
+    # @param letters [DeadLetter, String, Enumerable<DeadLetter, String>] dead letters or their ids
+    # @return [Array<Receipt, nil>]
+    # @raise (see #len)
+    # @raise [InvalidArgumentError] for settings that no queue can have, and for more than 1,000,000 letters
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "image" => "a.png" })
+    #   consumer = queue.consumer("workers", "worker-1")
+    #   consumer.reject(consumer.read, "rejected")
+    #   letters = queue.dead_letters
+    #   queue.requeue_dead_letters(letters).size # => 1
+    #   queue.requeue_dead_letters(letters) # => [nil]
+    #   consumer.read["image"] # => "a.png"
+    def requeue_dead_letters(letters)
+      ids, count = ShuffleArguments.letter_ids(letters)
+      ShuffleResults.maybe_receipts(count) do |out, error|
+        Native.millpond_shuffle_requeue_dead_letters(@native, ids, count, out, error)
+      end
+    end
+
+    # Removes the consumers of all groups that hold no message and have been idle for at least `min_idle` in all
+    # streams: the names of programs that are gone, which the server keeps otherwise. Returns how many. One that comes
+    # again is a consumer again, so nothing is lost with it. The embedded engine keeps no such names, and removes
+    # none.
+    #
+    # Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer that waits for a
+    # message for so long may be removed as well, until it reads again.
+    #
+    # @param min_idle [Numeric] how long a consumer has been idle at least, in seconds
+    # @return [Integer]
+    # @raise (see #len)
+    # @raise [InvalidArgumentError] for a `min_idle` over 100 years
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.remove_idle_consumers(min_idle: 3_600) # => 0
+    def remove_idle_consumers(min_idle:)
+      idle_ms = Convert.milliseconds("min_idle", min_idle)
+      Call.number(:uint64) { |out, error| Native.millpond_shuffle_remove_idle_consumers(@native, idle_ms, out, error) }
     end
 
     # Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing left to

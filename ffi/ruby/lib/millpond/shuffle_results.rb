@@ -33,6 +33,11 @@ module Millpond
       end
     end
 
+    # @return [Array<Receipt, nil>] nil where there is none
+    def self.maybe_receipts(count, &call)
+      receipts(count, &call).map { |receipt| receipt unless receipt.id == "0-0" }
+    end
+
     # @return [Array<DeadLetter>]
     def self.dead_letters(encoding, &call)
       read_handle(:millpond_shuffle_dead_letters_free, call) do |letters|
@@ -50,6 +55,15 @@ module Millpond
         total = stream_stats(Native.millpond_shuffle_stats_total(stats), 1).first
         ShuffleStats.new(streams.freeze, total.len, total.pending, total.lag).freeze
       end
+    end
+
+    # @return [Message]
+    def self.message(pointer, encoding)
+      stream, time, sequence, deliveries, data, count = Native::ShuffleMessage.rows(pointer, 1).first
+      fields = Native::ShuffleField.rows(FFI::Pointer.new(data), count).map do |parts|
+        parts.each_slice(2).map { |address, length| text(address, length, encoding) }
+      end
+      Message.new(number(stream), "#{time}-#{sequence}", fields, deliveries)
     end
 
     # Reads what a call returned as a handle, and frees that.
@@ -92,15 +106,11 @@ module Millpond
     end
 
     def self.dead_letter(row, encoding)
-      time, sequence, group, group_length, consumer, consumer_length, message = row
-      message, = Native::ShuffleMessage.rows(FFI::Pointer.new(message), 1).to_a
-      stream, first, second, deliveries, data, count = message
-      fields = Native::ShuffleField.rows(FFI::Pointer.new(data), count).map do |parts|
-        parts.each_slice(2).map { |address, length| text(address, length, encoding) }
-      end
-      message = Message.new(number(stream), "#{first}-#{second}", fields, deliveries)
+      time, sequence, group, group_length, consumer, consumer_length, message, reason, reason_length = row
+      message = message(FFI::Pointer.new(message), encoding)
       DeadLetter.new("#{time}-#{sequence}", message, text(group, group_length, encoding),
-                     text(consumer, consumer_length, encoding), deliveries).freeze
+                     text(consumer, consumer_length, encoding), message.deliveries,
+                     text(reason, reason_length, Encoding::UTF_8)).freeze
     end
 
     def self.stream_stats(pointer, count)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "millpond/headers"
 require "millpond/json_text"
 require "millpond/record"
 require "millpond/task_arguments"
@@ -40,6 +41,8 @@ module Millpond
     #   the claimant that changes it holds it
     # @param attempt [Integer, nil] how often it was tried
     # @param err [String, nil] what went wrong
+    # @param headers [Hash, Enumerable<Array(String, String)>, nil] replaces all headers by these, as
+    #   {Modification#insert NewTask::header} has them; they stay as they are by default
     # @return [TaskChange]
     # @raise [InvalidArgumentError] for invalid values
     # @raise [TypeError] for arguments of other types
@@ -50,7 +53,7 @@ module Millpond
     #   moved, = store.modify(Millpond::Modification.new.change(task.change(queue: "outbox"))).changed
     #   [moved.id == task.id, moved.queue, moved.value, moved.version] # => [true, "outbox", 7, 1]
     def change(queue: nil, value: JsonText::NONE, json: JsonText::NONE, at_ms: nil, delay: nil, attempt: nil,
-               err: nil)
+               err: nil, headers: nil)
       value = JsonText.of("value", value, json) { @json && Convert.bytes("json", @json) }
       queue = @queue if queue.nil?
       attempt = @attempt if attempt.nil?
@@ -58,6 +61,7 @@ module Millpond
       named = Convert.fields(Native::TaskChange, id: @id, queue: queue, err: err, version: @version,
                                                  attempt: attempt, at_ms: at_ms, delay: delay)
       named[:value] = value
+      named[:headers] = Headers.piece(headers)
       TaskChange.new(named)
     end
   end

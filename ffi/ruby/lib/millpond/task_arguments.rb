@@ -125,6 +125,6 @@ module Millpond
     def self.put_list(native, name, list)
       native[name], native[:"#{name.to_s.chomp('s')}_count"] = list
     end
-    private_class_method :list, :put_list
+    private_class_method :put_list
   end
 end

@@ -21,6 +21,31 @@ module Millpond
       TaskResults.tasks { |out, error| Native.millpond_tasks_fetch(@native, *ids, out, error) }
     end
 
+    # Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
+    # ({Renewed#cancelled}), where a worker finds it. Returns of each id whether somebody has the task and will be
+    # told; a task that nobody has claimed is not cancelled but deleted. The task itself stays as it is: its claimant
+    # ends it as it likes, and is not refused. The next claim of the task and each change take the note away.
+    #
+    # After {ConnectionLostError} or {TimeoutError} it may be done; cancelling again is safe.
+    #
+    # @param ids [String, Enumerable<String>] ids, 1 to 10,000
+    # @return [Array<Boolean>]
+    # @raise (see #fetch)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   task = store.insert("inbox")
+    #   store.cancel(task.id) # => [false]
+    #   task = store.claim("inbox")
+    #   store.cancel(task.id) # => [true]
+    #   store.renew(task).cancelled == [task.id] # => true
+    def cancel(ids)
+      list, count = TaskArguments.names("ids", ids, Convert::LIMITS[:ids])
+      out = FFI::MemoryPointer.new(:bool, [count, 1].max)
+      Call.check { |error| Native.millpond_tasks_cancel(@native, list, count, out, error) }
+      out.read_array_of_uint8(count).map { |flag| flag == 1 }
+    end
+
     # A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between two pages
     # may be on both or on none.
     #
@@ -51,7 +76,7 @@ module Millpond
       TaskPage.new(page.tasks, page.next).freeze
     end
 
-    # The queues that hold tasks, by name, with how many: those that are asked for, or all.
+    # The queues that hold tasks or are paused, by name, with how many tasks: those that are asked for, or all.
     #
     # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
     # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
@@ -83,8 +108,8 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_tasks_are_empty(@native, filter, out, error) }
     end
 
-    # What is in the queues that hold tasks, those that are asked for or all, by name: exact at one point in time for
-    # each queue, and counted without reading the tasks.
+    # What is in the queues that hold tasks or are paused, those that are asked for or all, by name: exact at one
+    # point in time for each queue, and counted without reading the tasks.
     #
     # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
     # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
@@ -102,6 +127,162 @@ module Millpond
     def queue_stats(exact: [], prefixes: [], limit: nil)
       filter = TaskArguments.filter(exact, prefixes, limit)
       TaskResults.of { |out, error| Native.millpond_tasks_queue_stats(@native, filter, out, error) }.queues
+    end
+
+    # Pauses a queue: claims find nothing in it, as if it held no available task, until it is {#resume resumed}.
+    # Everything else goes on: tasks are inserted, changed and renewed, leases end and run out, and workers finish the
+    # tasks that they have. The pause is kept in the store, whether the queue holds tasks or not, and {#queue_stats}
+    # shows it.
+    #
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @return [nil]
+    # @raise [InvalidArgumentError] for names beyond their limits
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox")
+    #   store.pause("inbox")
+    #   store.claim("inbox") # => nil
+    #   store.queue_stats.first.paused # => true
+    def pause(queue)
+      queue = Convert.sized("queue", queue)
+      Call.check { |error| Native.millpond_tasks_pause(@native, *queue, error) }
+      nil
+    end
+
+    # Ends the {#pause} of a queue, if it is paused, and wakes those who wait for its tasks.
+    #
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @return [nil]
+    # @raise (see #pause)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.pause("inbox")
+    #   store.insert("inbox", id: "t")
+    #   store.resume("inbox")
+    #   store.claim("inbox").id # => "t"
+    def resume(queue)
+      queue = Convert.sized("queue", queue)
+      Call.check { |error| Native.millpond_tasks_resume(@native, *queue, error) }
+      nil
+    end
+
+    # Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit` tasks by time and
+    # id, and returns how many it deleted and what the next step comes after. So a caller sees the progress, stops by
+    # making no further step, and keeps to a rate by waiting between two of them. Tasks that another claimant holds
+    # stay, unless `include_held` is set.
+    #
+    # After {ConnectionLostError} or {TimeoutError} the step may be done. It can be made again: it finds what is left.
+    #
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @param after [Position, Task, nil] goes on after this position, such as the one that the step before returned
+    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves
+    #   nobody else meanwhile, for about 8 ms with 1,000 of them
+    # @param available [Boolean] only tasks that can be claimed now, and those of the other states that are set
+    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those of the other
+    #   states that are set
+    # @param future [Boolean] only tasks that cannot be claimed now and never were, and those of the other states that
+    #   are set
+    # @param claimant [String, nil] only tasks that are this claimant's or available
+    # @param err [String, nil] only tasks whose `err` begins like this
+    # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
+    #   lost then, and those that it has put off or inserted for a time in the future
+    # @return [Swept]
+    # @raise [InvalidArgumentError] for names beyond their limits and a limit of 0 or above 2,000
+    # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   3.times { |number| store.insert("inbox", id: "t#{number}", at_ms: number) }
+    #   after = nil
+    #   loop do
+    #     swept = store.purge("inbox", limit: 2, after: after)
+    #     after = swept.next or break
+    #   end
+    #   store.are_empty?(exact: "inbox") # => true
+    def purge(queue, after: nil, limit: nil, available: false, claimed: false, future: false, claimant: nil,
+              err: nil, include_held: false)
+      names = Convert.sized("queue", queue)
+      sweep(:millpond_tasks_purge, names, after, limit: limit, available: available, claimed: claimed,
+            future: future, claimant: claimant, err: err, include_held: include_held)
+    end
+
+    # Moves tasks of a queue that a filter lets through to another queue, some in one step as {#purge} deletes them.
+    # They keep everything but their version: their time, their claimant, attempts and err as well. A job of a task
+    # that is moved is lost.
+    #
+    # After {ConnectionLostError} or {TimeoutError} the step may be done. It can be made again: it finds what is left.
+    #
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @param to [String] the queue where the tasks go, which need not be there: 1 to 64 KiB
+    # @param after [Position, Task, nil] goes on after this position, such as the one that the step before returned
+    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves
+    #   nobody else meanwhile, for about 8 ms with 1,000 of them
+    # @param available [Boolean] only tasks that can be claimed now, and those of the other states that are set
+    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those of the other
+    #   states that are set
+    # @param future [Boolean] only tasks that cannot be claimed now and never were, and those of the other states that
+    #   are set
+    # @param claimant [String, nil] only tasks that are this claimant's or available
+    # @param err [String, nil] only tasks whose `err` begins like this
+    # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
+    #   lost then, and those that it has put off or inserted for a time in the future
+    # @return [Swept]
+    # @raise (see #purge)
+    # @raise [InvalidArgumentError] for a move to the same queue
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   2.times { store.insert("inbox") }
+    #   store.move_tasks("inbox", "later").tasks # => 2
+    def move_tasks(queue, to, after: nil, limit: nil, available: false, claimed: false, future: false, claimant: nil,
+                   err: nil, include_held: false)
+      names = Convert.sized("queue", queue) + Convert.sized("to", to)
+      sweep(:millpond_tasks_move_tasks, names, after, limit: limit, available: available, claimed: claimed,
+            future: future, claimant: claimant, err: err, include_held: include_held)
+    end
+
+    # Moves tasks as {#move_tasks} does, and takes away their attempts and err: for those of an error queue, such as
+    # `inbox/err`, that are to be tried again. As they keep their time, those that are available count as old as they
+    # are.
+    #
+    # One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks a second, set
+    # that as the limit and wait a second between two calls, until a step returns no next position. Stop whenever you
+    # like: each step is done as a whole, and what is left stays where it is.
+    #
+    # After {ConnectionLostError} or {TimeoutError} the step may be done. It can be made again: it finds what is left.
+    #
+    # @param queue [String] the queue's name, 1 to 64 KiB
+    # @param to [String] the queue where the tasks go, which need not be there: 1 to 64 KiB
+    # @param after [Position, Task, nil] goes on after this position, such as the one that the step before returned
+    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves
+    #   nobody else meanwhile, for about 8 ms with 1,000 of them
+    # @param available [Boolean] only tasks that can be claimed now, and those of the other states that are set
+    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those of the other
+    #   states that are set
+    # @param future [Boolean] only tasks that cannot be claimed now and never were, and those of the other states that
+    #   are set
+    # @param claimant [String, nil] only tasks that are this claimant's or available
+    # @param err [String, nil] only tasks whose `err` begins like this
+    # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
+    #   lost then, and those that it has put off or inserted for a time in the future
+    # @return [Swept]
+    # @raise (see #move_tasks)
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   ["timeout", "no such user"].each { |err| store.insert("inbox/err", attempt: 3, err: err) }
+    #   store.redrive("inbox/err", "inbox", err: "timeout").tasks # => 1
+    #   store.claim("inbox").attempt # => 0
+    def redrive(queue, to, after: nil, limit: nil, available: false, claimed: false, future: false, claimant: nil,
+                err: nil, include_held: false)
+      names = Convert.sized("queue", queue) + Convert.sized("to", to)
+      sweep(:millpond_tasks_redrive, names, after, limit: limit, available: available, claimed: claimed,
+            future: future, claimant: claimant, err: err, include_held: include_held)
     end
 
     # Leases all documents of this primary key, by secondary key, or none if another claimant holds one of them. Their
@@ -210,6 +391,14 @@ module Millpond
     def namespace_stats(exact: [], prefixes: [], limit: nil)
       filter = TaskArguments.filter(exact, prefixes, limit)
       TaskResults.of { |out, error| Native.millpond_tasks_namespace_stats(@native, filter, out, error) }.namespaces
+    end
+
+    private
+
+    # Deletes tasks or moves them, as this function does.
+    def sweep(function, names, after, **settings)
+      filter = TaskArguments.query(Native::TaskFilter, Native::TaskPosition, after, [Position, Task], settings)
+      TaskResults.of { |out, error| Native.public_send(function, @native, *names, filter, out, error) }.swept
     end
   end
 end

@@ -38,16 +38,18 @@ module Millpond
 
     # Makes a call that renews what these say, and puts the new versions there.
     #
-    # @yield the out-parameters for the versions of tasks, those of documents, the time and the error
+    # @yield the out-parameters for the versions of tasks, those of documents, what is cancelled, the time and the error
     # @return [Renewed]
     def self.renewed(tasks, docs)
       versions = [tasks, docs].map { |ids| FFI::MemoryPointer.new(:uint64, [ids.size, 1].max) }
-      at_ms = Call.number(:uint64) { |out, error| yield(*versions, out, error) }
+      flags = FFI::MemoryPointer.new(:bool, [tasks.size, 1].max)
+      at_ms = Call.number(:uint64) { |out, error| yield(*versions, flags, out, error) }
       [tasks, docs].zip(versions) do |ids, out|
         ids.zip(out.read_array_of_uint64(ids.size)) { |id, version| id.version = version }
         ids.each(&:freeze)
       end
-      Renewed.new(tasks, docs, at_ms).freeze
+      cancelled = tasks.zip(flags.read_array_of_uint8(tasks.size)).select { |_, flag| flag == 1 }
+      Renewed.new(tasks, docs, at_ms, cancelled.map { |task, _| task.id }.freeze).freeze
     end
 
     # Copies of what a result holds. Its texts are copied at once.
@@ -76,6 +78,11 @@ module Millpond
         inserted_docs = @data[:inserted_doc_count]
         Modified.new(@tasks.take(inserted), @tasks.drop(inserted),
                      @docs.take(inserted_docs), @docs.drop(inserted_docs)).freeze
+      end
+
+      # @return [Swept]
+      def swept
+        Swept.new(@data[:swept_count], @next).freeze
       end
 
       # @return [String, nil] the text at an address; nil for NULL

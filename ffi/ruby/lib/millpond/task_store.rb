@@ -227,8 +227,11 @@ module Millpond
     # the error queue. See {Worker}.
     #
     # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
-    # @param wait [Numeric, nil] how long to wait for a task when none is available, in seconds; without it the work
-    #   ends then; `Float::INFINITY` waits without limit
+    # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
+    # @param prefetch [Integer] how many more jobs `run` holds ready, so that one step leases several
+    # @param timeout [Numeric, nil] how long a handler may work, in seconds
+    # @param wait [Numeric, nil] how long `jobs` waits for a task when none is available, in seconds; without it the
+    #   loop ends then; `Float::INFINITY` waits without limit
     # @param lease [Numeric, nil] how long a task is leased, in seconds; 30 seconds by default. A native thread renews
     #   it three times a lease
     # @param backoff [Numeric, nil] how long a task is delayed after its first failure, in seconds; then twice as long
@@ -246,18 +249,20 @@ module Millpond
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
     #   store.insert("inbox", value: 7)
-    #   store.worker("inbox", lease: 60, max_attempts: 5).run { |job| job.delete.insert("outbox") }
+    #   store.worker("inbox", lease: 60, max_attempts: 5).drain { |job| job.delete.insert("outbox") }
     #   store.queues.to_a # => [["outbox", 1]]
-    def worker(queues, wait: nil, lease: nil, backoff: nil, backoff_max: nil, max_attempts: 0, max_claims: 0,
-               error_queue: nil)
-      options = Convert.options(Native::TasksWorkerOptions, wait: wait, lease: lease, backoff: backoff,
-                                                            backoff_max: backoff_max, max_attempts: max_attempts,
-                                                            max_claims: max_claims, error_queue: error_queue)
-      Worker.new(@native, names(queues), options)
+    def worker(queues, concurrency: 1, prefetch: 0, timeout: nil, wait: nil, lease: nil, backoff: nil,
+               backoff_max: nil, max_attempts: 0, max_claims: 0, error_queue: nil)
+      options = Convert.options(Native::TasksWorkerOptions, concurrency: concurrency, prefetch: prefetch,
+                                                            timeout: timeout, wait: wait, lease: lease,
+                                                            backoff: backoff, backoff_max: backoff_max,
+                                                            max_attempts: max_attempts, max_claims: max_claims,
+                                                            error_queue: error_queue)
+      Worker.new(@native, names(queues), concurrency, options)
     end
 
     # Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their new
-    # versions.
+    # versions, and which of the tasks somebody has {#cancel cancelled}.
     #
     # After {ConnectionLostError} or {TimeoutError} all may be renewed, at versions that no caller received.
     #

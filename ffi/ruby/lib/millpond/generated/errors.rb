@@ -246,9 +246,22 @@ module Millpond
     end
   end
 
+  # The queue holds as much as it may: nothing was added.
+  class QueueFullError < StandardError
+    include Error
+    CODE, NAME, RETRY = 23, "QUEUE_FULL", :later
+  end
+
+  # Something of this id is there already: nothing was done.
+  class AlreadyExistsError < StandardError
+    include Error
+    CODE, NAME, RETRY = 24, "ALREADY_EXISTS", :never
+  end
+
   # @api private
   ERRORS = [InvalidArgumentError, InvalidUrlError, CrossSlotError, WrongTypeError, IncompatibleVersionError,
     ConnectionFailedError, ConnectionLostError, TimeoutError, AuthenticationFailedError, PermissionDeniedError,
     UnavailableError, OutOfMemoryError, ServerError, LeaseLostError, LockedError, CorruptError, StorageError,
-    ForkedError, ClosedError, CancelledError, InternalError, DependencyError].freeze
+    ForkedError, ClosedError, CancelledError, InternalError, DependencyError, QueueFullError,
+    AlreadyExistsError].freeze
 end

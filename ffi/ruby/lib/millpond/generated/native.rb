@@ -5,8 +5,39 @@ module Millpond
   module Native
     structure :bytes, data: :pointer, length: :size_t
     structure :options, size: :size_t, url: Bytes, username: Bytes, password: Bytes, client_name: Bytes,
-      timeout_ms: :int64, connect_timeout_ms: :int64, retries: :int64, quiet: :bool
+      timeout_ms: :int64, connect_timeout_ms: :int64, retries: :int64, quiet: :bool, clock: :pointer
     structure :error_kind, code: :int, name: :string, retry: :int
+    structure :event, id: Bytes, key: Bytes, payload: Bytes, headers: Bytes, fire_at_us: :uint64,
+      published_at_us: :uint64, expires_at_us: :int64, dedup_id: Bytes, attempts: :uint64, crashes: :uint64,
+      redriven: :uint64, err: Bytes, reason: :uint64, state: :uint64, state_at_us: :uint64, token: Bytes
+    structure :published_event, id: Bytes, status: :uint64, fire_at_us: :uint64
+    structure :event_position, state_at_us: :uint64, id: Bytes
+    structure :event_receipt, id: Bytes, token: Bytes
+    structure :event_stats, events: :uint64, scheduled: :uint64, ready: :uint64, leased: :uint64, retry: :uint64,
+      dead: :uint64, behind: :uint64, dedup_ids: :uint64, ready_since_us: :int64, now_us: :uint64,
+      concurrency: :uint64, rate: :uint64, rate_left: :uint64, done: :uint64, schedules: :uint64
+    structure :schedule_info, id: Bytes, cron: Bytes, zone: Bytes, every_ms: :int64, payload: Bytes,
+      paused: :uint64, next_us: :int64, passed_us: :int64, missed: :uint64, revision: :uint64, owner: Bytes
+    structure :schedules_synced, ignored: :uint64, created: :uint64, updated: :uint64, unchanged: :uint64,
+      removed: :uint64
+    structure :new_event, size: :size_t, payload: Bytes, key: Bytes, at_ms: :int64, delay_ms: :int64,
+      ttl_ms: :int64, dedup_id: Bytes, dedup_window_ms: :int64, if_exists: :int64, headers: Bytes
+    structure :event_config, size: :size_t, partitions: :uint64, lease_ms: :int64, max_attempts: :uint64,
+      max_crashes: :uint64, backoff_min_ms: :int64, backoff_max_ms: :int64, events_max: :uint64,
+      dedup_ids_max: :uint64, paused: :bool, concurrency: :uint64, rate: :uint64, burst: :uint64, retention_ms: :int64
+    structure :schedule, size: :size_t, id: Bytes, cron: Bytes, zone: Bytes, every_ms: :int64, anchor_ms: :int64,
+      payload: Bytes, headers: Bytes, ttl_ms: :int64, missed: :int64, grace_ms: :int64, overlap: :int64,
+      from_ms: :uint64, until_ms: :int64, revision: :uint64
+    structure :event_query, size: :size_t, key: Bytes, since_us: :int64, before_us: :int64, after: :pointer,
+      limit: :int64
+    structure :event_redrive_filter, size: :size_t, reason: :int64, since_us: :int64, before_us: :int64, max: :int64
+    structure :event_purge_filter, size: :size_t, key: Bytes, before_us: :int64
+    structure :events_data, events: :pointer, event_count: :size_t, event_size: :size_t, published: :pointer,
+      published_count: :size_t, published_size: :size_t, next: :pointer, stats: :pointer, config: :pointer,
+      schedules: :pointer, schedule_count: :size_t, schedule_size: :size_t, synced: :pointer, text: :pointer,
+      text_length: :size_t
+    structure :events_worker_options, size: :size_t, concurrency: :uint32, prefetch: :uint32, lease_ms: :int64,
+      timeout_ms: :int64
     structure :ick_entry, member: :pointer, member_length: :size_t, score: :double
     structure :ick_pair, member: :pointer, member_length: :size_t, score: :double, score_is_now: :bool
     structure :ick_added, new_members: :uint64, lowered_members: :uint64
@@ -15,25 +46,32 @@ module Millpond
       total_max: :double
     structure :limits, items: :size_t, bytes: :size_t, step_members: :size_t, icks: :size_t, fields: :size_t,
       queues: :size_t, ids: :size_t, names: :size_t, entries: :size_t
+    structure :task_outcome, end: :uint32, modification: :pointer, err: Bytes, queue: Bytes, delay_ms: :int64
     structure :recovered, records: :uint64, torn_bytes: :uint64, snapshot_bytes: :uint64, log_bytes: :uint64,
       closed: :bool, suspicion: :string, warnings: :string
+    structure :report_data, kind: :uint32, is_trouble: :bool, message: Bytes, error: :pointer, task: :pointer,
+      shuffle_message: :pointer, event: :pointer
+    structure :drained, done: :uint64, retried: :uint64, dead: :uint64, others: :uint64
     structure :script, name: :string, source: :pointer, source_length: :size_t, sha1: :string
     structure :shuffle_receipt, stream: :int64, id_time_ms: :uint64, id_sequence: :uint64
     structure :shuffle_message, receipt: ShuffleReceipt, deliveries: :uint64, fields: :pointer, field_count: :size_t
     structure :shuffle_dead_letter, id_time_ms: :uint64, id_sequence: :uint64, group: :pointer,
-      group_length: :size_t, consumer: :pointer, consumer_length: :size_t, message: :pointer
+      group_length: :size_t, consumer: :pointer, consumer_length: :size_t, message: :pointer, reason: :pointer,
+      reason_length: :size_t
     structure :shuffle_id, time_ms: :uint64, sequence: :uint64
     structure :shuffle_stream_stats, len: :uint64, pending: :uint64, lag: :uint64, oldest_idle_ms: :int64
     structure :shuffle_options, size: :size_t, streams: :int64, streams_per_shard: :int64, ttl_ms: :int64,
       dead_ttl_ms: :int64, track_keys: :int64
     structure :shuffle_consumer_options, size: :size_t, prefer_stream: :int64, default_stream: :bool,
       max_deliveries: :uint64
+    structure :shuffle_worker_options, size: :size_t, lease_ms: :int64, backoff_ms: :int64, backoff_max_ms: :int64,
+      keep_consumers_ms: :int64, timeout_ms: :int64, concurrency: :uint32, prefetch: :uint32, delete_done: :bool
     structure :shuffle_field, field: :pointer, field_length: :size_t, value: :pointer, value_length: :size_t
     structure :shuffle_new_message, size: :size_t, shard_key: :pointer, shard_key_length: :size_t, fields: :pointer,
       field_count: :size_t
     structure :task, id: Bytes, version: :uint64, queue: Bytes, at_ms: :uint64, created_ms: :uint64,
       modified_ms: :uint64, claimant: Bytes, claims: :uint64, attempt: :uint64, err: Bytes, value: Bytes,
-      priority: :uint64, expires_ms: :int64
+      priority: :uint64, expires_ms: :int64, headers: Bytes
     structure :doc, namespace_name: Bytes, id: Bytes, version: :uint64, key: Bytes, secondary_key: Bytes,
       content: Bytes, at_ms: :uint64, claimant: Bytes, created_ms: :uint64, modified_ms: :uint64
     structure :task_id, id: Bytes, version: :uint64
@@ -41,10 +79,10 @@ module Millpond
     structure :task_position, at_ms: :uint64, id: Bytes
     structure :doc_position, key: Bytes, secondary_key: Bytes, id: Bytes
     structure :task_queue_stats, queue: Bytes, size: :uint64, available: :uint64, claimed: :uint64, future: :uint64,
-      max_claims: :uint64
+      max_claims: :uint64, paused: :uint64, oldest_available_ms: :int64, oldest_lease_ms: :int64
     structure :task_namespace_stats, namespace_name: Bytes, size: :uint64, claimed: :uint64
     structure :new_task, size: :size_t, queue: Bytes, id: Bytes, value: Bytes, at_ms: :int64, delay_ms: :int64,
-      attempt: :uint64, err: Bytes, priority: :uint64, ttl_ms: :int64, skip_colliding: :bool
+      attempt: :uint64, err: Bytes, priority: :uint64, ttl_ms: :int64, skip_colliding: :bool, headers: Bytes
     structure :new_doc, size: :size_t, namespace_name: Bytes, key: Bytes, id: Bytes, secondary_key: Bytes,
       content: Bytes, skip_colliding: :bool
     structure :doc_change, size: :size_t, doc: DocId, content: Bytes, at_ms: :int64, delay_ms: :int64
@@ -58,6 +96,8 @@ module Millpond
       omit_contents: :bool
     structure :tasks_filter, size: :size_t, exact: :pointer, exact_count: :size_t, prefixes: :pointer,
       prefix_count: :size_t, limit: :int64
+    structure :task_filter, size: :size_t, after: :pointer, limit: :int64, available: :bool, claimed: :bool,
+      future: :bool, claimant: Bytes, err: Bytes, include_held: :bool
     structure :tasks_dependency, inserts: :pointer, insert_count: :size_t, changes: :pointer, change_count: :size_t,
       deletes: :pointer, delete_count: :size_t, depends: :pointer, depend_count: :size_t, claims: :pointer,
       claim_count: :size_t, doc_inserts: :pointer, doc_insert_count: :size_t, doc_changes: :pointer,
@@ -67,23 +107,29 @@ module Millpond
     structure :tasks_data, tasks: :pointer, task_count: :size_t, task_size: :size_t, inserted_count: :size_t,
       docs: :pointer, doc_count: :size_t, doc_size: :size_t, inserted_doc_count: :size_t, next: :pointer,
       next_doc: :pointer, queues: :pointer, queue_count: :size_t, queue_size: :size_t, namespaces: :pointer,
-      namespace_count: :size_t, namespace_size: :size_t, text: :pointer, text_length: :size_t
-    structure :task_outcome, end: :uint32, modification: :pointer, err: Bytes, queue: Bytes, delay_ms: :int64
+      namespace_count: :size_t, namespace_size: :size_t, text: :pointer, text_length: :size_t, swept_count: :uint64
     structure :task_change, size: :size_t, id: Bytes, queue: Bytes, value: Bytes, err: Bytes, version: :uint64,
       attempt: :uint64, at_ms: :int64, delay_ms: :int64, retry: :bool, retry_err: Bytes, quarantine_queue: Bytes,
-      quarantine_attempts: :uint64
+      quarantine_attempts: :uint64, headers: Bytes
     structure :tasks_worker_options, size: :size_t, lease_ms: :int64, wait_ms: :int64, backoff_ms: :int64,
-      backoff_max_ms: :int64, max_attempts: :uint32, max_claims: :uint32, error_queue: Bytes, on_error: :pointer
+      backoff_max_ms: :int64, max_attempts: :uint32, max_claims: :uint32, error_queue: Bytes, concurrency: :uint32,
+      prefetch: :uint32, timeout_ms: :int64
 
-    handles :client, :ick_batches, :ick_lease, :ick_channel, :keys, :ick_entries, :shuffle_batch,
-      :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :shuffle_consumer, :shuffle_queue,
-      :shuffle_garbage, :shuffle_messages, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs
+    handles :client, :clock, :events_queue, :events_deliveries, :events_job, :events_worker, :events_run,
+      :events_report, :ick_batches, :ick_lease, :ick_channel, :keys, :ick_entries, :shuffle_batch,
+      :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :events_result, :shuffle_consumer,
+      :shuffle_queue, :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker, :shuffle_run,
+      :shuffle_report, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run, :tasks_report
 
     function :options_init, [:pointer, :size_t], :void
     function :connect, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :connect_with, [:pointer, :pointer, :pointer], :int, blocking: true
     function :close, [:pointer, :pointer], :int, blocking: true
     function :client_free, [:pointer], :void
+    function :clock_new, [:int64, :pointer, :pointer], :int
+    function :clock_advance, [:pointer, :uint64, :pointer], :int
+    function :clock_now, [:pointer, :pointer, :pointer], :int
+    function :clock_free, [:pointer], :void
     function :error_code, [:pointer], :int, blocking: true
     function :error_message, [:pointer], :string
     function :error_operation, [:pointer], :string
@@ -93,6 +139,74 @@ module Millpond
     function :error_kind_count, [], :size_t
     function :error_kind_at, [:size_t], :pointer
     function :status_name, [:uint32], :string
+    function :new_event_init, [:pointer, :size_t], :void
+    function :event_config_init, [:pointer, :size_t], :void
+    function :schedule_init, [:pointer, :size_t], :void
+    function :event_query_init, [:pointer, :size_t], :void
+    function :event_redrive_filter_init, [:pointer, :size_t], :void
+    function :event_purge_filter_init, [:pointer, :size_t], :void
+    function :events_queue_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
+    function :events_fetch, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_list, [:pointer, :uint32, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_redrive, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_redrive_all, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_purge, [:pointer, :uint32, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_delete, [:pointer, :pointer], :int, blocking: true
+    function :events_publish_call, [:pointer, :pointer, :pointer, :pointer], :int
+    function :events_publish, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_publish_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_receive, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_ack, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_nack, [:pointer, :pointer, :pointer, :size_t, :int64, :pointer], :int, blocking: true
+    function :events_release, [:pointer, :pointer, :int64, :pointer], :int, blocking: true
+    function :events_dead_letter, [:pointer, :pointer, :pointer, :size_t, :pointer], :int, blocking: true
+    function :events_ack_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_ack_with, [:pointer, :pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_extend, [:pointer, :pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
+    function :events_cancel, [:pointer, :pointer, :size_t, :bool, :pointer, :pointer], :int, blocking: true
+    function :events_reschedule, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
+    function :events_reschedule_at_ms, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking:
+      true
+    function :events_stats, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_configure, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_config, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_pause, [:pointer, :pointer], :int, blocking: true
+    function :events_resume, [:pointer, :pointer], :int, blocking: true
+    function :events_reshard, [:pointer, :size_t, :pointer], :int, blocking: true
+    function :events_reshard_step, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_put_schedule, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_remove_schedule, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_get_schedule, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_list_schedules, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_pause_schedule, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_resume_schedule, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_trigger_schedule, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :events_sync_schedules, [:pointer, :pointer, :size_t, :uint64, :pointer, :size_t, :pointer, :pointer],
+      :int, blocking: true
+    function :events_queue_free, [:pointer], :void
+    function :events_deliveries_new, [:pointer, :int64, :size_t, :int64, :pointer, :pointer], :int
+    function :events_deliveries_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_deliveries_free, [:pointer], :void
+    function :events_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :events_job_time_left_ms, [:pointer, :pointer, :pointer], :int
+    function :events_job_is_cancelled, [:pointer, :pointer, :pointer], :int
+    function :events_job_free, [:pointer], :void
+    function :events_worker_free, [:pointer], :void
+    function :events_worker_start, [:pointer, :bool, :bool, :pointer, :pointer], :int
+    function :events_worker_stop, [:pointer, :int64, :pointer], :int, blocking: true
+    function :events_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
+    function :events_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_run_drained, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_run_free, [:pointer], :void
+    function :events_report_data, [:pointer], :pointer
+    function :events_report_free, [:pointer], :void
+    function :events_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking:
+      true
+    function :events_job_data, [:pointer], :pointer
+    function :events_worker_options_init, [:pointer, :size_t], :void
+    function :events_worker_new, [:pointer, :pointer, :pointer, :pointer], :int
     function :ick_add, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :ick_reserve, [:pointer, :pointer, :size_t, :uint64, :bool, :pointer, :pointer], :int, blocking: true
     function :ick_commit, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -165,7 +279,13 @@ module Millpond
     function :tasks_result_queue, [:pointer, :size_t], :pointer
     function :tasks_result_namespace, [:pointer, :size_t], :pointer
     function :tasks_result_free, [:pointer], :void
+    function :events_result_data, [:pointer], :pointer
+    function :events_result_event, [:pointer, :size_t], :pointer
+    function :events_result_published, [:pointer, :size_t], :pointer
+    function :events_result_schedule, [:pointer, :size_t], :pointer
+    function :events_result_free, [:pointer], :void
     function :recovery_read, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :report_kind_name, [:uint32], :string
     function :script_find, [:string, :pointer, :pointer], :int
     function :script_count, [], :size_t
     function :script_at, [:size_t, :pointer, :pointer], :int, blocking: true
@@ -185,7 +305,13 @@ module Millpond
       :int
     function :shuffle_ack, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_ack_and_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_ack_each, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_ack_and_delete_each, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_extend, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_release, [:pointer, :pointer, :size_t, :uint64, :uint64, :pointer, :pointer], :int, blocking:
+      true
+    function :shuffle_reject, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
+      true
     function :shuffle_consumer_free, [:pointer], :void
     function :shuffle_queue_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
     function :shuffle_write, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
@@ -203,15 +329,37 @@ module Millpond
     function :shuffle_backlog, [:pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_pending_count, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_dead_letters_read, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_dead_letters_after, [:pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_delete_dead_letters, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_requeue_dead_letters, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :shuffle_remove_idle_consumers, [:pointer, :uint64, :pointer, :pointer], :int, blocking: true
     function :shuffle_stats_read, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :shuffle_queue_free, [:pointer], :void
     function :shuffle_garbage_new, [:pointer, :int64, :pointer, :pointer], :int
     function :shuffle_garbage_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_garbage_free, [:pointer], :void
+    function :shuffle_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :shuffle_job_time_left_ms, [:pointer, :pointer, :pointer], :int
+    function :shuffle_job_free, [:pointer], :void
     function :shuffle_messages_new, [:pointer, :size_t, :int64, :pointer, :pointer], :int
     function :shuffle_messages_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_messages_free, [:pointer], :void
+    function :shuffle_worker_free, [:pointer], :void
+    function :shuffle_worker_start, [:pointer, :bool, :bool, :pointer, :pointer], :int
+    function :shuffle_worker_stop, [:pointer, :int64, :pointer], :int, blocking: true
+    function :shuffle_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
+    function :shuffle_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_run_drained, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_run_free, [:pointer], :void
+    function :shuffle_report_data, [:pointer], :pointer
+    function :shuffle_report_free, [:pointer], :void
+    function :shuffle_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking:
+      true
+    function :shuffle_job_data, [:pointer], :pointer
+    function :shuffle_worker_options_init, [:pointer, :size_t], :void
+    function :shuffle_worker_new, [:pointer, :pointer, :pointer, :pointer], :int
     function :shuffle_new_message_init, [:pointer, :size_t], :void
     function :shuffle_shard, [:uint32, :uint32, :pointer, :size_t, :pointer, :pointer], :int
     function :tasks_claim, [:pointer, :pointer, :size_t, :int64, :size_t, :int64, :pointer, :pointer], :int,
@@ -224,12 +372,21 @@ module Millpond
     function :task_query_init, [:pointer, :size_t], :void
     function :doc_query_init, [:pointer, :size_t], :void
     function :tasks_filter_init, [:pointer, :size_t], :void
+    function :task_filter_init, [:pointer, :size_t], :void
     function :tasks_store_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int
     function :tasks_modify, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_cancel, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :tasks_fetch, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :tasks_list, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_are_empty, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_queue_stats, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_pause, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
+    function :tasks_resume, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
+    function :tasks_purge, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_move_tasks, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer],
+      :int, blocking: true
+    function :tasks_redrive, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer], :int,
+      blocking: true
     function :tasks_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer], :int,
       blocking: true
     function :tasks_put_doc, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
@@ -243,6 +400,8 @@ module Millpond
     function :tasks_claims_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_claims_free, [:pointer], :void
     function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_time_left_ms, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_is_cancelled, [:pointer, :pointer, :pointer], :int
     function :tasks_job_is_ended, [:pointer, :pointer, :pointer], :int
     function :tasks_job_claim_docs, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer],
       :int, blocking: true
@@ -255,18 +414,33 @@ module Millpond
     function :tasks_job_free, [:pointer], :void
     function :tasks_jobs_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_jobs_free, [:pointer], :void
+    function :tasks_worker_free, [:pointer], :void
+    function :tasks_worker_start, [:pointer, :bool, :bool, :pointer, :pointer], :int
+    function :tasks_worker_stop, [:pointer, :int64, :pointer], :int, blocking: true
+    function :tasks_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
+    function :tasks_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_run_drained, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_run_free, [:pointer], :void
+    function :tasks_report_data, [:pointer], :pointer
+    function :tasks_report_free, [:pointer], :void
+    function :tasks_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :headers_next, [:pointer, :pointer, :pointer], :bool
+    function :headers_add, [:pointer, :size_t, :size_t, :pointer, :size_t, :pointer, :size_t], :size_t
     function :tasks_job_data, [:pointer], :pointer
     function :tasks_job_version, [:pointer, :pointer, :pointer], :int
     function :tasks_get_doc, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :pointer,
       :pointer], :int, blocking: true
+    function :client_task_stores, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_insert, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int, blocking:
       true
     function :tasks_renew, [:pointer, :pointer, :size_t, :pointer, :size_t, :int64, :pointer, :pointer, :pointer,
-      :pointer], :int, blocking: true
-    function :tasks_run, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+      :pointer, :pointer], :int, blocking: true
     function :tasks_claimant, [:pointer, :pointer, :pointer], :int
     function :task_change_init, [:pointer, :size_t, :pointer], :void
     function :tasks_worker_options_init, [:pointer, :size_t], :void
-    function :tasks_jobs_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
+    function :tasks_worker_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
+    function :tasks_worker_jobs, [:pointer, :pointer, :pointer], :int
   end
 end

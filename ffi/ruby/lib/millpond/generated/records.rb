@@ -19,8 +19,8 @@ module Millpond
     include Record
 
     # @api private
-    PARTS = %i[id version queue at_ms created_ms modified_ms claimant claims attempt err json priority
-      expires_ms].freeze
+    PARTS = %i[id version queue at_ms created_ms modified_ms claimant claims attempt err json priority expires_ms
+      headers].freeze
 
     # @return [String] unique in the store, over all queues
     attr_reader :id
@@ -60,6 +60,9 @@ module Millpond
     #   never
     attr_reader :expires_ms
 
+    # @return [Hash{String => String}] its headers, by name: what travels with it and is not its value
+    attr_reader :headers
+
     # For tests of programs, and for tasks of which a program has kept what {#change} takes: stores make their
     # tasks themselves.
     #
@@ -70,7 +73,7 @@ module Millpond
     # @example
     #   Millpond::Task.new(id: "t", json: '{"order":7}').value["order"] # => 7
     def initialize(id:, version: 0, queue: "", at_ms: 0, created_ms: 0, modified_ms: 0, claimant: "", claims: 0,
-      attempt: 0, err: "", json: nil, priority: 0, expires_ms: nil)
+      attempt: 0, err: "", json: nil, priority: 0, expires_ms: nil, headers: {})
       @id = id
       @version = version
       @queue = queue
@@ -84,6 +87,7 @@ module Millpond
       @json = json
       @priority = priority
       @expires_ms = expires_ms
+      @headers = headers
     end
   end
 
@@ -220,7 +224,7 @@ module Millpond
   #   [messages, dead] # => [[], 0]
   Reclaimed = Struct.new(:messages, :dead)
 
-  # A message that was delivered too often without being acknowledged, and its history.
+  # A message that was delivered too often or {ShuffleConsumer#reject rejected}, and its history.
   #
   # @!attribute [r] id
   #   @return [String] its id among the dead letters
@@ -232,7 +236,10 @@ module Millpond
   #   @return [String] the consumer that it was delivered to last
   # @!attribute [r] deliveries
   #   @return [Integer] how often it was delivered
-  DeadLetter = Struct.new(:id, :message, :group, :consumer, :deliveries)
+  # @!attribute [r] reason
+  #   @return [String] why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer
+  #     said as it rejected it
+  DeadLetter = Struct.new(:id, :message, :group, :consumer, :deliveries, :reason)
 
   # What a stream holds for a group.
   #
@@ -313,7 +320,10 @@ module Millpond
   #   @return [Array<DocId>] the documents at their new versions
   # @!attribute [r] at_ms
   #   @return [Integer] until when all are held, in milliseconds since the Unix epoch
-  Renewed = Struct.new(:tasks, :docs, :at_ms)
+  # @!attribute [r] cancelled
+  #   @return [Array<String>] the ids of those tasks that somebody has {TaskStore#cancel cancelled}: who holds them
+  #     is to stop and to end them
+  Renewed = Struct.new(:tasks, :docs, :at_ms, :cancelled)
 
   # Where a task stands in the order of its queue: by time, and by id where that is the same.
   #
@@ -349,7 +359,15 @@ module Millpond
   #   @return [DocPosition, nil] what the next page comes after; nil for the last page
   DocPage = Struct.new(:docs, :next)
 
-  # What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
+  # What one step of a purge, a move or a redrive did.
+  #
+  # @!attribute [r] tasks
+  #   @return [Integer] how many tasks it deleted or moved
+  # @!attribute [r] next
+  #   @return [Position, nil] what the next step comes after; nil if this was the last
+  Swept = Struct.new(:tasks, :next)
+
+  # What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not paused.
   #
   # @!attribute [r] queue
   #   @return [String] the queue's name
@@ -363,13 +381,22 @@ module Millpond
   #   @return [Integer] tasks that cannot be claimed now and never were
   # @!attribute [r] max_claims
   #   @return [Integer] how often the most claimed task was claimed
+  # @!attribute [r] paused
+  #   @return [Boolean] whether it is paused, so that claims find nothing in it
+  # @!attribute [r] oldest_available_ms
+  #   @return [Integer, nil] since when the task is available that has been available the longest, in milliseconds
+  #     since the Unix epoch; nil if none is available
+  # @!attribute [r] oldest_lease_ms
+  #   @return [Integer, nil] until when the lease lasts that ends first, in milliseconds since the Unix epoch: of
+  #     leases of one length the oldest. nil if no task is claimed
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
   #   store.insert("inbox", value: 7)
   #   store.insert("inbox", value: 8, delay: 60)
-  #   store.queue_stats.map(&:to_a) # => [["inbox", 2, 1, 0, 1, 0]]
-  QueueStats = Struct.new(:queue, :size, :available, :claimed, :future, :max_claims)
+  #   store.queue_stats.map { |stats| [stats.queue, stats.available, stats.future] } # => [["inbox", 1, 1]]
+  QueueStats = Struct.new(:queue, :size, :available, :claimed, :future, :max_claims, :paused,
+    :oldest_available_ms, :oldest_lease_ms)
 
   # What is in a namespace.
   #
@@ -381,17 +408,201 @@ module Millpond
   #   @return [Integer] documents that are leased now
   NamespaceStats = Struct.new(:namespace, :size, :claimed)
 
+  # An event as it is stored.
+  #
+  # @!attribute [r] id
+  #   @return [String] its id
+  # @!attribute [r] key
+  #   @return [String] its key; empty for none
+  # @!attribute [r] payload
+  #   @return [String] what was published
+  # @!attribute [r] headers
+  #   @return [Hash{String => String}] its headers
+  # @!attribute [r] fire_at_us
+  #   @return [Integer] when it fires, in microseconds since the Unix epoch
+  # @!attribute [r] published_at_us
+  #   @return [Integer] when it was published, in microseconds since the Unix epoch
+  # @!attribute [r] expires_at_us
+  #   @return [Integer, nil] when it is dropped if it was not received by then, in microseconds since the Unix epoch
+  # @!attribute [r] dedup_id
+  #   @return [String, nil] its deduplication id
+  # @!attribute [r] attempts
+  #   @return [Integer] how often it was delivered, this time too, since it was published or redriven
+  # @!attribute [r] crashes
+  #   @return [Integer] how often its lease ran out since it was published or redriven
+  # @!attribute [r] redriven
+  #   @return [Integer] how often it was redriven from the dead letters
+  # @!attribute [r] err
+  #   @return [String] what the last failure said; empty if there was none
+  # @!attribute [r] reason
+  #   @return [Symbol, nil] why it is a dead letter, if it is one
+  # @!attribute [r] state
+  #   @return [Symbol] what it waits for; `:leased` if it was received
+  # @!attribute [r] state_at_us
+  #   @return [Integer] since when it is ready or dead, when its time comes or it is tried again, or until when it
+  #     is leased, in microseconds since the Unix epoch; 0 for one that is behind another
+  # @!attribute [r] token
+  #   @return [String] the token of its last delivery; zeros if it was never delivered
+  Event = Struct.new(:id, :key, :payload, :headers, :fire_at_us, :published_at_us, :expires_at_us, :dedup_id,
+    :attempts, :crashes, :redriven, :err, :reason, :state, :state_at_us, :token)
+
+  # A delivery of an event: what ends it.
+  #
+  # @!attribute [r] id
+  #   @return [String] the event
+  # @!attribute [r] token
+  #   @return [String] the token of the delivery
+  EventReceipt = Struct.new(:id, :token)
+
+  # What became of an event that was published.
+  #
+  # @!attribute [r] id
+  #   @return [String] the event's id; of a duplicate that of the event that was there
+  # @!attribute [r] status
+  #   @return [Symbol] what happened
+  # @!attribute [r] fire_at_us
+  #   @return [Integer] when it fires, in microseconds since the Unix epoch; 0 for a duplicate
+  Published = Struct.new(:id, :status, :fire_at_us)
+
+  # Some events of one state.
+  #
+  # @!attribute [r] events
+  #   @return [Array<Event>] the events, by time and id; those that are behind a key in the order in which they come
+  # @!attribute [r] next
+  #   @return [EventPosition, nil] what the next page comes after; nil for the last page
+  EventPage = Struct.new(:events, :next)
+
+  # Where an event stands among those of its state: by time, and by id where that is the same.
+  #
+  # @!attribute [r] state_at_us
+  #   @return [Integer] the event's `state_at_us`, in microseconds since the Unix epoch
+  # @!attribute [r] id
+  #   @return [String] the event's id
+  EventPosition = Struct.new(:state_at_us, :id)
+
+  # How many events a partition has of each state.
+  #
+  # @!attribute [r] events
+  #   @return [Integer] all that are not done, dead letters too
+  # @!attribute [r] scheduled
+  #   @return [Integer] wait for their time
+  # @!attribute [r] ready
+  #   @return [Integer] are ready to be received
+  # @!attribute [r] leased
+  #   @return [Integer] are leased
+  # @!attribute [r] retry
+  #   @return [Integer] failed, and wait to be tried again
+  # @!attribute [r] dead
+  #   @return [Integer] are dead letters
+  # @!attribute [r] behind
+  #   @return [Integer] wait behind another event of their key
+  # @!attribute [r] dedup_ids
+  #   @return [Integer] deduplication ids that are remembered
+  # @!attribute [r] ready_since_us
+  #   @return [Integer, nil] since when the oldest is ready, in microseconds since the Unix epoch
+  # @!attribute [r] now_us
+  #   @return [Integer] the time, in microseconds since the Unix epoch
+  # @!attribute [r] concurrency
+  #   @return [Integer] how many events the partitions allow to be leased at a time; 0 for any number
+  # @!attribute [r] rate
+  #   @return [Integer] how many events a second the queue delivers at most; 0 for any number
+  # @!attribute [r] rate_left
+  #   @return [Integer] how many events that lets through at once; 0 without a rate
+  # @!attribute [r] done
+  #   @return [Integer] are done, and kept for a time
+  # @!attribute [r] schedules
+  #   @return [Integer] schedules that have a tick to come: one that is paused or at its end has none
+  EventStats = Struct.new(:events, :scheduled, :ready, :leased, :retry, :dead, :behind, :dedup_ids,
+    :ready_since_us, :now_us, :concurrency, :rate, :rate_left, :done, :schedules)
+
+  # How a queue treats its events.
+  #
+  # @!attribute [r] partitions
+  #   @return [Integer] how many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
+  #     each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it later
+  # @!attribute [r] lease
+  #   @return [Float] for how long an event is leased to who receives it
+  # @!attribute [r] max_attempts
+  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for any number
+  # @!attribute [r] max_crashes
+  #   @return [Integer] how often a lease of an event may run out before it becomes a dead letter; 0 for any number
+  # @!attribute [r] backoff_min
+  #   @return [Float] the longest delay before the second attempt; it doubles with each attempt
+  # @!attribute [r] backoff_max
+  #   @return [Float] the longest delay before any attempt
+  # @!attribute [r] events_max
+  #   @return [Integer] how many events a partition may hold, dead letters too; 0 for any number
+  # @!attribute [r] dedup_ids_max
+  #   @return [Integer] how many deduplication ids a partition remembers
+  # @!attribute [r] paused
+  #   @return [Boolean] whether nothing is delivered
+  # @!attribute [r] concurrency
+  #   @return [Integer] how many events may be leased at a time; 0 for any number. Each partition allows an equal
+  #     part of that, rounded down, so it is not below the number of partitions
+  # @!attribute [r] rate
+  #   @return [Integer] how many events a second may be delivered, those too that are delivered again; 0 for any
+  #     number. Each partition allows an equal part of that
+  # @!attribute [r] burst
+  #   @return [Integer] how many events may be delivered at once after a time with fewer than `rate` allows; 0 for
+  #     as many as in a second. Each partition allows an equal part of that, and at least one
+  # @!attribute [r] retention
+  #   @return [Float] for how long an event is kept after it is done, to be read; not at all by default
+  EventConfig = Struct.new(:partitions, :lease, :max_attempts, :max_crashes, :backoff_min, :backoff_max,
+    :events_max, :dedup_ids_max, :paused, :concurrency, :rate, :burst, :retention)
+
+  # A schedule that is there.
+  #
+  # @!attribute [r] id
+  #   @return [String] its id
+  # @!attribute [r] cron
+  #   @return [String, nil] the cron expression, if that is what it follows
+  # @!attribute [r] zone
+  #   @return [String, nil] the zone of the cron expression
+  # @!attribute [r] every
+  #   @return [Float, nil] the time between two ticks, if that is what it follows, in seconds; nil if there is none
+  # @!attribute [r] payload
+  #   @return [String] what its events carry
+  # @!attribute [r] paused
+  #   @return [Boolean] whether it is paused
+  # @!attribute [r] next_us
+  #   @return [Integer, nil] its next tick, in microseconds since the Unix epoch, as far as it is known
+  # @!attribute [r] passed_us
+  #   @return [Integer, nil] its last tick, in microseconds since the Unix epoch
+  # @!attribute [r] missed
+  #   @return [Integer] how many of its ticks nobody received in time, as far as that was noticed
+  # @!attribute [r] revision
+  #   @return [Integer] its revision
+  # @!attribute [r] owner
+  #   @return [String] who synchronizes it; empty for nobody
+  ScheduleInfo = Struct.new(:id, :cron, :zone, :every, :payload, :paused, :next_us, :passed_us, :missed,
+    :revision, :owner)
+
+  # What {EventQueue#sync_schedules} came to.
+  #
+  # @!attribute [r] ignored
+  #   @return [Boolean] whether nothing was done, as the owner has a higher revision
+  # @!attribute [r] created
+  #   @return [Integer] how many were not there
+  # @!attribute [r] updated
+  #   @return [Integer] how many have changed
+  # @!attribute [r] unchanged
+  #   @return [Integer] how many were there just so
+  # @!attribute [r] removed
+  #   @return [Integer] how many were removed
+  SyncedSchedules = Struct.new(:ignored, :created, :updated, :unchanged, :removed)
+
   # Makes records of the numbers of a structure.
   #
   # @api private
   module Records
     def self.task(row, texts)
       id, id_length, version, queue, queue_length, at_ms, created_ms, modified_ms, claimant, claimant_length, claims,
-        attempt, err, err_length, value, value_length, priority, expires_ms = row
+        attempt, err, err_length, value, value_length, priority, expires_ms, headers, headers_length = row
       Task.new(id: texts.cut(id, id_length), version: version, queue: texts.cut(queue, queue_length), at_ms: at_ms,
         created_ms: created_ms, modified_ms: modified_ms, claimant: texts.cut(claimant, claimant_length),
         claims: claims, attempt: attempt, err: texts.cut(err, err_length), json: texts.cut(value, value_length),
-        priority: priority, expires_ms: (expires_ms unless expires_ms == Native::NOT_SET))
+        priority: priority, expires_ms: (expires_ms unless expires_ms == Native::NOT_SET),
+        headers: Headers.of(texts.cut(headers, headers_length)))
     end
 
     def self.doc(row, texts)
@@ -415,13 +626,67 @@ module Millpond
     end
 
     def self.task_queue_stats(row, texts)
-      queue, queue_length, size, available, claimed, future, max_claims = row
-      QueueStats.new(texts.cut(queue, queue_length), size, available, claimed, future, max_claims).freeze
+      queue, queue_length, size, available, claimed, future, max_claims, paused, oldest_available_ms,
+        oldest_lease_ms = row
+      QueueStats.new(texts.cut(queue, queue_length), size, available, claimed, future, max_claims, paused == 1,
+        (oldest_available_ms unless oldest_available_ms == Native::NOT_SET), (oldest_lease_ms unless
+        oldest_lease_ms == Native::NOT_SET)).freeze
     end
 
     def self.task_namespace_stats(row, texts)
       namespace, namespace_length, size, claimed = row
       NamespaceStats.new(texts.cut(namespace, namespace_length), size, claimed).freeze
+    end
+
+    def self.event(row, texts)
+      id, id_length, key, key_length, payload, payload_length, headers, headers_length, fire_at_us, published_at_us,
+        expires_at_us, dedup_id, dedup_id_length, attempts, crashes, redriven, err, err_length, reason, state,
+        state_at_us, token, token_length = row
+      Event.new(texts.cut(id, id_length), texts.bytes(key, key_length), texts.bytes(payload, payload_length),
+        Headers.of(texts.cut(headers, headers_length)), fire_at_us, published_at_us, (expires_at_us unless
+        expires_at_us == Native::NOT_SET), texts.cut(dedup_id, dedup_id_length), attempts, crashes, redriven,
+        texts.cut(err, err_length), (%i[rejected exhausted crashed][reason - 1] unless reason.zero?),
+        %i[scheduled behind ready leased retry dead done][state - 1], state_at_us,
+        texts.bytes(token, token_length)).freeze
+    end
+
+    def self.published_event(row, texts)
+      id, id_length, status, fire_at_us = row
+      Published.new(texts.cut(id, id_length), %i[created duplicate replaced][status - 1], fire_at_us).freeze
+    end
+
+    def self.event_position(row, texts)
+      state_at_us, id, id_length = row
+      EventPosition.new(state_at_us, texts.cut(id, id_length)).freeze
+    end
+
+    def self.event_stats(row, texts)
+      events, scheduled, ready, leased, retry_, dead, behind, dedup_ids, ready_since_us, now_us, concurrency, rate,
+        rate_left, done, schedules = row
+      EventStats.new(events, scheduled, ready, leased, retry_, dead, behind, dedup_ids, (ready_since_us unless
+        ready_since_us == Native::NOT_SET), now_us, concurrency, rate, rate_left, done, schedules).freeze
+    end
+
+    def self.event_config(row, texts)
+      size, partitions, lease_ms, max_attempts, max_crashes, backoff_min_ms, backoff_max_ms, events_max,
+        dedup_ids_max, paused, concurrency, rate, burst, retention_ms = row
+      EventConfig.new(partitions, lease_ms / 1000.0, max_attempts, max_crashes, backoff_min_ms / 1000.0,
+        backoff_max_ms / 1000.0, events_max, dedup_ids_max, paused == 1, concurrency, rate, burst, retention_ms /
+        1000.0).freeze
+    end
+
+    def self.schedule_info(row, texts)
+      id, id_length, cron, cron_length, zone, zone_length, every_ms, payload, payload_length, paused, next_us,
+        passed_us, missed, revision, owner, owner_length = row
+      ScheduleInfo.new(texts.cut(id, id_length), texts.cut(cron, cron_length), texts.cut(zone, zone_length),
+        (every_ms / 1000.0 unless every_ms == Native::NOT_SET), texts.bytes(payload, payload_length), paused == 1,
+        (next_us unless next_us == Native::NOT_SET), (passed_us unless passed_us == Native::NOT_SET), missed, revision,
+        texts.cut(owner, owner_length)).freeze
+    end
+
+    def self.schedules_synced(row, texts)
+      ignored, created, updated, unchanged, removed = row
+      SyncedSchedules.new(ignored == 1, created, updated, unchanged, removed).freeze
     end
   end
 end

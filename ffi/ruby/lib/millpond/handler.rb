@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require "millpond/endings"
+require "millpond/modification"
+
+module Millpond
+  # The handler of a worker, and who is told of what goes wrong.
+  #
+  # @api private
+  class Handler
+    # What the lists of a modification are called, and its methods.
+    NAMES = [*Modification.new.rows.keys, *Modification.public_instance_methods(false)].map(&:to_s).freeze
+    private_constant :NAMES
+
+    def initialize(handler, on_error, on_event)
+      raise ArgumentError, "a worker runs with a block or a handler" unless handler.respond_to?(:call)
+
+      @handler = handler
+      @on_error = on_error
+      @on_event = on_event
+    end
+
+    # How the job ends, as the handler says: an {Ending}, a {Modification}, an error, or nil for done.
+    def call(job)
+      said = @handler.call(job)
+      raise said if said.is_a?(Ending) || (said.is_a?(Class) && said < Ending)
+      return said if said.is_a?(Modification)
+
+      raise TypeError, "the handler returned #{a(said)}, which is no finished Modification" if unfinished?(said)
+    rescue StandardError, ScriptError, SystemStackError => ending
+      ending
+    end
+
+    # Tells of an error of the handler.
+    #
+    # @return [String] what is kept of it
+    def failed(job, error)
+      # Who lets through that documents are taken has not failed.
+      unless error.is_a?(DependencyError) && error.operation == "tasks.claim_docs"
+        tell(job, error) { "the handler of #{job.name} failed: #{utf8(error.full_message(highlight: false)).chomp}" }
+      end
+      "#{error.class}: #{utf8(error.message)}"
+    end
+
+    # Tells of what a run reports.
+    def reported(report)
+      guarded { @on_event.call(report) } if @on_event
+      return unless report.trouble?
+
+      severity = report.kind == :back ? Logger::INFO : Logger::ERROR
+      tell(report.job, report.error || InternalError.new(report.message), severity) { report.message }
+    end
+
+    private
+
+    def tell(job, error, severity = Logger::ERROR, &line)
+      guarded { @on_error ? @on_error.call(job, error) : Millpond.logger.add(severity, &line) }
+    end
+
+    def guarded
+      yield
+    rescue StandardError => error
+      Millpond.logger.error("who is told of jobs failed: #{utf8(error.full_message(highlight: false)).chomp}")
+    end
+
+    # Whether it was plainly meant to become a modification, or the work still goes on.
+    def unfinished?(said)
+      case said
+      when Hash then !said.empty? && said.each_key.all? { |name| NAMES.include?(name.to_s) }
+      when Array then !said.empty? && said.all? { |one| one.is_a?(TaskChange) || one.is_a?(DocChange) }
+      when Thread then said.alive?
+      when TaskChange, DocChange, Enumerator, Fiber then true
+      end
+    end
+
+    def a(said)
+      name = said.class.name
+      "#{name.start_with?(/[AEIO]/) ? 'an' : 'a'} #{name}"
+    end
+
+    def utf8(text)
+      text = String.new(text)
+      text.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+      text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+    end
+  end
+end

@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+require "millpond/handler"
+require "millpond/outcome"
+
+module Millpond
+  # A run of a worker: gives one job after the other to the handler, on as many threads as it takes.
+  #
+  # Interrupts (Thread#raise, Thread#kill, Timeout, Ctrl-C) may come at any time, also between the result of a call
+  # and its assignment. Each ends the run, and a run that ends gives back all that it took and that has not ended.
+  #
+  # @api private
+  class Run
+    # @param queue [JobQueue] whose jobs they are
+    # @param stop [#call] stops it at once
+    def initialize(queue, native, handler, stop)
+      @queue = queue
+      @native = native
+      @handler = handler
+      @stop = stop
+      @threads = []
+      # What ended each of them, nil that the run was over.
+      @ends = Queue.new
+      # The jobs that are worked on: the garbage collector must not free them before they are given back.
+      @held = {}.compare_by_identity
+    end
+
+    # Works on this thread and on as many more as it takes, and says what became of the jobs.
+    def work_on(count)
+      (count - 1).times { @threads << Thread.new { work_beside } }
+      work
+      ended = @threads.each.lazy.filter_map { @ends.pop }.first
+      raise ended if ended.is_a?(Exception)
+      drained
+    ensure
+      Call.held_back { close }
+    end
+
+    private
+
+    def drained
+      counts = Native::Drained.new
+      Call.check { |error| @queue.call(:run_drained, @native, counts, error) }
+      Drained.new(*counts.values).freeze
+    end
+
+    # What ends a thread ends the run.
+    def work_beside
+      ended = :killed
+      work
+      ended = nil
+    rescue Exception => ended
+      nil
+    ensure
+      @stop.call if ended
+      @ends << ended
+    end
+
+    def work
+      while (event = take)
+        @held.key?(event) ? work_at(event) : report(event)
+      end
+    end
+
+    # The next job or report; nil when the run is over.
+    def take
+      event = nil
+      out = FFI::MemoryPointer.new(:pointer, 2)
+      Call.check do |error|
+        status = @queue.call(:run_next, @native, out, out + out.type_size, error)
+        job, report = out.read_array_of_pointer(2)
+        event = @queue.handle(:Report).new(report) unless report.null?
+        @held[event = @queue.handle(:Job).new(job)] = true unless job.null?
+        status
+      end
+      event
+    end
+
+    def report(native)
+      @handler.reported(@queue.report(native))
+    end
+
+    def work_at(native)
+      job = @queue.job(native)
+      begin
+        ending = @handler.call(job)
+        ending = @handler.failed(job, ending) if ending.is_a?(Exception) && !ending.is_a?(Ending)
+        finish(native, ending) unless job.left?
+      rescue InvalidArgumentError, TypeError => error # an end that no job can have
+        finish(native, @handler.failed(job, error))
+      end
+      @held.delete(native)
+      native.free
+    end
+
+    def finish(native, ending)
+      outcome = Outcome.of(ending)
+      Call.check { |error| @queue.call(:run_end, @native, native, outcome, error) }
+    end
+
+    # Gives back what has not ended, and waits until that is done.
+    def close
+      @threads.each(&:kill)
+      @stop.call
+      @threads.each(&:join)
+      while (event = take)
+        report(event)
+      end
+    rescue Error
+      nil # the error that ends the run is more important
+    ensure
+      [*@held.keys, @native].each(&:free)
+    end
+  end
+end
