@@ -24,6 +24,8 @@ typedef enum {
     MILLPOND_CANCELLED = 20,
     MILLPOND_INTERNAL = 21,
     MILLPOND_DEPENDENCY = 22,
+    MILLPOND_QUEUE_FULL = 23,
+    MILLPOND_ALREADY_EXISTS = 24,
 } millpond_status;
 
 typedef enum {
@@ -53,11 +55,118 @@ typedef enum {
     MILLPOND_TASK_MOVE = 3,
     MILLPOND_TASK_RELEASE = 4,
     MILLPOND_TASK_FAIL = 5,
+    MILLPOND_TASK_REJECT = 6,
 } millpond_task_end;
+
+typedef enum {
+    MILLPOND_REPORT_DONE = 1,
+    MILLPOND_REPORT_RETRIED = 2,
+    MILLPOND_REPORT_RELEASED = 3,
+    MILLPOND_REPORT_MOVED = 4,
+    MILLPOND_REPORT_DEAD = 5,
+    MILLPOND_REPORT_CANCELLED = 6,
+    MILLPOND_REPORT_REFUSED = 7,
+    MILLPOND_REPORT_LOST = 8,
+    MILLPOND_REPORT_AWAY = 9,
+    MILLPOND_REPORT_BACK = 10,
+} millpond_report_kind;
+
+typedef enum {
+    MILLPOND_EVENT_SCHEDULED = 1,
+    MILLPOND_EVENT_BEHIND = 2,
+    MILLPOND_EVENT_READY = 3,
+    MILLPOND_EVENT_LEASED = 4,
+    MILLPOND_EVENT_RETRY = 5,
+    MILLPOND_EVENT_DEAD = 6,
+    MILLPOND_EVENT_DONE = 7,
+} millpond_events_state;
+
+typedef enum {
+    MILLPOND_EVENT_REJECTED = 1,
+    MILLPOND_EVENT_EXHAUSTED = 2,
+    MILLPOND_EVENT_CRASHED = 3,
+} millpond_events_dead_reason;
+
+typedef enum {
+    MILLPOND_IF_EXISTS_ERROR = 1,
+    MILLPOND_IF_EXISTS_IGNORE = 2,
+    MILLPOND_IF_EXISTS_REPLACE = 3,
+} millpond_events_if_exists;
+
+typedef enum {
+    MILLPOND_EVENT_CREATED = 1,
+    MILLPOND_EVENT_DUPLICATE = 2,
+    MILLPOND_EVENT_REPLACED = 3,
+} millpond_events_status;
+
+typedef enum {
+    MILLPOND_EVENT_END_LOST = 1,
+    MILLPOND_EVENT_END_ENDED = 2,
+    MILLPOND_EVENT_END_GONE = 3,
+    MILLPOND_EVENT_END_DIED = 4,
+    MILLPOND_EVENT_END_CANCELLED = 5,
+} millpond_events_settled;
+
+typedef enum {
+    MILLPOND_EVENT_LEASE_LOST = 1,
+    MILLPOND_EVENT_LEASE_HELD = 2,
+    MILLPOND_EVENT_LEASE_CANCELLED = 3,
+} millpond_events_held;
+
+typedef enum {
+    MILLPOND_EVENT_CANCEL_GONE = 1,
+    MILLPOND_EVENT_CANCEL_REMOVED = 2,
+    MILLPOND_EVENT_CANCEL_RUNNING = 3,
+} millpond_events_cancelled;
+
+typedef enum {
+    MILLPOND_EVENT_RESCHEDULE_GONE = 1,
+    MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
+    MILLPOND_EVENT_RESCHEDULE_TOO_LATE = 3,
+} millpond_events_rescheduled;
+
+typedef enum {
+    MILLPOND_EVENT_REDRIVE_GONE = 1,
+    MILLPOND_EVENT_REDRIVE_REDRIVEN = 2,
+    MILLPOND_EVENT_REDRIVE_NOT_DEAD = 3,
+} millpond_events_redriven;
+
+typedef enum {
+    MILLPOND_MISSED_LATEST = 1,
+    MILLPOND_MISSED_SKIP = 2,
+} millpond_events_missed;
+
+typedef enum {
+    MILLPOND_OVERLAP_WAIT = 1,
+    MILLPOND_OVERLAP_ALLOW = 2,
+} millpond_events_overlap;
+
+typedef enum {
+    MILLPOND_SCHEDULE_CREATED = 1,
+    MILLPOND_SCHEDULE_UNCHANGED = 2,
+    MILLPOND_SCHEDULE_UPDATED = 3,
+    MILLPOND_SCHEDULE_IGNORED = 4,
+} millpond_events_put_status;
 
 typedef struct millpond_client millpond_client;
 
+typedef struct millpond_clock millpond_clock;
+
 typedef struct millpond_error millpond_error;
+
+typedef struct millpond_events_deliveries millpond_events_deliveries;
+
+typedef struct millpond_events_job millpond_events_job;
+
+typedef struct millpond_events_queue millpond_events_queue;
+
+typedef struct millpond_events_report millpond_events_report;
+
+typedef struct millpond_events_result millpond_events_result;
+
+typedef struct millpond_events_run millpond_events_run;
+
+typedef struct millpond_events_worker millpond_events_worker;
 
 typedef struct millpond_ick_batches millpond_ick_batches;
 
@@ -79,11 +188,19 @@ typedef struct millpond_shuffle_dead_letters millpond_shuffle_dead_letters;
 
 typedef struct millpond_shuffle_garbage millpond_shuffle_garbage;
 
+typedef struct millpond_shuffle_job millpond_shuffle_job;
+
 typedef struct millpond_shuffle_messages millpond_shuffle_messages;
 
 typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 
+typedef struct millpond_shuffle_report millpond_shuffle_report;
+
+typedef struct millpond_shuffle_run millpond_shuffle_run;
+
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
+
+typedef struct millpond_shuffle_worker millpond_shuffle_worker;
 
 typedef struct millpond_tasks_claims millpond_tasks_claims;
 
@@ -91,9 +208,15 @@ typedef struct millpond_tasks_job millpond_tasks_job;
 
 typedef struct millpond_tasks_jobs millpond_tasks_jobs;
 
+typedef struct millpond_tasks_report millpond_tasks_report;
+
 typedef struct millpond_tasks_result millpond_tasks_result;
 
+typedef struct millpond_tasks_run millpond_tasks_run;
+
 typedef struct millpond_tasks_store millpond_tasks_store;
+
+typedef struct millpond_tasks_worker millpond_tasks_worker;
 
 typedef struct {
     size_t items;
@@ -128,6 +251,7 @@ typedef struct {
     int64_t connect_timeout_ms;
     int64_t retries;
     bool quiet;
+    const millpond_clock *clock;
 } millpond_options;
 
 typedef struct {
@@ -207,6 +331,18 @@ typedef struct {
 
 typedef struct {
     size_t size;
+    int64_t lease_ms;
+    int64_t backoff_ms;
+    int64_t backoff_max_ms;
+    int64_t keep_consumers_ms;
+    int64_t timeout_ms;
+    uint32_t concurrency;
+    uint32_t prefetch;
+    bool delete_done;
+} millpond_shuffle_worker_options;
+
+typedef struct {
+    size_t size;
     millpond_bytes queue;
     millpond_bytes id;
     millpond_bytes value;
@@ -217,17 +353,8 @@ typedef struct {
     uint64_t priority;
     int64_t ttl_ms;
     bool skip_colliding;
+    millpond_bytes headers;
 } millpond_new_task;
-
-typedef struct {
-    size_t size;
-    millpond_bytes namespace_name;
-    millpond_bytes key;
-    millpond_bytes id;
-    millpond_bytes secondary_key;
-    millpond_bytes content;
-    bool skip_colliding;
-} millpond_new_doc;
 
 typedef struct {
     size_t size;
@@ -243,12 +370,23 @@ typedef struct {
     millpond_bytes retry_err;
     millpond_bytes quarantine_queue;
     uint64_t quarantine_attempts;
+    millpond_bytes headers;
 } millpond_task_change;
 
 typedef struct {
     millpond_bytes id;
     uint64_t version;
 } millpond_task_id;
+
+typedef struct {
+    size_t size;
+    millpond_bytes namespace_name;
+    millpond_bytes key;
+    millpond_bytes id;
+    millpond_bytes secondary_key;
+    millpond_bytes content;
+    bool skip_colliding;
+} millpond_new_doc;
 
 typedef struct {
     millpond_bytes namespace_name;
@@ -287,9 +425,221 @@ typedef struct {
 } millpond_tasks_modification;
 
 typedef struct {
+    uint32_t end;
+    const millpond_tasks_modification *modification;
+    millpond_bytes err;
+    millpond_bytes queue;
+    int64_t delay_ms;
+} millpond_task_outcome;
+
+typedef struct {
+    uint64_t done;
+    uint64_t retried;
+    uint64_t dead;
+    uint64_t others;
+} millpond_drained;
+
+typedef struct {
+    millpond_bytes id;
+    uint64_t version;
+    millpond_bytes queue;
+    uint64_t at_ms;
+    uint64_t created_ms;
+    uint64_t modified_ms;
+    millpond_bytes claimant;
+    uint64_t claims;
+    uint64_t attempt;
+    millpond_bytes err;
+    millpond_bytes value;
+    uint64_t priority;
+    int64_t expires_ms;
+    millpond_bytes headers;
+} millpond_task;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    millpond_bytes id;
+    uint64_t version;
+    millpond_bytes key;
+    millpond_bytes secondary_key;
+    millpond_bytes content;
+    uint64_t at_ms;
+    millpond_bytes claimant;
+    uint64_t created_ms;
+    uint64_t modified_ms;
+} millpond_doc;
+
+typedef struct {
     uint64_t at_ms;
     millpond_bytes id;
 } millpond_task_position;
+
+typedef struct {
+    millpond_bytes key;
+    millpond_bytes secondary_key;
+    millpond_bytes id;
+} millpond_doc_position;
+
+typedef struct {
+    millpond_bytes queue;
+    uint64_t size;
+    uint64_t available;
+    uint64_t claimed;
+    uint64_t future;
+    uint64_t max_claims;
+    uint64_t paused;
+    int64_t oldest_available_ms;
+    int64_t oldest_lease_ms;
+} millpond_task_queue_stats;
+
+typedef struct {
+    millpond_bytes namespace_name;
+    uint64_t size;
+    uint64_t claimed;
+} millpond_task_namespace_stats;
+
+typedef struct {
+    const millpond_task *tasks;
+    size_t task_count;
+    size_t task_size;
+    size_t inserted_count;
+    const millpond_doc *docs;
+    size_t doc_count;
+    size_t doc_size;
+    size_t inserted_doc_count;
+    const millpond_task_position *next;
+    const millpond_doc_position *next_doc;
+    const millpond_task_queue_stats *queues;
+    size_t queue_count;
+    size_t queue_size;
+    const millpond_task_namespace_stats *namespaces;
+    size_t namespace_count;
+    size_t namespace_size;
+    char *text;
+    size_t text_length;
+    uint64_t swept_count;
+} millpond_tasks_data;
+
+typedef struct {
+    millpond_bytes id;
+    millpond_bytes key;
+    millpond_bytes payload;
+    millpond_bytes headers;
+    uint64_t fire_at_us;
+    uint64_t published_at_us;
+    int64_t expires_at_us;
+    millpond_bytes dedup_id;
+    uint64_t attempts;
+    uint64_t crashes;
+    uint64_t redriven;
+    millpond_bytes err;
+    uint64_t reason;
+    uint64_t state;
+    uint64_t state_at_us;
+    millpond_bytes token;
+} millpond_event;
+
+typedef struct {
+    millpond_bytes id;
+    uint64_t status;
+    uint64_t fire_at_us;
+} millpond_published_event;
+
+typedef struct {
+    uint64_t state_at_us;
+    millpond_bytes id;
+} millpond_event_position;
+
+typedef struct {
+    uint64_t events;
+    uint64_t scheduled;
+    uint64_t ready;
+    uint64_t leased;
+    uint64_t retry;
+    uint64_t dead;
+    uint64_t behind;
+    uint64_t dedup_ids;
+    int64_t ready_since_us;
+    uint64_t now_us;
+    uint64_t concurrency;
+    uint64_t rate;
+    uint64_t rate_left;
+    uint64_t done;
+    uint64_t schedules;
+} millpond_event_stats;
+
+typedef struct {
+    size_t size;
+    uint64_t partitions;
+    int64_t lease_ms;
+    uint64_t max_attempts;
+    uint64_t max_crashes;
+    int64_t backoff_min_ms;
+    int64_t backoff_max_ms;
+    uint64_t events_max;
+    uint64_t dedup_ids_max;
+    bool paused;
+    uint64_t concurrency;
+    uint64_t rate;
+    uint64_t burst;
+    int64_t retention_ms;
+} millpond_event_config;
+
+typedef struct {
+    millpond_bytes id;
+    millpond_bytes cron;
+    millpond_bytes zone;
+    int64_t every_ms;
+    millpond_bytes payload;
+    uint64_t paused;
+    int64_t next_us;
+    int64_t passed_us;
+    uint64_t missed;
+    uint64_t revision;
+    millpond_bytes owner;
+} millpond_schedule_info;
+
+typedef struct {
+    uint64_t ignored;
+    uint64_t created;
+    uint64_t updated;
+    uint64_t unchanged;
+    uint64_t removed;
+} millpond_schedules_synced;
+
+typedef struct {
+    const millpond_event *events;
+    size_t event_count;
+    size_t event_size;
+    const millpond_published_event *published;
+    size_t published_count;
+    size_t published_size;
+    const millpond_event_position *next;
+    const millpond_event_stats *stats;
+    const millpond_event_config *config;
+    const millpond_schedule_info *schedules;
+    size_t schedule_count;
+    size_t schedule_size;
+    const millpond_schedules_synced *synced;
+    char *text;
+    size_t text_length;
+} millpond_events_data;
+
+typedef struct {
+    uint32_t kind;
+    bool is_trouble;
+    millpond_bytes message;
+    const millpond_error *error;
+    const millpond_tasks_data *task;
+    const millpond_shuffle_message *shuffle_message;
+    const millpond_events_data *event;
+} millpond_report_data;
+
+typedef void (*millpond_shuffle_handler)(millpond_shuffle_job *job,
+                                         millpond_task_outcome *outcome,
+                                         void *context);
+
+typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *report, void *context);
 
 typedef struct {
     size_t size;
@@ -298,12 +648,6 @@ typedef struct {
     millpond_bytes claimant;
     bool omit_values;
 } millpond_task_query;
-
-typedef struct {
-    millpond_bytes key;
-    millpond_bytes secondary_key;
-    millpond_bytes id;
-} millpond_doc_position;
 
 typedef struct {
     size_t size;
@@ -324,33 +668,16 @@ typedef struct {
 } millpond_tasks_filter;
 
 typedef struct {
-    millpond_bytes namespace_name;
-    millpond_bytes id;
-    uint64_t version;
-    millpond_bytes key;
-    millpond_bytes secondary_key;
-    millpond_bytes content;
-    uint64_t at_ms;
+    size_t size;
+    const millpond_task_position *after;
+    int64_t limit;
+    bool available;
+    bool claimed;
+    bool future;
     millpond_bytes claimant;
-    uint64_t created_ms;
-    uint64_t modified_ms;
-} millpond_doc;
-
-typedef struct {
-    millpond_bytes id;
-    uint64_t version;
-    millpond_bytes queue;
-    uint64_t at_ms;
-    uint64_t created_ms;
-    uint64_t modified_ms;
-    millpond_bytes claimant;
-    uint64_t claims;
-    uint64_t attempt;
     millpond_bytes err;
-    millpond_bytes value;
-    uint64_t priority;
-    int64_t expires_ms;
-} millpond_task;
+    bool include_held;
+} millpond_task_filter;
 
 typedef struct {
     const millpond_task_id *inserts;
@@ -382,46 +709,6 @@ typedef struct {
 } millpond_tasks_dependency;
 
 typedef struct {
-    millpond_bytes queue;
-    uint64_t size;
-    uint64_t available;
-    uint64_t claimed;
-    uint64_t future;
-    uint64_t max_claims;
-} millpond_task_queue_stats;
-
-typedef struct {
-    millpond_bytes namespace_name;
-    uint64_t size;
-    uint64_t claimed;
-} millpond_task_namespace_stats;
-
-typedef struct {
-    const millpond_task *tasks;
-    size_t task_count;
-    size_t task_size;
-    size_t inserted_count;
-    const millpond_doc *docs;
-    size_t doc_count;
-    size_t doc_size;
-    size_t inserted_doc_count;
-    const millpond_task_position *next;
-    const millpond_doc_position *next_doc;
-    const millpond_task_queue_stats *queues;
-    size_t queue_count;
-    size_t queue_size;
-    const millpond_task_namespace_stats *namespaces;
-    size_t namespace_count;
-    size_t namespace_size;
-    char *text;
-    size_t text_length;
-} millpond_tasks_data;
-
-typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
-                                            const millpond_error *error,
-                                            void *context);
-
-typedef struct {
     size_t size;
     int64_t lease_ms;
     int64_t wait_ms;
@@ -430,20 +717,89 @@ typedef struct {
     uint32_t max_attempts;
     uint32_t max_claims;
     millpond_bytes error_queue;
-    millpond_task_error_handler on_error;
+    uint32_t concurrency;
+    uint32_t prefetch;
+    int64_t timeout_ms;
 } millpond_tasks_worker_options;
-
-typedef struct {
-    uint32_t end;
-    const millpond_tasks_modification *modification;
-    millpond_bytes err;
-    millpond_bytes queue;
-    int64_t delay_ms;
-} millpond_task_outcome;
 
 typedef void (*millpond_task_handler)(millpond_tasks_job *job,
                                       millpond_task_outcome *outcome,
                                       void *context);
+
+typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report, void *context);
+
+typedef struct {
+    size_t size;
+    millpond_bytes payload;
+    millpond_bytes key;
+    int64_t at_ms;
+    int64_t delay_ms;
+    int64_t ttl_ms;
+    millpond_bytes dedup_id;
+    int64_t dedup_window_ms;
+    int64_t if_exists;
+    millpond_bytes headers;
+} millpond_new_event;
+
+typedef struct {
+    size_t size;
+    millpond_bytes id;
+    millpond_bytes cron;
+    millpond_bytes zone;
+    int64_t every_ms;
+    int64_t anchor_ms;
+    millpond_bytes payload;
+    millpond_bytes headers;
+    int64_t ttl_ms;
+    int64_t missed;
+    int64_t grace_ms;
+    int64_t overlap;
+    uint64_t from_ms;
+    int64_t until_ms;
+    uint64_t revision;
+} millpond_schedule;
+
+typedef struct {
+    size_t size;
+    millpond_bytes key;
+    int64_t since_us;
+    int64_t before_us;
+    const millpond_event_position *after;
+    int64_t limit;
+} millpond_event_query;
+
+typedef struct {
+    size_t size;
+    int64_t reason;
+    int64_t since_us;
+    int64_t before_us;
+    int64_t max;
+} millpond_event_redrive_filter;
+
+typedef struct {
+    size_t size;
+    millpond_bytes key;
+    int64_t before_us;
+} millpond_event_purge_filter;
+
+typedef struct {
+    millpond_bytes id;
+    millpond_bytes token;
+} millpond_event_receipt;
+
+typedef struct {
+    size_t size;
+    uint32_t concurrency;
+    uint32_t prefetch;
+    int64_t lease_ms;
+    int64_t timeout_ms;
+} millpond_events_worker_options;
+
+typedef void (*millpond_event_handler)(millpond_events_job *job,
+                                       millpond_task_outcome *outcome,
+                                       void *context);
+
+typedef void (*millpond_event_report_handler)(const millpond_events_report *report, void *context);
 
 typedef struct {
     char *member;
@@ -459,6 +815,8 @@ typedef struct {
     char *consumer;
     size_t consumer_length;
     const millpond_shuffle_message *message;
+    const char *reason;
+    size_t reason_length;
 } millpond_shuffle_dead_letter;
 
 typedef struct {
@@ -524,9 +882,23 @@ millpond_status millpond_close(millpond_client *client, millpond_error **error);
 
 void millpond_client_free(millpond_client *client);
 
+millpond_status millpond_clock_new(int64_t now_ms, millpond_clock **clock, millpond_error **error);
+
+millpond_status millpond_clock_advance(millpond_clock *clock,
+                                       uint64_t time_ms,
+                                       millpond_error **error);
+
+millpond_status millpond_clock_now(const millpond_clock *clock,
+                                   uint64_t *now_ms,
+                                   millpond_error **error);
+
+void millpond_clock_free(millpond_clock *clock);
+
 millpond_status millpond_recovery_read(millpond_client *client,
                                        millpond_recovery **recovery,
                                        millpond_error **error);
+
+const char *millpond_report_kind_name(uint32_t kind);
 
 void millpond_ick_stats_init(millpond_ick_stats *stats, size_t size);
 
@@ -719,9 +1091,37 @@ millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consu
                                                 uint64_t *number,
                                                 millpond_error **error);
 
+millpond_status millpond_shuffle_ack_each(millpond_shuffle_consumer *consumer,
+                                          const millpond_shuffle_receipt *messages,
+                                          size_t message_count,
+                                          bool *flags,
+                                          millpond_error **error);
+
+millpond_status millpond_shuffle_ack_and_delete_each(millpond_shuffle_consumer *consumer,
+                                                     const millpond_shuffle_receipt *messages,
+                                                     size_t message_count,
+                                                     bool *flags,
+                                                     millpond_error **error);
+
 millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
                                         const millpond_shuffle_receipt *messages,
                                         size_t message_count,
+                                        uint64_t *number,
+                                        millpond_error **error);
+
+millpond_status millpond_shuffle_release(millpond_shuffle_consumer *consumer,
+                                         const millpond_shuffle_receipt *messages,
+                                         size_t message_count,
+                                         uint64_t min_idle_ms,
+                                         uint64_t delay_ms,
+                                         uint64_t *number,
+                                         millpond_error **error);
+
+millpond_status millpond_shuffle_reject(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *messages,
+                                        size_t message_count,
+                                        const char *reason,
+                                        size_t reason_length,
                                         uint64_t *number,
                                         millpond_error **error);
 
@@ -804,11 +1204,28 @@ millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue
                                                    millpond_shuffle_dead_letters **dead_letters,
                                                    millpond_error **error);
 
+millpond_status millpond_shuffle_dead_letters_after(millpond_shuffle_queue *queue,
+                                                    size_t max,
+                                                    const millpond_shuffle_id *after,
+                                                    millpond_shuffle_dead_letters **dead_letters,
+                                                    millpond_error **error);
+
 millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *queue,
                                                      const millpond_shuffle_id *letters,
                                                      size_t letter_count,
                                                      uint64_t *number,
                                                      millpond_error **error);
+
+millpond_status millpond_shuffle_requeue_dead_letters(millpond_shuffle_queue *queue,
+                                                      const millpond_shuffle_id *letters,
+                                                      size_t letter_count,
+                                                      millpond_shuffle_receipt *receipts,
+                                                      millpond_error **error);
+
+millpond_status millpond_shuffle_remove_idle_consumers(millpond_shuffle_queue *queue,
+                                                       uint64_t min_idle_ms,
+                                                       uint64_t *number,
+                                                       millpond_error **error);
 
 millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
                                             const char *group,
@@ -828,6 +1245,16 @@ millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
                                               millpond_error **error);
 
 void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
+
+millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
+                                             bool *lost,
+                                             millpond_error **error);
+
+millpond_status millpond_shuffle_job_time_left_ms(const millpond_shuffle_job *job,
+                                                  int64_t *time_left_ms,
+                                                  millpond_error **error);
+
+void millpond_shuffle_job_free(millpond_shuffle_job *job);
 
 millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consumer,
                                               size_t max,
@@ -872,6 +1299,64 @@ millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *
                                                 uint64_t *deleted,
                                                 millpond_error **error);
 
+const millpond_shuffle_message *millpond_shuffle_job_data(const millpond_shuffle_job *job);
+
+void millpond_shuffle_worker_options_init(millpond_shuffle_worker_options *options, size_t size);
+
+millpond_status millpond_shuffle_worker_new(millpond_shuffle_consumer *consumer,
+                                            const millpond_shuffle_worker_options *options,
+                                            millpond_shuffle_worker **worker,
+                                            millpond_error **error);
+
+void millpond_shuffle_worker_free(millpond_shuffle_worker *worker);
+
+millpond_status millpond_shuffle_worker_start(millpond_shuffle_worker *worker,
+                                              bool drains,
+                                              bool tells_all,
+                                              millpond_shuffle_run **run,
+                                              millpond_error **error);
+
+millpond_status millpond_shuffle_worker_stop(millpond_shuffle_worker *worker,
+                                             int64_t within_ms,
+                                             millpond_error **error);
+
+millpond_status millpond_shuffle_worker_stop_on_signals(millpond_shuffle_worker *worker,
+                                                        int64_t within_ms,
+                                                        millpond_error **error);
+
+millpond_status millpond_shuffle_run_next(millpond_shuffle_run *run,
+                                          millpond_shuffle_job **job,
+                                          millpond_shuffle_report **report,
+                                          millpond_error **error);
+
+millpond_status millpond_shuffle_run_end(millpond_shuffle_run *run,
+                                         millpond_shuffle_job *job,
+                                         const millpond_task_outcome *outcome,
+                                         millpond_error **error);
+
+millpond_status millpond_shuffle_run_drained(millpond_shuffle_run *run,
+                                             millpond_drained *drained,
+                                             millpond_error **error);
+
+void millpond_shuffle_run_free(millpond_shuffle_run *run);
+
+const millpond_report_data *millpond_shuffle_report_data(const millpond_shuffle_report *report);
+
+void millpond_shuffle_report_free(millpond_shuffle_report *report);
+
+millpond_status millpond_shuffle_worker_run(millpond_shuffle_worker *worker,
+                                            millpond_shuffle_handler handler,
+                                            millpond_shuffle_report_handler on_report,
+                                            void *context,
+                                            millpond_error **error);
+
+millpond_status millpond_shuffle_worker_drain(millpond_shuffle_worker *worker,
+                                              millpond_shuffle_handler handler,
+                                              millpond_shuffle_report_handler on_report,
+                                              void *context,
+                                              millpond_drained *drained,
+                                              millpond_error **error);
+
 void millpond_new_task_init(millpond_new_task *options, size_t size);
 
 void millpond_new_doc_init(millpond_new_doc *options, size_t size);
@@ -884,7 +1369,19 @@ void millpond_doc_query_init(millpond_doc_query *options, size_t size);
 
 void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
 
+void millpond_task_filter_init(millpond_task_filter *options, size_t size);
+
 void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
+
+bool millpond_headers_next(millpond_bytes *headers, millpond_bytes *name, millpond_bytes *value);
+
+size_t millpond_headers_add(char *headers,
+                            size_t length,
+                            size_t size,
+                            const char *name,
+                            size_t name_length,
+                            const char *value,
+                            size_t value_length);
 
 void millpond_task_change_init(millpond_task_change *change,
                                size_t size,
@@ -905,6 +1402,12 @@ millpond_status millpond_tasks_store_new(millpond_client *client,
 millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       const millpond_tasks_modification *modification,
                                       millpond_tasks_result **result,
+                                      millpond_error **error);
+
+millpond_status millpond_tasks_cancel(millpond_tasks_store *store,
+                                      const millpond_bytes *ids,
+                                      size_t id_count,
+                                      bool *flags,
                                       millpond_error **error);
 
 millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
@@ -929,6 +1432,41 @@ millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
                                            const millpond_tasks_filter *filter,
                                            millpond_tasks_result **result,
                                            millpond_error **error);
+
+millpond_status millpond_tasks_pause(millpond_tasks_store *store,
+                                     const char *queue,
+                                     size_t queue_length,
+                                     millpond_error **error);
+
+millpond_status millpond_tasks_resume(millpond_tasks_store *store,
+                                      const char *queue,
+                                      size_t queue_length,
+                                      millpond_error **error);
+
+millpond_status millpond_tasks_purge(millpond_tasks_store *store,
+                                     const char *queue,
+                                     size_t queue_length,
+                                     const millpond_task_filter *filter,
+                                     millpond_tasks_result **result,
+                                     millpond_error **error);
+
+millpond_status millpond_tasks_move_tasks(millpond_tasks_store *store,
+                                          const char *queue,
+                                          size_t queue_length,
+                                          const char *to,
+                                          size_t to_length,
+                                          const millpond_task_filter *filter,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_redrive(millpond_tasks_store *store,
+                                       const char *queue,
+                                       size_t queue_length,
+                                       const char *to,
+                                       size_t to_length,
+                                       const millpond_task_filter *filter,
+                                       millpond_tasks_result **result,
+                                       millpond_error **error);
 
 millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *namespace_name,
@@ -988,6 +1526,14 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            bool *lost,
                                            millpond_error **error);
+
+millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
+                                                int64_t *time_left_ms,
+                                                millpond_error **error);
+
+millpond_status millpond_tasks_job_is_cancelled(const millpond_tasks_job *job,
+                                                bool *cancelled,
+                                                millpond_error **error);
 
 millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
                                             bool *ended,
@@ -1064,6 +1610,7 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      int64_t lease_ms,
                                      uint64_t *task_versions,
                                      uint64_t *doc_versions,
+                                     bool *cancelled,
                                      uint64_t *at_ms,
                                      millpond_error **error);
 
@@ -1077,6 +1624,10 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        millpond_tasks_result **result,
                                        millpond_error **error);
 
+millpond_status millpond_client_task_stores(millpond_client *client,
+                                            millpond_keys **names,
+                                            millpond_error **error);
+
 const millpond_tasks_dependency *millpond_error_dependency(const millpond_error *error);
 
 const millpond_tasks_data *millpond_tasks_job_data(const millpond_tasks_job *job);
@@ -1087,20 +1638,358 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
 
 void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
-millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
-                                        const millpond_bytes *queues,
-                                        size_t queue_count,
-                                        const millpond_tasks_worker_options *options,
-                                        millpond_tasks_jobs **jobs,
+millpond_status millpond_tasks_worker_new(millpond_tasks_store *store,
+                                          const millpond_bytes *queues,
+                                          size_t queue_count,
+                                          const millpond_tasks_worker_options *options,
+                                          millpond_tasks_worker **worker,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_worker_jobs(millpond_tasks_worker *worker,
+                                           millpond_tasks_jobs **jobs,
+                                           millpond_error **error);
+
+void millpond_tasks_worker_free(millpond_tasks_worker *worker);
+
+millpond_status millpond_tasks_worker_start(millpond_tasks_worker *worker,
+                                            bool drains,
+                                            bool tells_all,
+                                            millpond_tasks_run **run,
+                                            millpond_error **error);
+
+millpond_status millpond_tasks_worker_stop(millpond_tasks_worker *worker,
+                                           int64_t within_ms,
+                                           millpond_error **error);
+
+millpond_status millpond_tasks_worker_stop_on_signals(millpond_tasks_worker *worker,
+                                                      int64_t within_ms,
+                                                      millpond_error **error);
+
+millpond_status millpond_tasks_run_next(millpond_tasks_run *run,
+                                        millpond_tasks_job **job,
+                                        millpond_tasks_report **report,
                                         millpond_error **error);
 
-millpond_status millpond_tasks_run(millpond_tasks_store *store,
-                                   const millpond_bytes *queues,
-                                   size_t queue_count,
-                                   const millpond_tasks_worker_options *options,
-                                   millpond_task_handler handler,
-                                   void *context,
-                                   millpond_error **error);
+millpond_status millpond_tasks_run_end(millpond_tasks_run *run,
+                                       millpond_tasks_job *job,
+                                       const millpond_task_outcome *outcome,
+                                       millpond_error **error);
+
+millpond_status millpond_tasks_run_drained(millpond_tasks_run *run,
+                                           millpond_drained *drained,
+                                           millpond_error **error);
+
+void millpond_tasks_run_free(millpond_tasks_run *run);
+
+const millpond_report_data *millpond_tasks_report_data(const millpond_tasks_report *report);
+
+void millpond_tasks_report_free(millpond_tasks_report *report);
+
+millpond_status millpond_tasks_worker_run(millpond_tasks_worker *worker,
+                                          millpond_task_handler handler,
+                                          millpond_task_report_handler on_report,
+                                          void *context,
+                                          millpond_error **error);
+
+millpond_status millpond_tasks_worker_drain(millpond_tasks_worker *worker,
+                                            millpond_task_handler handler,
+                                            millpond_task_report_handler on_report,
+                                            void *context,
+                                            millpond_drained *drained,
+                                            millpond_error **error);
+
+void millpond_new_event_init(millpond_new_event *options, size_t size);
+
+void millpond_event_config_init(millpond_event_config *options, size_t size);
+
+void millpond_schedule_init(millpond_schedule *options, size_t size);
+
+void millpond_event_query_init(millpond_event_query *options, size_t size);
+
+void millpond_event_redrive_filter_init(millpond_event_redrive_filter *options, size_t size);
+
+void millpond_event_purge_filter_init(millpond_event_purge_filter *options, size_t size);
+
+millpond_status millpond_events_queue_new(millpond_client *client,
+                                          const char *name,
+                                          size_t name_length,
+                                          millpond_events_queue **queue,
+                                          millpond_error **error);
+
+millpond_status millpond_events_fetch(millpond_events_queue *queue,
+                                      const millpond_bytes *ids,
+                                      size_t id_count,
+                                      millpond_events_result **result,
+                                      millpond_error **error);
+
+millpond_status millpond_events_list(millpond_events_queue *queue,
+                                     uint32_t state,
+                                     const millpond_event_query *query,
+                                     millpond_events_result **result,
+                                     millpond_error **error);
+
+millpond_status millpond_events_redrive(millpond_events_queue *queue,
+                                        const millpond_bytes *ids,
+                                        size_t id_count,
+                                        uint32_t *outcomes,
+                                        millpond_error **error);
+
+millpond_status millpond_events_redrive_all(millpond_events_queue *queue,
+                                            const millpond_event_redrive_filter *filter,
+                                            uint64_t *number,
+                                            millpond_error **error);
+
+millpond_status millpond_events_purge(millpond_events_queue *queue,
+                                      uint32_t state,
+                                      const millpond_event_purge_filter *filter,
+                                      uint64_t *number,
+                                      millpond_error **error);
+
+millpond_status millpond_events_delete(millpond_events_queue *queue, millpond_error **error);
+
+millpond_status millpond_events_publish_call(millpond_events_queue *queue,
+                                             const millpond_new_event *event,
+                                             millpond_keys **call,
+                                             millpond_error **error);
+
+millpond_status millpond_events_publish(millpond_events_queue *queue,
+                                        const millpond_new_event *event,
+                                        millpond_events_result **result,
+                                        millpond_error **error);
+
+millpond_status millpond_events_publish_many(millpond_events_queue *queue,
+                                             const millpond_new_event *events,
+                                             size_t event_count,
+                                             millpond_events_result **result,
+                                             millpond_error **error);
+
+millpond_status millpond_events_receive(millpond_events_queue *queue,
+                                        size_t max,
+                                        millpond_events_result **result,
+                                        millpond_error **error);
+
+millpond_status millpond_events_ack(millpond_events_queue *queue,
+                                    const millpond_event_receipt *delivery,
+                                    millpond_error **error);
+
+millpond_status millpond_events_nack(millpond_events_queue *queue,
+                                     const millpond_event_receipt *delivery,
+                                     const char *err,
+                                     size_t err_length,
+                                     int64_t delay_ms,
+                                     millpond_error **error);
+
+millpond_status millpond_events_release(millpond_events_queue *queue,
+                                        const millpond_event_receipt *delivery,
+                                        int64_t delay_ms,
+                                        millpond_error **error);
+
+millpond_status millpond_events_dead_letter(millpond_events_queue *queue,
+                                            const millpond_event_receipt *delivery,
+                                            const char *reason,
+                                            size_t reason_length,
+                                            millpond_error **error);
+
+millpond_status millpond_events_ack_many(millpond_events_queue *queue,
+                                         const millpond_event_receipt *deliveries,
+                                         size_t delivery_count,
+                                         uint32_t *outcomes,
+                                         millpond_error **error);
+
+millpond_status millpond_events_ack_with(millpond_events_queue *queue,
+                                         const millpond_event_receipt *delivery,
+                                         const millpond_new_event *events,
+                                         size_t event_count,
+                                         millpond_events_result **result,
+                                         millpond_error **error);
+
+millpond_status millpond_events_extend(millpond_events_queue *queue,
+                                       const millpond_event_receipt *deliveries,
+                                       size_t delivery_count,
+                                       int64_t lease_ms,
+                                       uint32_t *outcomes,
+                                       millpond_error **error);
+
+millpond_status millpond_events_cancel(millpond_events_queue *queue,
+                                       const millpond_bytes *ids,
+                                       size_t id_count,
+                                       bool also_running,
+                                       uint32_t *outcomes,
+                                       millpond_error **error);
+
+millpond_status millpond_events_reschedule(millpond_events_queue *queue,
+                                           const millpond_bytes *ids,
+                                           size_t id_count,
+                                           uint64_t delay_ms,
+                                           uint32_t *outcomes,
+                                           millpond_error **error);
+
+millpond_status millpond_events_reschedule_at_ms(millpond_events_queue *queue,
+                                                 const millpond_bytes *ids,
+                                                 size_t id_count,
+                                                 uint64_t at_ms,
+                                                 uint32_t *outcomes,
+                                                 millpond_error **error);
+
+millpond_status millpond_events_stats(millpond_events_queue *queue,
+                                      millpond_events_result **result,
+                                      millpond_error **error);
+
+millpond_status millpond_events_configure(millpond_events_queue *queue,
+                                          const millpond_event_config *config,
+                                          millpond_error **error);
+
+millpond_status millpond_events_config(millpond_events_queue *queue,
+                                       millpond_events_result **result,
+                                       millpond_error **error);
+
+millpond_status millpond_events_pause(millpond_events_queue *queue, millpond_error **error);
+
+millpond_status millpond_events_resume(millpond_events_queue *queue, millpond_error **error);
+
+millpond_status millpond_events_reshard(millpond_events_queue *queue,
+                                        size_t partitions,
+                                        millpond_error **error);
+
+millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
+                                             size_t partitions,
+                                             uint64_t *number,
+                                             millpond_error **error);
+
+millpond_status millpond_events_put_schedule(millpond_events_queue *queue,
+                                             const millpond_schedule *schedule,
+                                             uint32_t *outcome,
+                                             millpond_error **error);
+
+millpond_status millpond_events_remove_schedule(millpond_events_queue *queue,
+                                                const char *id,
+                                                size_t id_length,
+                                                bool *found,
+                                                millpond_error **error);
+
+millpond_status millpond_events_get_schedule(millpond_events_queue *queue,
+                                             const char *id,
+                                             size_t id_length,
+                                             millpond_events_result **result,
+                                             millpond_error **error);
+
+millpond_status millpond_events_list_schedules(millpond_events_queue *queue,
+                                               millpond_events_result **result,
+                                               millpond_error **error);
+
+millpond_status millpond_events_pause_schedule(millpond_events_queue *queue,
+                                               const char *id,
+                                               size_t id_length,
+                                               bool *found,
+                                               millpond_error **error);
+
+millpond_status millpond_events_resume_schedule(millpond_events_queue *queue,
+                                                const char *id,
+                                                size_t id_length,
+                                                bool *found,
+                                                millpond_error **error);
+
+millpond_status millpond_events_trigger_schedule(millpond_events_queue *queue,
+                                                 const char *id,
+                                                 size_t id_length,
+                                                 millpond_events_result **result,
+                                                 millpond_error **error);
+
+millpond_status millpond_events_sync_schedules(millpond_events_queue *queue,
+                                               const char *owner,
+                                               size_t owner_length,
+                                               uint64_t revision,
+                                               const millpond_schedule *schedules,
+                                               size_t schedule_count,
+                                               millpond_events_result **result,
+                                               millpond_error **error);
+
+void millpond_events_queue_free(millpond_events_queue *queue);
+
+millpond_status millpond_events_deliveries_new(millpond_events_queue *queue,
+                                               int64_t lease_ms,
+                                               size_t max,
+                                               int64_t wait_ms,
+                                               millpond_events_deliveries **deliveries,
+                                               millpond_error **error);
+
+millpond_status millpond_events_deliveries_next(millpond_events_deliveries *deliveries,
+                                                millpond_events_result **result,
+                                                millpond_error **error);
+
+void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
+
+millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
+                                            bool *lost,
+                                            millpond_error **error);
+
+millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
+                                                 int64_t *time_left_ms,
+                                                 millpond_error **error);
+
+millpond_status millpond_events_job_is_cancelled(const millpond_events_job *job,
+                                                 bool *cancelled,
+                                                 millpond_error **error);
+
+void millpond_events_job_free(millpond_events_job *job);
+
+const millpond_events_data *millpond_events_job_data(const millpond_events_job *job);
+
+void millpond_events_worker_options_init(millpond_events_worker_options *options, size_t size);
+
+millpond_status millpond_events_worker_new(millpond_events_queue *queue,
+                                           const millpond_events_worker_options *options,
+                                           millpond_events_worker **worker,
+                                           millpond_error **error);
+
+void millpond_events_worker_free(millpond_events_worker *worker);
+
+millpond_status millpond_events_worker_start(millpond_events_worker *worker,
+                                             bool drains,
+                                             bool tells_all,
+                                             millpond_events_run **run,
+                                             millpond_error **error);
+
+millpond_status millpond_events_worker_stop(millpond_events_worker *worker,
+                                            int64_t within_ms,
+                                            millpond_error **error);
+
+millpond_status millpond_events_worker_stop_on_signals(millpond_events_worker *worker,
+                                                       int64_t within_ms,
+                                                       millpond_error **error);
+
+millpond_status millpond_events_run_next(millpond_events_run *run,
+                                         millpond_events_job **job,
+                                         millpond_events_report **report,
+                                         millpond_error **error);
+
+millpond_status millpond_events_run_end(millpond_events_run *run,
+                                        millpond_events_job *job,
+                                        const millpond_task_outcome *outcome,
+                                        millpond_error **error);
+
+millpond_status millpond_events_run_drained(millpond_events_run *run,
+                                            millpond_drained *drained,
+                                            millpond_error **error);
+
+void millpond_events_run_free(millpond_events_run *run);
+
+const millpond_report_data *millpond_events_report_data(const millpond_events_report *report);
+
+void millpond_events_report_free(millpond_events_report *report);
+
+millpond_status millpond_events_worker_run(millpond_events_worker *worker,
+                                           millpond_event_handler handler,
+                                           millpond_event_report_handler on_report,
+                                           void *context,
+                                           millpond_error **error);
+
+millpond_status millpond_events_worker_drain(millpond_events_worker *worker,
+                                             millpond_event_handler handler,
+                                             millpond_event_report_handler on_report,
+                                             void *context,
+                                             millpond_drained *drained,
+                                             millpond_error **error);
 
 const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
 
@@ -1183,6 +2072,19 @@ const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millp
                                                                      size_t index);
 
 void millpond_tasks_result_free(millpond_tasks_result *result);
+
+const millpond_events_data *millpond_events_result_data(const millpond_events_result *result);
+
+const millpond_event *millpond_events_result_event(const millpond_events_result *result,
+                                                   size_t index);
+
+const millpond_published_event *millpond_events_result_published(const millpond_events_result *result,
+                                                                 size_t index);
+
+const millpond_schedule_info *millpond_events_result_schedule(const millpond_events_result *result,
+                                                              size_t index);
+
+void millpond_events_result_free(millpond_events_result *result);
 
 void millpond_on_interrupt(bool (*check)(void));
 

@@ -38,13 +38,14 @@
  * messages, garbage, claims, jobs) are for one thread at a time: a second one gets
  * MILLPOND_INVALID_ARGUMENT at once. A call that has to wait for a server ends by the client's
  * timeout; only millpond_ick_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
- * millpond_tasks_claim, millpond_tasks_claims_next, millpond_tasks_jobs_next, millpond_tasks_run and
- * millpond_tasks_job_claim_docs can wait longer. Nothing may be called from a signal handler.
+ * millpond_tasks_claim, millpond_tasks_claims_next, millpond_tasks_jobs_next,
+ * millpond_tasks_job_claim_docs, and of workers run_next, worker_run and worker_drain can wait
+ * longer. Nothing may be called from a signal handler.
  *
  * A process may fork at any time. Its children use the parent's handles as their own: a Redis
- * client makes new connections, calls on an embedded engine return MILLPOND_FORKED. A job of a
- * worker belongs to the parent, which renews it: a call that ends it in a child returns
- * MILLPOND_FORKED.
+ * client makes new connections, calls on an embedded engine return MILLPOND_FORKED. A run and a job
+ * of a worker belong to the parent, which renews what it holds: run_next, and a call that ends a job,
+ * return MILLPOND_FORKED in a child.
  *
  * A panic inside is MILLPOND_INTERNAL outside; nothing unwinds into C.
  *
@@ -163,6 +164,14 @@ typedef enum {
      * A task or a document is not as a modification says: nothing was done.
      */
     MILLPOND_DEPENDENCY = 22,
+    /**
+     * The queue holds as much as it may: nothing was added.
+     */
+    MILLPOND_QUEUE_FULL = 23,
+    /**
+     * Something of this id is there already: nothing was done.
+     */
+    MILLPOND_ALREADY_EXISTS = 24,
 } millpond_status;
 
 /**
@@ -227,11 +236,12 @@ typedef enum {
 } millpond_shuffle_track_keys;
 
 /**
- * How a job ends.
+ * How a job of a worker ends. That of a shuffle queue has a message in place of a task, and that of a queue of
+ * events an event: they have no modification, and cannot be moved.
  */
 typedef enum {
     /**
-     * It is deleted.
+     * It is deleted; a message is acknowledged.
      */
     MILLPOND_TASK_DONE = 0,
     /**
@@ -239,22 +249,311 @@ typedef enum {
      */
     MILLPOND_TASK_FINISH = 1,
     /**
-     * It is tried again, as by `millpond_tasks_job_retry` with `err` and `delay_ms`.
+     * It is tried again, after `delay_ms` and for the reason `err`.
      */
     MILLPOND_TASK_RETRY = 2,
     /**
-     * It is moved, as by `millpond_tasks_job_move` with `queue` and `err`.
+     * It is moved to `queue` for the reason `err`.
      */
     MILLPOND_TASK_MOVE = 3,
     /**
-     * It is released without counting an attempt, as by `millpond_tasks_job_release` with `delay_ms`.
+     * It is given back untried, for after `delay_ms`.
      */
     MILLPOND_TASK_RELEASE = 4,
     /**
-     * The work has failed, as by `millpond_tasks_job_fail` with `err`.
+     * The work has failed with `err`: it is tried again later, or put aside if that was the last attempt.
      */
     MILLPOND_TASK_FAIL = 5,
+    /**
+     * It is put aside at once, into the error queue or among the dead letters, for the reason `err`: no
+     * other attempt would do better.
+     */
+    MILLPOND_TASK_REJECT = 6,
 } millpond_task_end;
+
+/**
+ * What a worker reports of.
+ */
+typedef enum {
+    /**
+     * A job was done.
+     */
+    MILLPOND_REPORT_DONE = 1,
+    /**
+     * A job failed and is tried again.
+     */
+    MILLPOND_REPORT_RETRIED = 2,
+    /**
+     * A job was given back untried.
+     */
+    MILLPOND_REPORT_RELEASED = 3,
+    /**
+     * A job was moved to another queue.
+     */
+    MILLPOND_REPORT_MOVED = 4,
+    /**
+     * A job was put aside, as it was rejected, tried too often, or ended its workers.
+     */
+    MILLPOND_REPORT_DEAD = 5,
+    /**
+     * A job was cancelled, and is gone.
+     */
+    MILLPOND_REPORT_CANCELLED = 6,
+    /**
+     * The end of a job was refused as its handler said it, and it was given back as a failure.
+     */
+    MILLPOND_REPORT_REFUSED = 7,
+    /**
+     * The lease of a job was lost before it ended: another worker may have it.
+     */
+    MILLPOND_REPORT_LOST = 8,
+    /**
+     * The server does not respond. The worker goes on asking.
+     */
+    MILLPOND_REPORT_AWAY = 9,
+    /**
+     * The server responds again.
+     */
+    MILLPOND_REPORT_BACK = 10,
+} millpond_report_kind;
+
+/**
+ * What an event waits for.
+ */
+typedef enum {
+    /**
+     * Its time has not come.
+     */
+    MILLPOND_EVENT_SCHEDULED = 1,
+    /**
+     * Another event of its key, which comes first.
+     */
+    MILLPOND_EVENT_BEHIND = 2,
+    /**
+     * Somebody to receive it.
+     */
+    MILLPOND_EVENT_READY = 3,
+    /**
+     * The end of its delivery.
+     */
+    MILLPOND_EVENT_LEASED = 4,
+    /**
+     * It failed, and waits to be delivered again.
+     */
+    MILLPOND_EVENT_RETRY = 5,
+    /**
+     * It was given up, and waits for you.
+     */
+    MILLPOND_EVENT_DEAD = 6,
+    /**
+     * Nothing: it is done, and kept for a time.
+     */
+    MILLPOND_EVENT_DONE = 7,
+} millpond_events_state;
+
+/**
+ * Why an event was given up.
+ */
+typedef enum {
+    /**
+     * Its handler said so.
+     */
+    MILLPOND_EVENT_REJECTED = 1,
+    /**
+     * It failed too often.
+     */
+    MILLPOND_EVENT_EXHAUSTED = 2,
+    /**
+     * Its lease ran out too often: whoever had it crashed or was stuck.
+     */
+    MILLPOND_EVENT_CRASHED = 3,
+} millpond_events_dead_reason;
+
+/**
+ * What publishing an event means whose deduplication id is taken.
+ */
+typedef enum {
+    /**
+     * It is refused, and all of its step.
+     */
+    MILLPOND_IF_EXISTS_ERROR = 1,
+    /**
+     * It is not added: the other one stays.
+     */
+    MILLPOND_IF_EXISTS_IGNORE = 2,
+    /**
+     * It is added. The other one is cancelled unless it is leased; if it is, this one is added
+     * beside it.
+     */
+    MILLPOND_IF_EXISTS_REPLACE = 3,
+} millpond_events_if_exists;
+
+/**
+ * What publishing an event came to.
+ */
+typedef enum {
+    /**
+     * It was added.
+     */
+    MILLPOND_EVENT_CREATED = 1,
+    /**
+     * It was not added, as one of its deduplication id was there.
+     */
+    MILLPOND_EVENT_DUPLICATE = 2,
+    /**
+     * It was added in place of one of its deduplication id, or beside it if that is leased.
+     */
+    MILLPOND_EVENT_REPLACED = 3,
+} millpond_events_status;
+
+/**
+ * What came of the end of a delivery.
+ */
+typedef enum {
+    /**
+     * Nothing: the event was delivered again since, or the delivery had ended in another way.
+     */
+    MILLPOND_EVENT_END_LOST = 1,
+    /**
+     * It ended so.
+     */
+    MILLPOND_EVENT_END_ENDED = 2,
+    /**
+     * Nothing: the event had ended before.
+     */
+    MILLPOND_EVENT_END_GONE = 3,
+    /**
+     * The event had failed too often, and was given up.
+     */
+    MILLPOND_EVENT_END_DIED = 4,
+    /**
+     * The event was cancelled meanwhile, and is gone.
+     */
+    MILLPOND_EVENT_END_CANCELLED = 5,
+} millpond_events_settled;
+
+/**
+ * Whether a delivery is held.
+ */
+typedef enum {
+    /**
+     * It is not leased by this token any more.
+     */
+    MILLPOND_EVENT_LEASE_LOST = 1,
+    /**
+     * It is.
+     */
+    MILLPOND_EVENT_LEASE_HELD = 2,
+    /**
+     * It is, and the event was cancelled: the work is to stop.
+     */
+    MILLPOND_EVENT_LEASE_CANCELLED = 3,
+} millpond_events_held;
+
+/**
+ * What became of an event that was cancelled.
+ */
+typedef enum {
+    /**
+     * It is not there: it has ended, or never was.
+     */
+    MILLPOND_EVENT_CANCEL_GONE = 1,
+    /**
+     * It was removed.
+     */
+    MILLPOND_EVENT_CANCEL_REMOVED = 2,
+    /**
+     * It is leased. If that was asked for its holder is told to stop when the lease is extended,
+     * and the event is not tried again.
+     */
+    MILLPOND_EVENT_CANCEL_RUNNING = 3,
+} millpond_events_cancelled;
+
+/**
+ * What became of an event that was given another time.
+ */
+typedef enum {
+    /**
+     * It is not there: it has ended, or never was.
+     */
+    MILLPOND_EVENT_RESCHEDULE_GONE = 1,
+    /**
+     * It fires then.
+     */
+    MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
+    /**
+     * Its time had come: it is ready, leased, to be tried again, or a dead letter.
+     */
+    MILLPOND_EVENT_RESCHEDULE_TOO_LATE = 3,
+} millpond_events_rescheduled;
+
+/**
+ * What became of a dead letter that was to be redriven.
+ */
+typedef enum {
+    /**
+     * It is not there: it has ended, or never was.
+     */
+    MILLPOND_EVENT_REDRIVE_GONE = 1,
+    /**
+     * It is ready, or behind the other events of its key.
+     */
+    MILLPOND_EVENT_REDRIVE_REDRIVEN = 2,
+    /**
+     * It is no dead letter, and stays what it is.
+     */
+    MILLPOND_EVENT_REDRIVE_NOT_DEAD = 3,
+} millpond_events_redriven;
+
+/**
+ * What becomes of the event of a tick that nobody has received in time.
+ */
+typedef enum {
+    /**
+     * It waits until the next tick, whose event replaces it.
+     */
+    MILLPOND_MISSED_LATEST = 1,
+    /**
+     * It is dropped when the schedule's grace is over.
+     */
+    MILLPOND_MISSED_SKIP = 2,
+} millpond_events_missed;
+
+/**
+ * Whether the event of a tick waits for that of the one before.
+ */
+typedef enum {
+    /**
+     * One at a time: the id of the schedule is their key.
+     */
+    MILLPOND_OVERLAP_WAIT = 1,
+    /**
+     * They have no key, and may be worked on at once.
+     */
+    MILLPOND_OVERLAP_ALLOW = 2,
+} millpond_events_overlap;
+
+/**
+ * What putting a schedule came to.
+ */
+typedef enum {
+    /**
+     * It was not there.
+     */
+    MILLPOND_SCHEDULE_CREATED = 1,
+    /**
+     * It was there just so: its ticks stay as they are.
+     */
+    MILLPOND_SCHEDULE_UNCHANGED = 2,
+    /**
+     * It was there, and has changed: its next tick is the first one after now.
+     */
+    MILLPOND_SCHEDULE_UPDATED = 3,
+    /**
+     * One with a higher revision is there, and stays.
+     */
+    MILLPOND_SCHEDULE_IGNORED = 4,
+} millpond_events_put_status;
 
 /**
  * A server or an embedded engine, and the access to its queues. Any number of threads may use
@@ -264,11 +563,97 @@ typedef enum {
 typedef struct millpond_client millpond_client;
 
 /**
+ * A clock that stands still until it is told to move, for tests: what is due in an hour is due when the
+ * clock was advanced by an hour, and whoever waits for it is woken. `clock` of `millpond_options` opens an
+ * embedded engine with it.
+ *
+ * It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a
+ * call waits, a worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it,
+ * as if its holder had been stopped for that long.
+ *
+ *     millpond_clock *clock;
+ *     millpond_options options;
+ *     millpond_options_init(&options, sizeof options);
+ *     options.url = (millpond_bytes){"memory:", 7};
+ *     if (millpond_clock_new(MILLPOND_NOT_SET, &clock, &error) == MILLPOND_OK) {
+ *         options.clock = clock;
+ *         millpond_status status = millpond_connect_with(&options, &client, &error);
+ *         millpond_clock_advance(clock, 3600000, &error);
+ *     }
+ *
+ * Freed with `millpond_clock_free`.
+ */
+typedef struct millpond_clock millpond_clock;
+
+/**
  * What went wrong in one call: a status, one line for people, and whether a retry can help. A
  * function that fails makes one if its last argument says where to put it; the caller frees it
  * with `millpond_error_free`. Any thread may read it.
  */
 typedef struct millpond_error millpond_error;
+
+/**
+ * The loop of a consumer: batches of leased events, of one event if nothing is said. Made by
+ * `millpond_events_deliveries_new`.
+ *
+ * Asking for the next batch does nothing to the one before: its events are leased until they
+ * are ended, or until the lease is over. Without `wait_ms` the loop ends when nothing is
+ * ready, and in any case after an error that trying again cannot mend.
+ *
+ * Freed with `millpond_events_deliveries_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once. Threads that work together have loops of their own.
+ */
+typedef struct millpond_events_deliveries millpond_events_deliveries;
+
+/**
+ * An event that is being worked on; made by a `Run`, which ends it.
+ *
+ * A native thread extends its lease three times a lease, so a busy handler keeps it. It
+ * belongs to its process: in the child of a fork `Run::end` fails with `MILLPOND_FORKED`.
+ *
+ * Freed with `millpond_events_job_free`.
+ *
+ * Any number of threads may use one job at a time.
+ */
+typedef struct millpond_events_job millpond_events_job;
+
+/**
+ * A queue of events, which fire at their time; made by `millpond_events_queue_new`.
+ *
+ * Freed with `millpond_events_queue_free`.
+ *
+ * Any number of threads may use one queue at a time.
+ */
+typedef struct millpond_events_queue millpond_events_queue;
+
+/**
+ * What a worker reports. Freed with `millpond_events_report_free`.
+ */
+typedef struct millpond_events_report millpond_events_report;
+
+/**
+ * The result of a call on events. Freeing it does nothing to these. The caller frees it with
+ * `millpond_events_result_free`. Any thread may read it.
+ */
+typedef struct millpond_events_result millpond_events_result;
+
+/**
+ * A run of a worker, which hands out jobs and tells what became of them. Freed with
+ * `millpond_events_run_free`.
+ *
+ * Any number of threads may use one run at a time.
+ */
+typedef struct millpond_events_run millpond_events_run;
+
+/**
+ * A worker, which says how events are worked on: with `millpond_events_worker_run` until it is stopped, with
+ * `millpond_events_worker_drain` until nothing is left. Freed with `millpond_events_worker_free`.
+ *
+ * Any number of threads may use one worker at a time.
+ */
+typedef struct millpond_events_worker millpond_events_worker;
 
 /**
  * The loop of a consumer.
@@ -378,6 +763,16 @@ typedef struct millpond_shuffle_dead_letters millpond_shuffle_dead_letters;
 typedef struct millpond_shuffle_garbage millpond_shuffle_garbage;
 
 /**
+ * A message that is being worked on; made by a `millpond_shuffle_run`, which ends it.
+ *
+ * A native thread extends it three times a lease, so a busy handler keeps it. It belongs to
+ * its process: in the child of a fork `millpond_shuffle_run_end` fails with `MILLPOND_FORKED`.
+ *
+ * Freed with `millpond_shuffle_job_free`.
+ */
+typedef struct millpond_shuffle_job millpond_shuffle_job;
+
+/**
  * The loop of a consumer: batches of messages. Made by `millpond_shuffle_messages_new`.
  *
  * A message is done when it is acknowledged and not before: asking for the next batch says
@@ -411,10 +806,31 @@ typedef struct millpond_shuffle_messages millpond_shuffle_messages;
 typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 
 /**
+ * What a worker reports. Freed with `millpond_shuffle_report_free`.
+ */
+typedef struct millpond_shuffle_report millpond_shuffle_report;
+
+/**
+ * A run of a worker, which hands out jobs and tells what became of them. Freed with
+ * `millpond_shuffle_run_free`.
+ *
+ * Any number of threads may use one run at a time.
+ */
+typedef struct millpond_shuffle_run millpond_shuffle_run;
+
+/**
  * What a queue holds for a group, stream by stream. The caller frees it with
  * `millpond_shuffle_stats_free`. Any thread may read it.
  */
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
+
+/**
+ * A worker, which says how messages are worked on: with `millpond_shuffle_worker_run` until it is stopped, with
+ * `millpond_shuffle_worker_drain` until nothing is left. Freed with `millpond_shuffle_worker_free`.
+ *
+ * Any number of threads may use one worker at a time.
+ */
+typedef struct millpond_shuffle_worker millpond_shuffle_worker;
 
 /**
  * The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
@@ -462,10 +878,23 @@ typedef struct millpond_tasks_job millpond_tasks_job;
 typedef struct millpond_tasks_jobs millpond_tasks_jobs;
 
 /**
+ * What a worker reports. Freed with `millpond_tasks_report_free`.
+ */
+typedef struct millpond_tasks_report millpond_tasks_report;
+
+/**
  * The result of a step on tasks or documents. Freeing it does nothing to these. The caller
  * frees it with `millpond_tasks_result_free`. Any thread may read it.
  */
 typedef struct millpond_tasks_result millpond_tasks_result;
+
+/**
+ * A run of a worker, which hands out jobs and tells what became of them. Freed with
+ * `millpond_tasks_run_free`.
+ *
+ * Any number of threads may use one run at a time.
+ */
+typedef struct millpond_tasks_run millpond_tasks_run;
 
 /**
  * A store of tasks and documents by its name; made by `millpond_tasks_store_new`. Everything
@@ -484,6 +913,14 @@ typedef struct millpond_tasks_result millpond_tasks_result;
  * Any number of threads may use one store at a time.
  */
 typedef struct millpond_tasks_store millpond_tasks_store;
+
+/**
+ * A worker, which says how tasks are worked on: with `millpond_tasks_worker_run` until it is stopped, with
+ * `millpond_tasks_worker_drain` until nothing is left. Freed with `millpond_tasks_worker_free`.
+ *
+ * Any number of threads may use one worker at a time.
+ */
+typedef struct millpond_tasks_worker millpond_tasks_worker;
 
 /**
  * The most that one call takes. What is more is refused with `MILLPOND_INVALID_ARGUMENT`; who makes
@@ -604,6 +1041,13 @@ typedef struct {
      * an operator should know, which `millpond_recovery_read` returns too.
      */
     bool quiet;
+    /**
+     * The clock of an embedded engine, for tests; by default the system's. Clients that share an
+     * engine share its clock: one that brings none takes the engine's, and one that brings another
+     * is refused with `MILLPOND_INVALID_ARGUMENT`. So is a clock for a server, whose time is the
+     * server's.
+     */
+    const millpond_clock *clock;
 } millpond_options;
 
 /**
@@ -871,6 +1315,56 @@ typedef struct {
 } millpond_shuffle_message;
 
 /**
+ * How a worker works. `millpond_shuffle_worker_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
+     * How long a message is left alone by those that reclaim; 1 minute by default. A native thread
+     * extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t lease_ms;
+    /**
+     * How many milliseconds a message is put off that failed; then twice as long with each delivery, each
+     * time minus a random part of up to a half, and never above the lease. `MILLPOND_NOT_SET`: the
+     * default, 30,000.
+     */
+    int64_t backoff_ms;
+    /**
+     * How many milliseconds it is put off at most. `MILLPOND_NOT_SET`: the default, the lease.
+     */
+    int64_t backoff_max_ms;
+    /**
+     * How long a consumer of the group is kept that does nothing and holds no message; 1 day by
+     * default. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t keep_consumers_ms;
+    /**
+     * How long a handler may work; for ever by default. It finds what is left in
+     * `millpond_shuffle_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t timeout_ms;
+    /**
+     * How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
+     * default 1.
+     */
+    uint32_t concurrency;
+    /**
+     * How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
+     * none. What nobody has begun is given back by a stop.
+     */
+    uint32_t prefetch;
+    /**
+     * Whether messages that are done are deleted, for all groups: what a queue with one group
+     * wants. By default they are only acknowledged.
+     */
+    bool delete_done;
+} millpond_shuffle_worker_options;
+
+/**
  * A task to insert.
  *
  * `millpond_new_task_init` fills it; then set what you like.
@@ -924,48 +1418,11 @@ typedef struct {
      * Leaves this task out if its id is taken, instead of refusing the whole modification.
      */
     bool skip_colliding;
+    /**
+     * Its headers, all of them: names with any bytes, as `header` adds them. NULL: not set.
+     */
+    millpond_bytes headers;
 } millpond_new_task;
-
-/**
- * A document to insert or to put.
- *
- * `millpond_new_doc_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * What the `_init` sets: how many bytes the structure has in the program.
-     */
-    size_t size;
-    /**
-     * The namespace, 1 to 64 characters, which need not be there.
-     */
-    millpond_bytes namespace_name;
-    /**
-     * The primary key, at most 256 characters.
-     */
-    millpond_bytes key;
-    /**
-     * Its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of the
-     * keys, so that a second document of the same keys is refused: it is the primary key, followed
-     * by `|` and the secondary key if there is one. In the primary key `%` and `|` are
-     * percent-encoded (`%25`, `%7C`), so that different keys never make the same id. Several
-     * documents of the same keys need ids of their own, and so does a document whose primary key
-     * is empty. NULL: not set.
-     */
-    millpond_bytes id;
-    /**
-     * Its secondary key, up to 256 characters: the order of documents with the same primary key.
-     */
-    millpond_bytes secondary_key;
-    /**
-     * Its content: a JSON text, which is kept byte for byte. NULL: not set.
-     */
-    millpond_bytes content;
-    /**
-     * Leaves this document out if its id is taken, instead of refusing the whole modification.
-     */
-    bool skip_colliding;
-} millpond_new_doc;
 
 /**
  * A change of a task. `millpond_task_change_init` fills it from the task; then set what you
@@ -1028,6 +1485,10 @@ typedef struct {
      * 1: with this retry; 0: never.
      */
     uint64_t quarantine_attempts;
+    /**
+     * What takes the place of the headers, in one piece, see `millpond_headers_add`. NULL: they stay.
+     */
+    millpond_bytes headers;
 } millpond_task_change;
 
 /**
@@ -1049,6 +1510,47 @@ typedef struct {
      */
     uint64_t version;
 } millpond_task_id;
+
+/**
+ * A document to insert or to put.
+ *
+ * `millpond_new_doc_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The namespace, 1 to 64 characters, which need not be there.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * The primary key, at most 256 characters.
+     */
+    millpond_bytes key;
+    /**
+     * Its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of the
+     * keys, so that a second document of the same keys is refused: it is the primary key, followed
+     * by `|` and the secondary key if there is one. In the primary key `%` and `|` are
+     * percent-encoded (`%25`, `%7C`), so that different keys never make the same id. Several
+     * documents of the same keys need ids of their own, and so does a document whose primary key
+     * is empty. NULL: not set.
+     */
+    millpond_bytes id;
+    /**
+     * Its secondary key, up to 256 characters: the order of documents with the same primary key.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * Its content: a JSON text, which is kept byte for byte. NULL: not set.
+     */
+    millpond_bytes content;
+    /**
+     * Leaves this document out if its id is taken, instead of refusing the whole modification.
+     */
+    bool skip_colliding;
+} millpond_new_doc;
 
 /**
  * A document at a version.
@@ -1197,187 +1699,55 @@ typedef struct {
 } millpond_tasks_modification;
 
 /**
- * Where a task stands in the order of its queue: by time, and by id where that is the same.
- *
- * Its layout is fixed.
+ * How a job is to end. It is set to "done" before a handler is called. What it points to must stay valid
+ * until that handler is called again with this `context`, of which each thread can have its own, or
+ * until the worker's run is over; the texts of the job's task do. Its layout is fixed.
  */
 typedef struct {
     /**
-     * The task's `at_ms`.
+     * A `millpond_task_end`.
      */
-    uint64_t at_ms;
+    uint32_t end;
     /**
-     * The task's id.
+     * What happens instead of a delete; it has to delete or to change the job's own task.
      */
-    millpond_bytes id;
-} millpond_task_position;
+    const millpond_tasks_modification *modification;
+    /**
+     * Why it failed.
+     */
+    millpond_bytes err;
+    /**
+     * The queue that it moves to.
+     */
+    millpond_bytes queue;
+    /**
+     * In how many milliseconds it is tried again or available. `MILLPOND_NOT_SET`: as the worker's
+     * options say, or of a release a short random time.
+     */
+    int64_t delay_ms;
+} millpond_task_outcome;
 
 /**
- * Which tasks of a queue to list.
- *
- * `millpond_task_query_init` fills it; then set what you like.
+ * How many jobs ended in which way, until nothing was left. Its layout is fixed.
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * Were done.
      */
-    size_t size;
+    uint64_t done;
     /**
-     * The page after this position. It is the `next` of the page before. NULL: not set.
+     * Failed, and are tried again later; those too whose end was refused.
      */
-    const millpond_task_position *after;
+    uint64_t retried;
     /**
-     * Reads at most this many tasks; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the
-     * default.
+     * Were put aside, as they were rejected, tried too often, or ended their workers.
      */
-    int64_t limit;
+    uint64_t dead;
     /**
-     * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-     * and still have a next one. NULL: not set.
+     * Were given back untried, moved to another queue, or lost.
      */
-    millpond_bytes claimant;
-    /**
-     * Leaves the values out. A change that is made of such a task removes its value.
-     */
-    bool omit_values;
-} millpond_task_query;
-
-/**
- * Where a document stands in the order of its namespace.
- *
- * Its layout is fixed.
- */
-typedef struct {
-    /**
-     * The document's primary key.
-     */
-    millpond_bytes key;
-    /**
-     * The document's secondary key.
-     */
-    millpond_bytes secondary_key;
-    /**
-     * The document's id.
-     */
-    millpond_bytes id;
-} millpond_doc_position;
-
-/**
- * Which documents of a namespace to list.
- *
- * `millpond_doc_query_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * What the `_init` sets: how many bytes the structure has in the program.
-     */
-    size_t size;
-    /**
-     * From this primary key on. NULL: not set.
-     */
-    millpond_bytes start;
-    /**
-     * Up to this primary key, and without it; an empty one is no end. NULL: not set.
-     */
-    millpond_bytes end;
-    /**
-     * The page after this position. It is the `next_doc` of the page before. NULL: not set.
-     */
-    const millpond_doc_position *after;
-    /**
-     * At most this many; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t limit;
-    /**
-     * Leaves the contents out.
-     */
-    bool omit_contents;
-} millpond_doc_query;
-
-/**
- * Which queues or namespaces to include: those with one of the exact names or prefixes, or all
- * if none is given. 10,000 names and prefixes are allowed.
- *
- * `millpond_tasks_filter_init` fills it; then set what you like.
- */
-typedef struct {
-    /**
-     * What the `_init` sets: how many bytes the structure has in the program.
-     */
-    size_t size;
-    /**
-     * The exact names.
-     */
-    const millpond_bytes *exact;
-    /**
-     * How many there are.
-     */
-    size_t exact_count;
-    /**
-     * What names begin with.
-     */
-    const millpond_bytes *prefixes;
-    /**
-     * How many there are.
-     */
-    size_t prefix_count;
-    /**
-     * At most this many, the first by name; 100,000 by default. `MILLPOND_NOT_SET`: the default.
-     */
-    int64_t limit;
-} millpond_tasks_filter;
-
-/**
- * A document as the store holds it: found by its namespace and id, sorted by its keys, leased
- * for a time as tasks are, but never consumed.
- *
- * All texts are UTF-8, are not NUL-terminated, and live as long as the result that the
- * document is in.
- */
-typedef struct {
-    /**
-     * The namespace that it is in.
-     */
-    millpond_bytes namespace_name;
-    /**
-     * Unique in its namespace; made of its keys by default, see `id`.
-     */
-    millpond_bytes id;
-    /**
-     * From 0; 1 more with each claim, renewal and change.
-     */
-    uint64_t version;
-    /**
-     * Its primary key; several documents can have the same. Never changes.
-     */
-    millpond_bytes key;
-    /**
-     * Its secondary key: the order of documents with the same primary key. Never changes.
-     */
-    millpond_bytes secondary_key;
-    /**
-     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
-     * too where contents were left out.
-     */
-    millpond_bytes content;
-    /**
-     * Until when its claimant holds it, in milliseconds since the Unix epoch.
-     */
-    uint64_t at_ms;
-    /**
-     * The claimant that holds it until `at_ms`; empty if there is none.
-     */
-    millpond_bytes claimant;
-    /**
-     * When it was inserted, in milliseconds since the Unix epoch.
-     */
-    uint64_t created_ms;
-    /**
-     * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
-     * epoch.
-     */
-    uint64_t modified_ms;
-} millpond_doc;
+    uint64_t others;
+} millpond_drained;
 
 /**
  * A task as the store holds it.
@@ -1445,7 +1815,836 @@ typedef struct {
      * for never.
      */
     int64_t expires_ms;
+    /**
+     * Its headers, by name: what travels with it and is not its value.
+     */
+    millpond_bytes headers;
 } millpond_task;
+
+/**
+ * A document as the store holds it: found by its namespace and id, sorted by its keys, leased
+ * for a time as tasks are, but never consumed.
+ *
+ * All texts are UTF-8, are not NUL-terminated, and live as long as the result that the
+ * document is in.
+ */
+typedef struct {
+    /**
+     * The namespace that it is in.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * Unique in its namespace; made of its keys by default, see `id`.
+     */
+    millpond_bytes id;
+    /**
+     * From 0; 1 more with each claim, renewal and change.
+     */
+    uint64_t version;
+    /**
+     * Its primary key; several documents can have the same. Never changes.
+     */
+    millpond_bytes key;
+    /**
+     * Its secondary key: the order of documents with the same primary key. Never changes.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
+     * too where contents were left out.
+     */
+    millpond_bytes content;
+    /**
+     * Until when its claimant holds it, in milliseconds since the Unix epoch.
+     */
+    uint64_t at_ms;
+    /**
+     * The claimant that holds it until `at_ms`; empty if there is none.
+     */
+    millpond_bytes claimant;
+    /**
+     * When it was inserted, in milliseconds since the Unix epoch.
+     */
+    uint64_t created_ms;
+    /**
+     * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+     * epoch.
+     */
+    uint64_t modified_ms;
+} millpond_doc;
+
+/**
+ * Where a task stands in the order of its queue: by time, and by id where that is the same.
+ *
+ * Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The task's `at_ms`.
+     */
+    uint64_t at_ms;
+    /**
+     * The task's id.
+     */
+    millpond_bytes id;
+} millpond_task_position;
+
+/**
+ * Where a document stands in the order of its namespace.
+ *
+ * Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The document's primary key.
+     */
+    millpond_bytes key;
+    /**
+     * The document's secondary key.
+     */
+    millpond_bytes secondary_key;
+    /**
+     * The document's id.
+     */
+    millpond_bytes id;
+} millpond_doc_position;
+
+/**
+ * What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were
+ * not paused.
+ */
+typedef struct {
+    /**
+     * The queue's name.
+     */
+    millpond_bytes queue;
+    /**
+     * All tasks.
+     */
+    uint64_t size;
+    /**
+     * Tasks that can be claimed now.
+     */
+    uint64_t available;
+    /**
+     * Tasks that cannot be claimed now and were claimed before.
+     */
+    uint64_t claimed;
+    /**
+     * Tasks that cannot be claimed now and never were.
+     */
+    uint64_t future;
+    /**
+     * How often the most claimed task was claimed.
+     */
+    uint64_t max_claims;
+    /**
+     * Whether it is paused, so that claims find nothing in it. 1: yes, 0: no.
+     */
+    uint64_t paused;
+    /**
+     * Since when the task is available that has been available the longest, in milliseconds since
+     * the Unix epoch; `MILLPOND_NOT_SET` if none is available.
+     */
+    int64_t oldest_available_ms;
+    /**
+     * Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
+     * of one length the oldest. `MILLPOND_NOT_SET` if no task is claimed.
+     */
+    int64_t oldest_lease_ms;
+} millpond_task_queue_stats;
+
+/**
+ * What is in a namespace.
+ */
+typedef struct {
+    /**
+     * The namespace's name.
+     */
+    millpond_bytes namespace_name;
+    /**
+     * All documents.
+     */
+    uint64_t size;
+    /**
+     * Documents that are leased now.
+     */
+    uint64_t claimed;
+} millpond_task_namespace_stats;
+
+/**
+ * What is in a result. Which fields are set depends on the step; the others are empty.
+ *
+ * Records can get fields, so that a program that was compiled before must not index an array of them:
+ * use `millpond_tasks_result_task` and the like, or go on by the bytes that stand beside it.
+ */
+typedef struct {
+    /**
+     * The tasks; of a modification those that were inserted, and then those that were changed.
+     */
+    const millpond_task *tasks;
+    /**
+     * How many there are.
+     */
+    size_t task_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t task_size;
+    /**
+     * How many of them were inserted.
+     */
+    size_t inserted_count;
+    /**
+     * The documents; of a modification those that were inserted, those that were put, and then those
+     * that were changed.
+     */
+    const millpond_doc *docs;
+    /**
+     * How many there are.
+     */
+    size_t doc_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t doc_size;
+    /**
+     * How many of them were inserted or put.
+     */
+    size_t inserted_doc_count;
+    /**
+     * Of `millpond_tasks_list`: what the next page comes after; of `millpond_tasks_purge`,
+     * `millpond_tasks_move_tasks` and `millpond_tasks_redrive` what the next step does. NULL: this was the last.
+     */
+    const millpond_task_position *next;
+    /**
+     * Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
+     */
+    const millpond_doc_position *next_doc;
+    /**
+     * The queues, of `millpond_tasks_queue_stats`.
+     */
+    const millpond_task_queue_stats *queues;
+    /**
+     * How many there are.
+     */
+    size_t queue_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t queue_size;
+    /**
+     * The namespaces, of `millpond_tasks_namespace_stats`.
+     */
+    const millpond_task_namespace_stats *namespaces;
+    /**
+     * How many there are.
+     */
+    size_t namespace_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t namespace_size;
+    /**
+     * All texts, one after the other without gaps: of each task, of each document, of the next
+     * position, of each queue, of each namespace, each in the order of its fields. For
+     * interpreters, which copy them in one go; not NUL-terminated.
+     */
+    const char *text;
+    /**
+     * How many bytes the texts have together.
+     */
+    size_t text_length;
+    /**
+     * How many tasks were deleted by `millpond_tasks_purge`, or moved by `millpond_tasks_move_tasks` or
+     * `millpond_tasks_redrive`.
+     */
+    uint64_t swept_count;
+} millpond_tasks_data;
+
+/**
+ * An event as it is stored.
+ */
+typedef struct {
+    /**
+     * Its id.
+     */
+    millpond_bytes id;
+    /**
+     * Its key; empty for none.
+     */
+    millpond_bytes key;
+    /**
+     * What was published.
+     */
+    millpond_bytes payload;
+    /**
+     * Its headers.
+     */
+    millpond_bytes headers;
+    /**
+     * When it fires, in microseconds since the Unix epoch.
+     */
+    uint64_t fire_at_us;
+    /**
+     * When it was published, in microseconds since the Unix epoch.
+     */
+    uint64_t published_at_us;
+    /**
+     * When it is dropped if it was not received by then, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: none.
+     */
+    int64_t expires_at_us;
+    /**
+     * Its deduplication id. NULL: none.
+     */
+    millpond_bytes dedup_id;
+    /**
+     * How often it was delivered, this time too, since it was published or redriven.
+     */
+    uint64_t attempts;
+    /**
+     * How often its lease ran out since it was published or redriven.
+     */
+    uint64_t crashes;
+    /**
+     * How often it was redriven from the dead letters.
+     */
+    uint64_t redriven;
+    /**
+     * What the last failure said; empty if there was none.
+     */
+    millpond_bytes err;
+    /**
+     * Why it is a dead letter, if it is one. 0: none.
+     */
+    uint64_t reason;
+    /**
+     * What it waits for; `MILLPOND_EVENT_LEASED` if it was received.
+     */
+    uint64_t state;
+    /**
+     * Since when it is ready or dead, when its time comes or it is tried again, or until when it
+     * is leased, in microseconds since the Unix epoch; 0 for one that is behind another.
+     */
+    uint64_t state_at_us;
+    /**
+     * The token of its last delivery; zeros if it was never delivered.
+     */
+    millpond_bytes token;
+} millpond_event;
+
+/**
+ * What became of an event that was published.
+ */
+typedef struct {
+    /**
+     * The event's id; of a duplicate that of the event that was there.
+     */
+    millpond_bytes id;
+    /**
+     * What happened.
+     */
+    uint64_t status;
+    /**
+     * When it fires, in microseconds since the Unix epoch; 0 for a duplicate.
+     */
+    uint64_t fire_at_us;
+} millpond_published_event;
+
+/**
+ * Where an event stands among those of its state: by time, and by id where that is the same.
+ *
+ * Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The event's `state_at_us`, in microseconds since the Unix epoch.
+     */
+    uint64_t state_at_us;
+    /**
+     * The event's id.
+     */
+    millpond_bytes id;
+} millpond_event_position;
+
+/**
+ * How many events a partition has of each state.
+ */
+typedef struct {
+    /**
+     * All that are not done, dead letters too.
+     */
+    uint64_t events;
+    /**
+     * Wait for their time.
+     */
+    uint64_t scheduled;
+    /**
+     * Are ready to be received.
+     */
+    uint64_t ready;
+    /**
+     * Are leased.
+     */
+    uint64_t leased;
+    /**
+     * Failed, and wait to be tried again.
+     */
+    uint64_t retry;
+    /**
+     * Are dead letters.
+     */
+    uint64_t dead;
+    /**
+     * Wait behind another event of their key.
+     */
+    uint64_t behind;
+    /**
+     * Deduplication ids that are remembered.
+     */
+    uint64_t dedup_ids;
+    /**
+     * Since when the oldest is ready, in microseconds since the Unix epoch. `MILLPOND_NOT_SET`:
+     * none.
+     */
+    int64_t ready_since_us;
+    /**
+     * The time, in microseconds since the Unix epoch.
+     */
+    uint64_t now_us;
+    /**
+     * How many events the partitions allow to be leased at a time; 0 for any number.
+     */
+    uint64_t concurrency;
+    /**
+     * How many events a second the queue delivers at most; 0 for any number.
+     */
+    uint64_t rate;
+    /**
+     * How many events that lets through at once; 0 without a rate.
+     */
+    uint64_t rate_left;
+    /**
+     * Are done, and kept for a time.
+     */
+    uint64_t done;
+    /**
+     * Schedules that have a tick to come: one that is paused or at its end has none.
+     */
+    uint64_t schedules;
+} millpond_event_stats;
+
+/**
+ * How a queue treats its events.
+ *
+ * `millpond_event_config_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
+     * each other, and may run on different servers of a cluster. `millpond_events_reshard` changes
+     * it later.
+     */
+    uint64_t partitions;
+    /**
+     * For how long an event is leased to who receives it. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t lease_ms;
+    /**
+     * How often an event is delivered before it becomes a dead letter; 0 for any number.
+     */
+    uint64_t max_attempts;
+    /**
+     * How often a lease of an event may run out before it becomes a dead letter; 0 for any number.
+     */
+    uint64_t max_crashes;
+    /**
+     * The longest delay before the second attempt; it doubles with each attempt.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t backoff_min_ms;
+    /**
+     * The longest delay before any attempt. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t backoff_max_ms;
+    /**
+     * How many events a partition may hold, dead letters too; 0 for any number.
+     */
+    uint64_t events_max;
+    /**
+     * How many deduplication ids a partition remembers.
+     */
+    uint64_t dedup_ids_max;
+    /**
+     * Whether nothing is delivered.
+     */
+    bool paused;
+    /**
+     * How many events may be leased at a time; 0 for any number. Each partition allows an equal
+     * part of that, rounded down, so it is not below the number of partitions.
+     */
+    uint64_t concurrency;
+    /**
+     * How many events a second may be delivered, those too that are delivered again; 0 for any
+     * number. Each partition allows an equal part of that.
+     */
+    uint64_t rate;
+    /**
+     * How many events may be delivered at once after a time with fewer than `rate` allows; 0 for
+     * as many as in a second. Each partition allows an equal part of that, and at least one.
+     */
+    uint64_t burst;
+    /**
+     * For how long an event is kept after it is done, to be read; not at all by default.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t retention_ms;
+} millpond_event_config;
+
+/**
+ * A schedule that is there.
+ */
+typedef struct {
+    /**
+     * Its id.
+     */
+    millpond_bytes id;
+    /**
+     * The cron expression, if that is what it follows. NULL: none.
+     */
+    millpond_bytes cron;
+    /**
+     * The zone of the cron expression. NULL: none.
+     */
+    millpond_bytes zone;
+    /**
+     * The time between two ticks, if that is what it follows. `MILLPOND_NOT_SET`: none.
+     */
+    int64_t every_ms;
+    /**
+     * What its events carry.
+     */
+    millpond_bytes payload;
+    /**
+     * Whether it is paused. 1: yes, 0: no.
+     */
+    uint64_t paused;
+    /**
+     * Its next tick, in microseconds since the Unix epoch, as far as it is known.
+     * `MILLPOND_NOT_SET`: none.
+     */
+    int64_t next_us;
+    /**
+     * Its last tick, in microseconds since the Unix epoch. `MILLPOND_NOT_SET`: none.
+     */
+    int64_t passed_us;
+    /**
+     * How many of its ticks nobody received in time, as far as that was noticed.
+     */
+    uint64_t missed;
+    /**
+     * Its revision.
+     */
+    uint64_t revision;
+    /**
+     * Who synchronizes it; empty for nobody.
+     */
+    millpond_bytes owner;
+} millpond_schedule_info;
+
+/**
+ * What `millpond_events_sync_schedules` came to.
+ */
+typedef struct {
+    /**
+     * Whether nothing was done, as the owner has a higher revision. 1: yes, 0: no.
+     */
+    uint64_t ignored;
+    /**
+     * How many were not there.
+     */
+    uint64_t created;
+    /**
+     * How many have changed.
+     */
+    uint64_t updated;
+    /**
+     * How many were there just so.
+     */
+    uint64_t unchanged;
+    /**
+     * How many were removed.
+     */
+    uint64_t removed;
+} millpond_schedules_synced;
+
+/**
+ * What is in a result. Which fields are set depends on the call; the others are empty.
+ *
+ * Records can get fields, so that a program that was compiled before must not index an array of them:
+ * use `millpond_events_result_event` and the like, or go on by the bytes that stand beside it.
+ */
+typedef struct {
+    /**
+     * The events.
+     */
+    const millpond_event *events;
+    /**
+     * How many there are.
+     */
+    size_t event_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t event_size;
+    /**
+     * What became of each event that was to be published, in their order.
+     */
+    const millpond_published_event *published;
+    /**
+     * How many there are.
+     */
+    size_t published_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t published_size;
+    /**
+     * Of `millpond_events_list`: what the next page comes after. NULL: this was the last.
+     */
+    const millpond_event_position *next;
+    /**
+     * Of `millpond_events_stats`.
+     */
+    const millpond_event_stats *stats;
+    /**
+     * Of `millpond_events_config`.
+     */
+    const millpond_event_config *config;
+    /**
+     * The schedules.
+     */
+    const millpond_schedule_info *schedules;
+    /**
+     * How many there are.
+     */
+    size_t schedule_count;
+    /**
+     * How many bytes lie between the beginnings of one and of the next.
+     */
+    size_t schedule_size;
+    /**
+     * Of `millpond_events_sync_schedules`.
+     */
+    const millpond_schedules_synced *synced;
+    /**
+     * All texts, one after the other without gaps: of each event, of each that was published, of the next
+     * position, of each schedule, each in the order of its fields. For interpreters, which copy them in one go; not
+     * NUL-terminated.
+     */
+    const char *text;
+    /**
+     * How many bytes the texts have together.
+     */
+    size_t text_length;
+} millpond_events_data;
+
+/**
+ * What a worker reports. All in it lives until the report is freed.
+ */
+typedef struct {
+    /**
+     * What happened: a `millpond_report_kind`.
+     */
+    uint32_t kind;
+    /**
+     * Whether somebody should know of it even if nobody asked.
+     */
+    bool is_trouble;
+    /**
+     * All of it in one line, to log.
+     */
+    millpond_bytes message;
+    /**
+     * Why, where the library or the store said so; NULL where they did not.
+     */
+    const millpond_error *error;
+    /**
+     * The task that it happened to, as it was claimed: one of `tasks`. NULL for what concerns the whole
+     * worker.
+     */
+    const millpond_tasks_data *task;
+    /**
+     * The message of a shuffle queue that it happened to. NULL for what concerns the whole worker.
+     */
+    const millpond_shuffle_message *shuffle_message;
+    /**
+     * The event that it happened to, as it was received: one of `events`. NULL for what concerns the whole
+     * worker.
+     */
+    const millpond_events_data *event;
+} millpond_report_data;
+
+/**
+ * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
+ */
+typedef void (*millpond_shuffle_handler)(millpond_shuffle_job *job,
+                                         millpond_task_outcome *outcome,
+                                         void *context);
+
+/**
+ * Is told what a worker reports. The report is freed after the call.
+ */
+typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *report, void *context);
+
+/**
+ * Which tasks of a queue to list.
+ *
+ * `millpond_task_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The page after this position. It is the `next` of the page before. NULL: not set.
+     */
+    const millpond_task_position *after;
+    /**
+     * Reads at most this many tasks; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the
+     * default.
+     */
+    int64_t limit;
+    /**
+     * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
+     * and still have a next one. NULL: not set.
+     */
+    millpond_bytes claimant;
+    /**
+     * Leaves the values out. A change that is made of such a task removes its value.
+     */
+    bool omit_values;
+} millpond_task_query;
+
+/**
+ * Which documents of a namespace to list.
+ *
+ * `millpond_doc_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * From this primary key on. NULL: not set.
+     */
+    millpond_bytes start;
+    /**
+     * Up to this primary key, and without it; an empty one is no end. NULL: not set.
+     */
+    millpond_bytes end;
+    /**
+     * The page after this position. It is the `next_doc` of the page before. NULL: not set.
+     */
+    const millpond_doc_position *after;
+    /**
+     * At most this many; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+    /**
+     * Leaves the contents out.
+     */
+    bool omit_contents;
+} millpond_doc_query;
+
+/**
+ * Which queues or namespaces to include: those with one of the exact names or prefixes, or all
+ * if none is given. 10,000 names and prefixes are allowed.
+ *
+ * `millpond_tasks_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The exact names.
+     */
+    const millpond_bytes *exact;
+    /**
+     * How many there are.
+     */
+    size_t exact_count;
+    /**
+     * What names begin with.
+     */
+    const millpond_bytes *prefixes;
+    /**
+     * How many there are.
+     */
+    size_t prefix_count;
+    /**
+     * At most this many, the first by name; 100,000 by default. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+} millpond_tasks_filter;
+
+/**
+ * Which tasks of a queue to purge, move or redrive: all that no other claimant holds by
+ * default. See `millpond_tasks_purge`.
+ *
+ * `millpond_task_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * Goes on after this position, such as the one that the step before returned. NULL: not set.
+     */
+    const millpond_task_position *after;
+    /**
+     * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves nobody else
+     * meanwhile, for about 8 ms with 1,000 of them. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+    /**
+     * Only tasks that can be claimed now, and those of the other states that are set.
+     */
+    bool available;
+    /**
+     * Only tasks that cannot be claimed now and were claimed before, and those of the other states
+     * that are set.
+     */
+    bool claimed;
+    /**
+     * Only tasks that cannot be claimed now and never were, and those of the other states that are
+     * set.
+     */
+    bool future;
+    /**
+     * Only tasks that are this claimant's or available. NULL: not set.
+     */
+    millpond_bytes claimant;
+    /**
+     * Only tasks whose `err` begins like this. NULL: not set.
+     */
+    millpond_bytes err;
+    /**
+     * Also tasks that another claimant holds: those that it has leased, whose jobs are lost then,
+     * and those that it has put off or inserted for a time in the future.
+     */
+    bool include_held;
+} millpond_task_filter;
 
 /**
  * Why a modification was refused, all of it: behind an error of the kind `MILLPOND_DEPENDENCY`
@@ -1561,148 +2760,6 @@ typedef struct {
 } millpond_tasks_dependency;
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
- */
-typedef struct {
-    /**
-     * The queue's name.
-     */
-    millpond_bytes queue;
-    /**
-     * All tasks.
-     */
-    uint64_t size;
-    /**
-     * Tasks that can be claimed now.
-     */
-    uint64_t available;
-    /**
-     * Tasks that cannot be claimed now and were claimed before.
-     */
-    uint64_t claimed;
-    /**
-     * Tasks that cannot be claimed now and never were.
-     */
-    uint64_t future;
-    /**
-     * How often the most claimed task was claimed.
-     */
-    uint64_t max_claims;
-} millpond_task_queue_stats;
-
-/**
- * What is in a namespace.
- */
-typedef struct {
-    /**
-     * The namespace's name.
-     */
-    millpond_bytes namespace_name;
-    /**
-     * All documents.
-     */
-    uint64_t size;
-    /**
-     * Documents that are leased now.
-     */
-    uint64_t claimed;
-} millpond_task_namespace_stats;
-
-/**
- * What is in a result. Which fields are set depends on the step; the others are empty.
- *
- * Records can get fields, so that a program that was compiled before must not index an array of them:
- * use `millpond_tasks_result_task` and the like, or go on by the bytes that stand beside it.
- */
-typedef struct {
-    /**
-     * The tasks; of a modification those that were inserted, and then those that were changed.
-     */
-    const millpond_task *tasks;
-    /**
-     * How many there are.
-     */
-    size_t task_count;
-    /**
-     * How many bytes lie between the beginnings of one and of the next.
-     */
-    size_t task_size;
-    /**
-     * How many of them were inserted.
-     */
-    size_t inserted_count;
-    /**
-     * The documents; of a modification those that were inserted, those that were put, and then those
-     * that were changed.
-     */
-    const millpond_doc *docs;
-    /**
-     * How many there are.
-     */
-    size_t doc_count;
-    /**
-     * How many bytes lie between the beginnings of one and of the next.
-     */
-    size_t doc_size;
-    /**
-     * How many of them were inserted or put.
-     */
-    size_t inserted_doc_count;
-    /**
-     * Of `millpond_tasks_list`: what the next page comes after. NULL: this was the last.
-     */
-    const millpond_task_position *next;
-    /**
-     * Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
-     */
-    const millpond_doc_position *next_doc;
-    /**
-     * The queues, of `millpond_tasks_queue_stats`.
-     */
-    const millpond_task_queue_stats *queues;
-    /**
-     * How many there are.
-     */
-    size_t queue_count;
-    /**
-     * How many bytes lie between the beginnings of one and of the next.
-     */
-    size_t queue_size;
-    /**
-     * The namespaces, of `millpond_tasks_namespace_stats`.
-     */
-    const millpond_task_namespace_stats *namespaces;
-    /**
-     * How many there are.
-     */
-    size_t namespace_count;
-    /**
-     * How many bytes lie between the beginnings of one and of the next.
-     */
-    size_t namespace_size;
-    /**
-     * All texts, one after the other without gaps: of each task, of each document, of the next
-     * position, of each queue, of each namespace, each in the order of its fields. For
-     * interpreters, which copy them in one go; not NUL-terminated.
-     */
-    const char *text;
-    /**
-     * How many bytes the texts have together.
-     */
-    size_t text_length;
-} millpond_tasks_data;
-
-/**
- * Called for a job that could not end as its handler said, with the reason: a refused modification
- * (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been released
- * by then, unless its lease was lost. `error` and `job` are freed after the call, and `context` is the
- * one of `millpond_tasks_run`. It must return.
- */
-typedef void (*millpond_task_error_handler)(millpond_tasks_job *job,
-                                            const millpond_error *error,
-                                            void *context);
-
-/**
  * How a worker works. `millpond_tasks_worker_options_init` fills it; then set what you like.
  */
 typedef struct {
@@ -1716,8 +2773,8 @@ typedef struct {
      */
     int64_t lease_ms;
     /**
-     * Waits up to `wait_ms` milliseconds for a task when none is available, in place of ending at
-     * once. 0, the default, does not wait; -1 waits without limit.
+     * How long `jobs` waits for a task when none is available, in place of ending at once. 0, the
+     * default, does not wait; -1 waits without limit.
      */
     int64_t wait_ms;
     /**
@@ -1748,49 +2805,316 @@ typedef struct {
      */
     millpond_bytes error_queue;
     /**
-     * Is told of each job that `run` could not end as the handler said: with the
-     * `MILLPOND_DEPENDENCY` of a refused modification, or the `MILLPOND_INVALID_ARGUMENT` of an
-     * invalid one. The job has been given back by then, unless its lease was lost. By default
-     * nobody is told, but the reason is in the task's `err`.
+     * How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
+     * default 1.
      */
-    millpond_task_error_handler on_error;
+    uint32_t concurrency;
+    /**
+     * How many more jobs `run` holds ready, so that one step leases several; 0, the default, for
+     * none. What nobody has begun is given back by a stop.
+     */
+    uint32_t prefetch;
+    /**
+     * How long a handler may work; for ever by default. It finds what is left in
+     * `millpond_tasks_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t timeout_ms;
 } millpond_tasks_worker_options;
 
 /**
- * How a handler wants its job to end. It is set to "done" before the handler is called. What it
- * points to must stay valid until the handler is called again or `millpond_tasks_run` returns; the
- * texts of the job's task do.
- */
-typedef struct {
-    /**
-     * A `millpond_task_end`.
-     */
-    uint32_t end;
-    /**
-     * What happens instead of a delete.
-     */
-    const millpond_tasks_modification *modification;
-    /**
-     * Why it failed.
-     */
-    millpond_bytes err;
-    /**
-     * The queue that it moves to.
-     */
-    millpond_bytes queue;
-    /**
-     * In how many milliseconds it is tried again or available. `MILLPOND_NOT_SET`: as the worker's
-     * options say, or of a release a short random time.
-     */
-    int64_t delay_ms;
-} millpond_task_outcome;
-
-/**
- * Works on a job, and sets in `outcome` how it ends.
+ * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
  */
 typedef void (*millpond_task_handler)(millpond_tasks_job *job,
                                       millpond_task_outcome *outcome,
                                       void *context);
+
+/**
+ * Is told what a worker reports. The report is freed after the call.
+ */
+typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report, void *context);
+
+/**
+ * An event to publish.
+ *
+ * `millpond_new_event_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * What to publish, at most 16 MiB; any bytes.
+     */
+    millpond_bytes payload;
+    /**
+     * Events of one key are delivered one at a time, in the order in which they fire. None is the
+     * default. NULL: not set.
+     */
+    millpond_bytes key;
+    /**
+     * When it fires, in milliseconds since the Unix epoch; a time that is over is now.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t at_ms;
+    /**
+     * It fires so long after it is published. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t delay_ms;
+    /**
+     * It is dropped if it was not received for this time after it was to fire. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t ttl_ms;
+    /**
+     * Of events of one key with this id one is added: for producers that may publish twice. NULL:
+     * not set.
+     */
+    millpond_bytes dedup_id;
+    /**
+     * For how long the id is remembered, though the event has ended; five minutes by default.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t dedup_window_ms;
+    /**
+     * What an id means that is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t if_exists;
+    /**
+     * Its headers, all of them: names with any bytes, as `header` adds them. NULL: not set.
+     */
+    millpond_bytes headers;
+} millpond_new_event;
+
+/**
+ * When events are to be published, and what: an id and a calendar rule, which is either `cron`
+ * or `every`.
+ *
+ * `millpond_schedule_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * Its id, up to 256 bytes, which is the key of its events, unless these may overlap.
+     */
+    millpond_bytes id;
+    /**
+     * It fires when the clock of its `zone` shows what a cron expression means. NULL: not set.
+     */
+    millpond_bytes cron;
+    /**
+     * The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
+     * data ships with Millpond; `UTC` by default. NULL: not set.
+     */
+    millpond_bytes zone;
+    /**
+     * It fires at a fixed interval, a second or more: however late one event is received, the next
+     * is not later for that. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t every_ms;
+    /**
+     * One of the times of `every`, in milliseconds since the Unix epoch; 0 by default.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t anchor_ms;
+    /**
+     * What its events carry, at most 16 MiB; nothing by default. NULL: not set.
+     */
+    millpond_bytes payload;
+    /**
+     * The headers of its events: names with any bytes. NULL: not set.
+     */
+    millpond_bytes headers;
+    /**
+     * An event is dropped if it was not received for this time after it was to fire.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t ttl_ms;
+    /**
+     * What becomes of an event that nobody has received in time; `MILLPOND_MISSED_LATEST` by
+     * default. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t missed;
+    /**
+     * For how long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
+     * seconds by default. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t grace_ms;
+    /**
+     * Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t overlap;
+    /**
+     * No tick comes before, in milliseconds since the Unix epoch.
+     */
+    uint64_t from_ms;
+    /**
+     * No tick comes at this time or later, in milliseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t until_ms;
+    /**
+     * Rises with each change of the program that puts the schedule: one with a lower revision than
+     * that of the schedule that is there changes nothing. 0 by default.
+     */
+    uint64_t revision;
+} millpond_schedule;
+
+/**
+ * Which events of a state to list.
+ *
+ * `millpond_event_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The key of the events to list, which those need that are `MILLPOND_EVENT_BEHIND` another
+     * event of it, and only those take. NULL: not set.
+     */
+    millpond_bytes key;
+    /**
+     * Only events whose `state_at_us` is this one or later, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t since_us;
+    /**
+     * Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix
+     * epoch. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t before_us;
+    /**
+     * The page after this position. NULL: not set.
+     */
+    const millpond_event_position *after;
+    /**
+     * At most this many events; 100 by default, at most 1,000. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t limit;
+} millpond_event_query;
+
+/**
+ * Which dead letters to redrive: all of them, unless it says less.
+ *
+ * `millpond_event_redrive_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * Only those that were given up for this reason. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t reason;
+    /**
+     * Only those that were given up at this time or later, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t since_us;
+    /**
+     * Only those that were given up earlier than this, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t before_us;
+    /**
+     * At most this many. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t max;
+} millpond_event_redrive_filter;
+
+/**
+ * Which events of a state to remove: all of them, unless it says less.
+ *
+ * `millpond_event_purge_filter_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the `_init` sets: how many bytes the structure has in the program.
+     */
+    size_t size;
+    /**
+     * The key of the events to remove, which those need that are `MILLPOND_EVENT_BEHIND` another
+     * event of it, and only those take. NULL: not set.
+     */
+    millpond_bytes key;
+    /**
+     * Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix
+     * epoch. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t before_us;
+} millpond_event_purge_filter;
+
+/**
+ * A delivery of an event: what ends it.
+ *
+ * What ends a delivery.
+ *
+ * Its layout is fixed.
+ *
+ *     millpond_event_receipt receipt = {event->id, event->token};
+ *     status = millpond_events_ack(queue, &receipt, &error);
+ */
+typedef struct {
+    /**
+     * The event.
+     */
+    millpond_bytes id;
+    /**
+     * The token of the delivery.
+     */
+    millpond_bytes token;
+} millpond_event_receipt;
+
+/**
+ * How a worker works. `millpond_events_worker_options_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * What the structure's `_init` sets: how many bytes it has in the program.
+     */
+    size_t size;
+    /**
+     * How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
+     * default 1.
+     */
+    uint32_t concurrency;
+    /**
+     * How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
+     * none. What nobody has begun is given back by a stop.
+     */
+    uint32_t prefetch;
+    /**
+     * How long an event is leased; as long as the queue's configuration says by default. A native
+     * thread extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t lease_ms;
+    /**
+     * How long a handler may work; for ever by default. The future of an async handler is dropped
+     * then, and the job has failed; others find it in `millpond_events_job_time_left_ms`.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t timeout_ms;
+} millpond_events_worker_options;
+
+/**
+ * Works on a job, and sets in `outcome` how it ends. The job is freed after the call.
+ */
+typedef void (*millpond_event_handler)(millpond_events_job *job,
+                                       millpond_task_outcome *outcome,
+                                       void *context);
+
+/**
+ * Is told what a worker reports. The report is freed after the call.
+ */
+typedef void (*millpond_event_report_handler)(const millpond_events_report *report, void *context);
 
 /**
  * A member and its score.
@@ -1811,7 +3135,7 @@ typedef struct {
 } millpond_ick_entry;
 
 /**
- * A message that was delivered too often without being acknowledged, and its history.
+ * A message that was delivered too often or rejected, and its history.
  */
 typedef struct {
     /**
@@ -1842,6 +3166,15 @@ typedef struct {
      * The message as it was, and how often it was delivered.
      */
     const millpond_shuffle_message *message;
+    /**
+     * Why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer said as it rejected
+     * it; not NUL-terminated.
+     */
+    const char *reason;
+    /**
+     * How many bytes the reason has.
+     */
+    size_t reason_length;
 } millpond_shuffle_dead_letter;
 
 /**
@@ -2120,6 +3453,52 @@ millpond_status millpond_close(millpond_client *client, millpond_error **error);
 void millpond_client_free(millpond_client *client);
 
 /**
+ * Makes a clock that stands at this time, in milliseconds since the Unix epoch, or at the present for
+ * `MILLPOND_NOT_SET`. One behind the year 9999 stands at its end.
+ *
+ * `clock` is set to it, which the caller frees with `millpond_clock_free`, or on failure to NULL. Makes no
+ * call.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a time before the year 1970.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_clock_new(int64_t now_ms,
+                                   millpond_clock **clock,
+                                   millpond_error **error);
+
+/**
+ * Moves a clock forward, at most to the end of the year 9999, and wakes those who wait for what is due
+ * then. Makes no call.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no clock.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_clock_advance(millpond_clock *clock,
+                                       uint64_t time_ms,
+                                       millpond_error **error);
+
+/**
+ * The time of a clock, in milliseconds since the Unix epoch. Makes no call.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no clock.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_clock_now(const millpond_clock *clock,
+                                   uint64_t *now_ms,
+                                   millpond_error **error);
+
+/**
+ * Frees a clock. The engines that were opened with it keep it, and it stands still for them from then on.
+ * NULL and a clock that was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_clock_free(millpond_clock *clock);
+
+/**
  * Reads what opening the engine of a `file:` found. Clients of one process that share a directory
  * get the same. What is not detected is listed in the documentation of the Rust method
  * `Client::recovery`.
@@ -2143,6 +3522,15 @@ void millpond_client_free(millpond_client *client);
 millpond_status millpond_recovery_read(millpond_client *client,
                                        millpond_recovery **recovery,
                                        millpond_error **error);
+
+/**
+ * The name of a `millpond_report_kind`, the same in every language: `done`, `retried`, `released`,
+ * `moved`, `dead`, `refused`, `lost`, `away` or `back`. Never NULL; lives forever. `unknown` for a
+ * number that is none.
+ *
+ * Threads: any.
+ */
+const char *millpond_report_kind_name(uint32_t kind);
 
 /**
  * Prepares the place for what `millpond_ick_stats_read` reads. Does nothing for NULL.
@@ -2748,6 +4136,43 @@ millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consu
                                                 millpond_error **error);
 
 /**
+ * `millpond_shuffle_ack` that says of each message, in their order, whether it was waiting for
+ * that: one that was not has been acknowledged before, also by another consumer that reclaimed
+ * it, or is gone.
+ *
+ * `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
+ *
+ * Errors: as `millpond_shuffle_ack`.
+ *
+ * Delivery: it can be repeated, as `millpond_shuffle_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack_each(millpond_shuffle_consumer *consumer,
+                                          const millpond_shuffle_receipt *messages,
+                                          size_t message_count,
+                                          bool *flags,
+                                          millpond_error **error);
+
+/**
+ * `millpond_shuffle_ack_and_delete` that says of each message, in their order, whether it was
+ * waiting for that.
+ *
+ * `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
+ *
+ * Errors: as `millpond_shuffle_ack`.
+ *
+ * Delivery: it can be repeated, as `millpond_shuffle_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_ack_and_delete_each(millpond_shuffle_consumer *consumer,
+                                                     const millpond_shuffle_receipt *messages,
+                                                     size_t message_count,
+                                                     bool *flags,
+                                                     millpond_error **error);
+
+/**
  * Says that messages are still being worked on, so that nobody reclaims them. `number` is set
  * to how many are this consumer's; those that are not have been taken over.
  *
@@ -2760,6 +4185,57 @@ millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consu
 millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
                                         const millpond_shuffle_receipt *messages,
                                         size_t message_count,
+                                        uint64_t *number,
+                                        millpond_error **error);
+
+/**
+ * Gives messages back before they are done, so that a `millpond_shuffle_reclaim` with this
+ * `min_idle_ms` takes them over after the `delay_ms`, and not only when they have been idle for that
+ * long; and this delivery does not count. `number` is set to how many were this consumer's;
+ * those that are not have been taken over.
+ *
+ * `number` may be NULL. `min_idle_ms`: the `min_idle_ms` of the reclaim that is to take them
+ * over. `delay_ms`: how long until they are taken over, at most `min_idle_ms`;
+ * `MILLPOND_NOT_SET`: as said above.
+ *
+ * Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
+ * 100 years, and for a `delay_ms` over the `min_idle_ms`: that is when they are taken over anyway.
+ *
+ * Delivery: a read does not take what was released, only a reclaim does. One with a shorter
+ * `min_idle_ms` may take it before the `delay_ms` is over. After `MILLPOND_CONNECTION_LOST` or
+ * `MILLPOND_TIMEOUT` it may be done; done again a delivery more does not count.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_release(millpond_shuffle_consumer *consumer,
+                                         const millpond_shuffle_receipt *messages,
+                                         size_t message_count,
+                                         uint64_t min_idle_ms,
+                                         uint64_t delay_ms,
+                                         uint64_t *number,
+                                         millpond_error **error);
+
+/**
+ * Gives messages up for good: makes dead letters of them at once, with this reason. `number`
+ * is set to how many were this consumer's; those that are not have been taken over, and stay.
+ * A reason begins best with a word that tells the kinds apart, such as `rejected: no such
+ * image`; that of messages that were delivered too often is `exhausted: max_deliveries`.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for a reason that is
+ * empty or above 4 KiB.
+ *
+ * Delivery: rejecting twice is safe. A message is deleted from its stream if no other group
+ * has joined that.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_reject(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *messages,
+                                        size_t message_count,
+                                        const char *reason,
+                                        size_t reason_length,
                                         uint64_t *number,
                                         millpond_error **error);
 
@@ -3001,9 +4477,9 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
                                                millpond_error **error);
 
 /**
- * Up to `max` messages that were delivered too often, the oldest first; see
- * `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are
- * deleted or their `dead_ttl_ms` is over.
+ * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
+ * `millpond_shuffle_reclaim`, or rejected. They lie in the stream `<queue>:dead`, and stay
+ * until they are deleted or requeued, or their `dead_ttl_ms` is over.
  *
  * `dead_letters` is set to them, which the caller frees with
  * `millpond_shuffle_dead_letters_free`, or on failure to NULL.
@@ -3017,6 +4493,26 @@ millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue
                                                    size_t max,
                                                    millpond_shuffle_dead_letters **dead_letters,
                                                    millpond_error **error);
+
+/**
+ * `millpond_shuffle_dead_letters_read`, but those after another one: the next page. The letter
+ * need not be there any more.
+ *
+ * `dead_letters` is set to them, which the caller frees with
+ * `millpond_shuffle_dead_letters_free`, or on failure to NULL.
+ *
+ *     millpond_shuffle_id last = {letter->id_time_ms, letter->id_sequence};
+ *     status = millpond_shuffle_dead_letters_after(queue, 1000, &last, &letters, &error);
+ *
+ * Errors: as `millpond_shuffle_dead_letters_read`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_dead_letters_after(millpond_shuffle_queue *queue,
+                                                    size_t max,
+                                                    const millpond_shuffle_id *after,
+                                                    millpond_shuffle_dead_letters **dead_letters,
+                                                    millpond_error **error);
 
 /**
  * Deletes dead letters. `number` is set to how many of these there were.
@@ -3037,6 +4533,53 @@ millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *que
                                                      size_t letter_count,
                                                      uint64_t *number,
                                                      millpond_error **error);
+
+/**
+ * Puts dead letters back into the queue, each as a new message of the stream that it came
+ * from, and removes them from the dead letters. Returns where each is now, in their order, or
+ * nothing for a letter that does not exist (any more). Every group gets the message, also one
+ * that was done with it.
+ *
+ * One that does not exist (any more) has a receipt whose `id_time_ms` and `id_sequence` are 0.
+ *
+ * `receipts` is where `letter_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for settings that no
+ * queue can have, and for more than 1,000,000 letters.
+ *
+ * Delivery: a letter is put back once, also when it is requeued twice. Above 10,000 letters it
+ * takes several steps: after an error the first of these may be done. The new message is not
+ * tracked.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_requeue_dead_letters(millpond_shuffle_queue *queue,
+                                                      const millpond_shuffle_id *letters,
+                                                      size_t letter_count,
+                                                      millpond_shuffle_receipt *receipts,
+                                                      millpond_error **error);
+
+/**
+ * Removes the consumers of all groups that hold no message and have been idle for at least
+ * `min_idle_ms` in all streams: the names of programs that are gone, which the server keeps
+ * otherwise. `number` is set to how many. One that comes again is a consumer again, so nothing
+ * is lost with it. The embedded engine keeps no such names, and removes none.
+ *
+ * `number` may be NULL. `min_idle_ms`: how long a consumer has been idle at least.
+ *
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
+ * 100 years.
+ *
+ * Delivery: removing twice is safe. It is one step, and the server does nothing else
+ * meanwhile. A consumer that waits for a message for so long may be removed as well, until it
+ * reads again.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_remove_idle_consumers(millpond_shuffle_queue *queue,
+                                                       uint64_t min_idle_ms,
+                                                       uint64_t *number,
+                                                       millpond_error **error);
 
 /**
  * What each stream holds for a group.
@@ -3121,6 +4664,41 @@ millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
  * Threads: any.
  */
 void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
+
+/**
+ * Whether the lease is lost, because another consumer has the message or because none of the
+ * extensions has succeeded for a whole lease: stop working. The job's end means nothing then.
+ * `lost` is set to it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
+                                             bool *lost,
+                                             millpond_error **error);
+
+/**
+ * How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
+ * nothing.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_job_time_left_ms(const millpond_shuffle_job *job,
+                                                  int64_t *time_left_ms,
+                                                  millpond_error **error);
+
+/**
+ * Frees a job. NULL and what was freed before are fine.
+ *
+ * The message of one that did not end is taken over when its lease is over, which is not
+ * extended any more.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_job_free(millpond_shuffle_job *job);
 
 /**
  * The consumer's loop: batches of up to `max` messages. See `millpond_shuffle_messages`. Makes
@@ -3295,6 +4873,216 @@ millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *
                                                 millpond_error **error);
 
 /**
+ * The message, as it was taken. Lives until the job is freed. NULL for NULL and for a handle that was
+ * freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_shuffle_message *millpond_shuffle_job_data(const millpond_shuffle_job *job);
+
+/**
+ * Fills options with their defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_worker_options_init(millpond_shuffle_worker_options *options, size_t size);
+
+/**
+ * Makes a worker of a consumer, which takes messages, keeps them while they are worked on, acknowledges
+ * them, tries again what failed, and takes over the messages of consumers that are gone; `options` may be
+ * NULL. All workers of a group should have the same lease.
+ *
+ * `worker` is set to it, which the caller frees with `millpond_shuffle_worker_free`, or on failure to NULL.
+ * Makes no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_worker_new(millpond_shuffle_consumer *consumer,
+                                            const millpond_shuffle_worker_options *options,
+                                            millpond_shuffle_worker **worker,
+                                            millpond_error **error);
+
+/**
+ * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were made from it stay usable,
+ * but nobody can stop them any more.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_worker_free(millpond_shuffle_worker *worker);
+
+/**
+ * Begins to work, for a loop of one's own in place of `millpond_shuffle_worker_run`. With `drains` the run is
+ * over when nothing is available, and all is reported; else it goes on until the worker is stopped, and
+ * with `tells_all` also reports what went well: jobs that are done, given back or moved.
+ *
+ * `run` is set to the run, which the caller frees with `millpond_shuffle_run_free`, or on failure to NULL. Makes
+ * no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_worker_start(millpond_shuffle_worker *worker,
+                                              bool drains,
+                                              bool tells_all,
+                                              millpond_shuffle_run **run,
+                                              millpond_error **error);
+
+/**
+ * Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs
+ * after `within_ms` is given back, available at once, and is lost to its handler. 0 is at once, -1 waits
+ * without limit, and a second stop changes the time. A worker that was stopped stays so. Returns at once.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1.
+ *
+ * Threads: any, but not from a signal handler, which must not wait for a lock: for signals there is
+ * `millpond_shuffle_worker_stop_on_signals`.
+ */
+millpond_status millpond_shuffle_worker_stop(millpond_shuffle_worker *worker,
+                                             int64_t within_ms,
+                                             millpond_error **error);
+
+/**
+ * Has SIGTERM and SIGINT stop the worker, as `millpond_shuffle_worker_stop` does with this `within_ms`. A second
+ * signal stops it at once, and a third one does what signals did before. Another call begins anew, with another
+ * time. It ends when the worker is freed.
+ *
+ * A native thread waits for the signals, from this call on. Handlers that are there already are called as well;
+ * one that the program installs later takes the signals over. In the child of a fork signals do what they did
+ * before.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1; `MILLPOND_INTERNAL` if the system has no
+ * room for a pipe or a thread.
+ *
+ * Threads: any; not from a signal handler.
+ */
+millpond_status millpond_shuffle_worker_stop_on_signals(millpond_shuffle_worker *worker,
+                                                        int64_t within_ms,
+                                                        millpond_error **error);
+
+/**
+ * Takes what comes next: a job to work on, which the caller ends with `millpond_shuffle_run_end` and frees, or
+ * a report of what became of one, which the caller frees. Waits while there is no job, and while
+ * `concurrency` jobs are running.
+ *
+ * One of `job` and `report` is set; both are NULL on failure, and also on success when the run is over.
+ *
+ * Errors: what ended the run, to one caller: an error that trying again cannot mend. `MILLPOND_CANCELLED`
+ * if `millpond_on_interrupt` asked for it, after which the run goes on.
+ *
+ * Threads: any number may wait here.
+ */
+millpond_status millpond_shuffle_run_next(millpond_shuffle_run *run,
+                                          millpond_shuffle_job **job,
+                                          millpond_shuffle_report **report,
+                                          millpond_error **error);
+
+/**
+ * Ends a job of this run, and returns at once; what comes of it is reported. `outcome` may be NULL: it is
+ * done, and its message is acknowledged, and deleted if the worker's options say so. What is tried again is
+ * delivered again; after the consumer's `max_deliveries` it becomes a dead letter. Nothing happens to a job
+ * that the run has given back. The job still has to be freed.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a job of something else, and for an outcome that no job can have,
+ * after which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
+ *
+ * Delivery: an end that the connection fails is sent again while the lease lasts.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_run_end(millpond_shuffle_run *run,
+                                         millpond_shuffle_job *job,
+                                         const millpond_task_outcome *outcome,
+                                         millpond_error **error);
+
+/**
+ * Sets `drained` to what became of the jobs of a run so far.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_run_drained(millpond_shuffle_run *run,
+                                             millpond_drained *drained,
+                                             millpond_error **error);
+
+/**
+ * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
+ * over: stop the worker, and take what comes next until the run is over.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_run_free(millpond_shuffle_run *run);
+
+/**
+ * What is in a report. Lives until the report is freed. NULL for NULL and for a handle that was freed or is
+ * none.
+ *
+ * Threads: any.
+ */
+const millpond_report_data *millpond_shuffle_report_data(const millpond_shuffle_report *report);
+
+/**
+ * Frees a report. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_shuffle_report_free(millpond_shuffle_report *report);
+
+/**
+ * Works in this thread until the worker is stopped: calls `handler` with one job after the other and with
+ * `context`, and ends each as the handler says. Other threads may
+ * work for the same worker meanwhile, with the same handlers: up to `concurrency` of them have a job. A
+ * server that is away is asked again until it is back.
+ *
+ * The handlers must return (no longjmp, no exception), and may call Millpond. What a handler leaves in
+ * `outcome` that no job can have is a failure of its job.
+ *
+ * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
+ * what is trouble, and what is tried again, goes to standard error, a line each.
+ *
+ *     static void resize(millpond_shuffle_job *job, millpond_task_outcome *outcome, void *context) {
+ *         if (!resize_image(millpond_shuffle_job_data(job)->fields)) {
+ *             outcome->end = MILLPOND_TASK_FAIL;
+ *             outcome->err = (millpond_bytes){"no such image", 13};
+ *         }
+ *     }
+ *     status = millpond_shuffle_worker_run(worker, resize, NULL, NULL, &error);
+ *
+ * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
+ * for it: the run is still there, and the next call goes on with it.
+ *
+ * Delivery: at least once; the job of a program that ends is taken over when its lease is over.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_worker_run(millpond_shuffle_worker *worker,
+                                            millpond_shuffle_handler handler,
+                                            millpond_shuffle_report_handler on_report,
+                                            void *context,
+                                            millpond_error **error);
+
+/**
+ * Works in this thread until nothing is available; otherwise as `millpond_shuffle_worker_run`. For tests, and
+ * for a program that cron starts. `drained` is set to what happened; it may be NULL.
+ *
+ * Errors: as `millpond_shuffle_worker_run`; those of the connection.
+ *
+ * Delivery: at least once; the job of a program that ends is taken over when its lease is over.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_worker_drain(millpond_shuffle_worker *worker,
+                                              millpond_shuffle_handler handler,
+                                              millpond_shuffle_report_handler on_report,
+                                              void *context,
+                                              millpond_drained *drained,
+                                              millpond_error **error);
+
+/**
  * Fills a task to insert with its defaults. The queue still has to be set. Does nothing for
  * NULL.
  *
@@ -3361,6 +5149,13 @@ void millpond_doc_query_init(millpond_doc_query *options, size_t size);
 void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
 
 /**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_task_filter_init(millpond_task_filter *options, size_t size);
+
+/**
  * Fills a change with the document as it is, at its version: such a change leaves everything as it
  * is, its claimant included. The change points to the texts of the document, whose result must not
  * be freed before the change was made. `doc` may be NULL; then everything else has to be set.
@@ -3370,6 +5165,41 @@ void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
  * Threads: any.
  */
 void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
+
+/**
+ * Takes the first header off the headers of a task, which are in one piece: `name` and `value` point into
+ * that then, and `headers` to what is left. Returns whether there was one: none behind the last, and none that
+ * is cut off.
+ *
+ *     millpond_bytes headers = task->headers, name, value;
+ *     while (millpond_headers_next(&headers, &name, &value)) {
+ *         printf("%.*s: %zu bytes\n", (int)name.length, name.data, value.length);
+ *     }
+ *
+ * Threads: any.
+ */
+bool millpond_headers_next(millpond_bytes *headers,
+                           millpond_bytes *name,
+                           millpond_bytes *value);
+
+/**
+ * Adds a header to headers in one piece, as `millpond_new_task` and `millpond_task_change` take them: to `length`
+ * bytes at `headers`, where there is room for `size`. Returns how many bytes they have then. Without room for it,
+ * or where the name or the value has more than 65,535 bytes, that is 0, and nothing is written. Any order will do.
+ *
+ *     char headers[256];
+ *     size_t length = millpond_headers_add(headers, 0, sizeof headers, "tenant", 6, "7", 1);
+ *     task.headers = (millpond_bytes){headers, length};
+ *
+ * Threads: any.
+ */
+size_t millpond_headers_add(char *headers,
+                            size_t length,
+                            size_t size,
+                            const char *name,
+                            size_t name_length,
+                            const char *value,
+                            size_t value_length);
 
 /**
  * Fills a change with the task as it is, at its version: all that such a change does is to release
@@ -3465,6 +5295,28 @@ millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       millpond_error **error);
 
 /**
+ * Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
+ * (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and
+ * will be told; a task that nobody has claimed is not cancelled but deleted. The task itself
+ * stays as it is: its claimant ends it as it likes, and is not refused. The next claim of the
+ * task and each change take the note away.
+ *
+ * `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
+ *
+ * Errors: as `millpond_tasks_fetch`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; cancelling
+ * again is safe.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_cancel(millpond_tasks_store *store,
+                                      const millpond_bytes *ids,
+                                      size_t id_count,
+                                      bool *flags,
+                                      millpond_error **error);
+
+/**
  * The tasks of these ids, from any queue, in the same order; missing ones are left out.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
@@ -3521,8 +5373,8 @@ millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
                                          millpond_error **error);
 
 /**
- * What is in the queues that hold tasks, those that are asked for or all, by name: exact at
- * one point in time for each queue, and counted without reading the tasks.
+ * What is in the queues that hold tasks or are paused, those that are asked for or all, by
+ * name: exact at one point in time for each queue, and counted without reading the tasks.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `filter` may be NULL.
@@ -3537,6 +5389,114 @@ millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
                                            const millpond_tasks_filter *filter,
                                            millpond_tasks_result **result,
                                            millpond_error **error);
+
+/**
+ * Pauses a queue: claims find nothing in it, as if it held no available task, until it is
+ * resumed. Everything else goes on: tasks are inserted, changed and renewed, leases end and
+ * run out, and workers finish the tasks that they have. The pause is kept in the store,
+ * whether the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits; `MILLPOND_WRONG_TYPE` and
+ * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_pause(millpond_tasks_store *store,
+                                     const char *queue,
+                                     size_t queue_length,
+                                     millpond_error **error);
+
+/**
+ * Ends the `millpond_tasks_pause` of a queue, if it is paused, and wakes those who wait for
+ * its tasks.
+ *
+ * Errors: as `millpond_tasks_pause`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_resume(millpond_tasks_store *store,
+                                      const char *queue,
+                                      size_t queue_length,
+                                      millpond_error **error);
+
+/**
+ * Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit`
+ * tasks by time and id, and returns how many it deleted and what the next step comes after. So
+ * a caller sees the progress, stops by making no further step, and keeps to a rate by waiting
+ * between two of them. Tasks that another claimant holds stay, unless `include_held` is set.
+ *
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `filter` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+ * 2,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
+ * else; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
+ * can be made again: it finds what is left.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_purge(millpond_tasks_store *store,
+                                     const char *queue,
+                                     size_t queue_length,
+                                     const millpond_task_filter *filter,
+                                     millpond_tasks_result **result,
+                                     millpond_error **error);
+
+/**
+ * Moves tasks of a queue that a filter lets through to another queue, some in one step as
+ * `millpond_tasks_purge` deletes them. They keep everything but their version: their time,
+ * their claimant, attempts and err as well. A job of a task that is moved is lost.
+ *
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `filter` may be NULL.
+ *
+ * Errors: as `millpond_tasks_purge`; also `MILLPOND_INVALID_ARGUMENT` for a move to the same
+ * queue.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
+ * can be made again: it finds what is left.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_move_tasks(millpond_tasks_store *store,
+                                          const char *queue,
+                                          size_t queue_length,
+                                          const char *to,
+                                          size_t to_length,
+                                          const millpond_task_filter *filter,
+                                          millpond_tasks_result **result,
+                                          millpond_error **error);
+
+/**
+ * Moves tasks as `millpond_tasks_move_tasks` does, and takes away their attempts and err: for
+ * those of an error queue, such as `inbox/err`, that are to be tried again. As they keep their
+ * time, those that are available count as old as they are.
+ *
+ * One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100
+ * tasks a second, set that as the limit and wait a second between two calls, until a step
+ * returns no next position. Stop whenever you like: each step is done as a whole, and what is
+ * left stays where it is.
+ *
+ * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+ * or on failure to NULL. `filter` may be NULL.
+ *
+ * Errors: as `millpond_tasks_move_tasks`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
+ * can be made again: it finds what is left.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_redrive(millpond_tasks_store *store,
+                                       const char *queue,
+                                       size_t queue_length,
+                                       const char *to,
+                                       size_t to_length,
+                                       const millpond_task_filter *filter,
+                                       millpond_tasks_result **result,
+                                       millpond_error **error);
 
 /**
  * Leases all documents of this primary key, by secondary key, or none if another claimant
@@ -3726,6 +5686,31 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            bool *lost,
                                            millpond_error **error);
+
+/**
+ * How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
+ * nothing.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
+                                                int64_t *time_left_ms,
+                                                millpond_error **error);
+
+/**
+ * Whether somebody has cancelled the task, as far as the last renewal knows: stop working. A
+ * handler that fails now ends the job, and the task is deleted. In the child of a fork it is
+ * false. `cancelled` is set to it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_is_cancelled(const millpond_tasks_job *job,
+                                                bool *cancelled,
+                                                millpond_error **error);
 
 /**
  * Whether one of the methods that end the job has succeeded. Sends nothing. `ended` is set to
@@ -3960,13 +5945,13 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
  * 30,000) from now, all of them or none.
  *
  * `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
- * documents, in their order, and `at_ms` until when all are held, in milliseconds since the
- * Unix epoch. Each may be NULL; on failure nothing is written there, so that a version may go
- * where it came from.
+ * documents, in their order, `cancelled` of each task whether somebody has cancelled it, and
+ * `at_ms` until when all are held, in milliseconds since the Unix epoch. Each may be NULL; on
+ * failure nothing is written to the versions, so that one may go where it came from.
  *
  *     millpond_task_id held = {task->id, task->version};
  *     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
- *                                   &error);
+ *                                   NULL, &error);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 and what is
  * named twice; `MILLPOND_DEPENDENCY` if one of them is not there at that version or another
@@ -3985,6 +5970,7 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      int64_t lease_ms,
                                      uint64_t *task_versions,
                                      uint64_t *doc_versions,
+                                     bool *cancelled,
                                      uint64_t *at_ms,
                                      millpond_error **error);
 
@@ -4010,6 +5996,29 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        size_t secondary_key_length,
                                        millpond_tasks_result **result,
                                        millpond_error **error);
+
+/**
+ * The names of all task stores that hold tasks or documents, or of which a queue is paused, by
+ * name.
+ *
+ * On Redis there is no list of them, as that would cost every insert something: this goes
+ * through all keys of the server, and of a cluster through those of one master after the
+ * other. A step looks at about 1,000 keys and takes less than a millisecond, and there are as
+ * many steps as the server has thousands of keys. A store that is there all the time is found,
+ * unless its slot moves to another server meanwhile; a user sees those to which it has a
+ * right.
+ *
+ * `names` is set to the names, which the caller frees with `millpond_keys_free`, or on failure
+ * to NULL.
+ *
+ * Errors: `MILLPOND_UNAVAILABLE` if a cluster changes meanwhile; then try again. Else only
+ * those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_client_task_stores(millpond_client *client,
+                                            millpond_keys **names,
+                                            millpond_error **error);
 
 /**
  * The list of all that is not as a modification says; NULL for an error that is not
@@ -4051,9 +6060,27 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
 void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
 /**
- * The jobs of a worker for these queues, which renews what it works on, retries what failed, and
- * moves what fails too often to the error queue; `options` may be NULL. `millpond_close` on the
- * client ends the wait for a job.
+ * Makes a worker for these queues, which renews what it works on, retries what failed, and moves what
+ * fails too often to the error queue; `options` may be NULL.
+ *
+ * `worker` is set to it, which the caller frees with `millpond_tasks_worker_free`, or on failure to NULL.
+ * Makes no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below -1 and for a name that is not
+ * UTF-8. Other limits are checked when it begins to work.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_worker_new(millpond_tasks_store *store,
+                                          const millpond_bytes *queues,
+                                          size_t queue_count,
+                                          const millpond_tasks_worker_options *options,
+                                          millpond_tasks_worker **worker,
+                                          millpond_error **error);
+
+/**
+ * The jobs of a worker, one after the other, for a loop that ends each by a function of the job.
+ * `millpond_close` on the client ends the wait for a job.
  *
  * `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
  * to NULL. Makes no call yet.
@@ -4071,28 +6098,154 @@ void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, 
  *         millpond_tasks_job_free(job);
  *     }
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below
- * -1 and for a name that is not UTF-8.
- * Other limits are checked by `millpond_tasks_jobs_next`.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
  *
  * Threads: any.
  */
-millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
-                                        const millpond_bytes *queues,
-                                        size_t queue_count,
-                                        const millpond_tasks_worker_options *options,
-                                        millpond_tasks_jobs **jobs,
+millpond_status millpond_tasks_worker_jobs(millpond_tasks_worker *worker,
+                                           millpond_tasks_jobs **jobs,
+                                           millpond_error **error);
+
+/**
+ * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were made from it stay usable,
+ * but nobody can stop them any more.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_worker_free(millpond_tasks_worker *worker);
+
+/**
+ * Begins to work, for a loop of one's own in place of `millpond_tasks_worker_run`. With `drains` the run is
+ * over when nothing is available, and all is reported; else it goes on until the worker is stopped, and
+ * with `tells_all` also reports what went well: jobs that are done, given back or moved.
+ *
+ * `run` is set to the run, which the caller frees with `millpond_tasks_run_free`, or on failure to NULL. Makes
+ * no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_worker_start(millpond_tasks_worker *worker,
+                                            bool drains,
+                                            bool tells_all,
+                                            millpond_tasks_run **run,
+                                            millpond_error **error);
+
+/**
+ * Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs
+ * after `within_ms` is given back, available at once, and is lost to its handler. 0 is at once, -1 waits
+ * without limit, and a second stop changes the time. A worker that was stopped stays so. Returns at once.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1.
+ *
+ * Threads: any, but not from a signal handler, which must not wait for a lock: for signals there is
+ * `millpond_tasks_worker_stop_on_signals`.
+ */
+millpond_status millpond_tasks_worker_stop(millpond_tasks_worker *worker,
+                                           int64_t within_ms,
+                                           millpond_error **error);
+
+/**
+ * Has SIGTERM and SIGINT stop the worker, as `millpond_tasks_worker_stop` does with this `within_ms`. A second
+ * signal stops it at once, and a third one does what signals did before. Another call begins anew, with another
+ * time. It ends when the worker is freed.
+ *
+ * A native thread waits for the signals, from this call on. Handlers that are there already are called as well;
+ * one that the program installs later takes the signals over. In the child of a fork signals do what they did
+ * before.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1; `MILLPOND_INTERNAL` if the system has no
+ * room for a pipe or a thread.
+ *
+ * Threads: any; not from a signal handler.
+ */
+millpond_status millpond_tasks_worker_stop_on_signals(millpond_tasks_worker *worker,
+                                                      int64_t within_ms,
+                                                      millpond_error **error);
+
+/**
+ * Takes what comes next: a job to work on, which the caller ends with `millpond_tasks_run_end` and frees, or
+ * a report of what became of one, which the caller frees. Waits while there is no job, and while
+ * `concurrency` jobs are running.
+ *
+ * One of `job` and `report` is set; both are NULL on failure, and also on success when the run is over.
+ *
+ * Errors: what ended the run, to one caller: an error that trying again cannot mend. `MILLPOND_CANCELLED`
+ * if `millpond_on_interrupt` asked for it, after which the run goes on.
+ *
+ * Threads: any number may wait here.
+ */
+millpond_status millpond_tasks_run_next(millpond_tasks_run *run,
+                                        millpond_tasks_job **job,
+                                        millpond_tasks_report **report,
                                         millpond_error **error);
 
 /**
- * Works until there is nothing left to do and the wait is over: calls `handler`, on this thread,
- * with one job after the other and with `context`, and does to each what the handler says, unless
- * the handler ended it itself. If that cannot be done, because a modification is refused or
- * invalid, the job has failed: the task is released at once, unless its lease was lost, and
- * `on_error` of the options is called.
+ * Ends a job of this run, and returns at once; what comes of it is reported. `outcome` may be NULL: it is
+ * done. Nothing happens to a job that was ended by one of its own functions, and to one that the run has
+ * given back. The job still has to be freed.
  *
- * The handler must return (no longjmp, no exception), and may call Millpond. The job and its task
- * are there until what the handler says is done, and are freed then. For more threads run several.
+ * A modification that is invalid, or refused because something that it depends on has changed, is a failure:
+ * the task is given back at once as `millpond_tasks_job_fail` does.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a job of something else, and for an outcome that no job can have,
+ * after which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
+ *
+ * Delivery: an end that the connection fails is sent again while the lease lasts.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_run_end(millpond_tasks_run *run,
+                                       millpond_tasks_job *job,
+                                       const millpond_task_outcome *outcome,
+                                       millpond_error **error);
+
+/**
+ * Sets `drained` to what became of the jobs of a run so far.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_run_drained(millpond_tasks_run *run,
+                                           millpond_drained *drained,
+                                           millpond_error **error);
+
+/**
+ * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
+ * over: stop the worker, and take what comes next until the run is over.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_run_free(millpond_tasks_run *run);
+
+/**
+ * What is in a report. Lives until the report is freed. NULL for NULL and for a handle that was freed or is
+ * none.
+ *
+ * Threads: any.
+ */
+const millpond_report_data *millpond_tasks_report_data(const millpond_tasks_report *report);
+
+/**
+ * Frees a report. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tasks_report_free(millpond_tasks_report *report);
+
+/**
+ * Works in this thread until the worker is stopped: calls `handler` with one job after the other and with
+ * `context`, and ends each as the handler says, unless the handler ended it itself. Other threads may
+ * work for the same worker meanwhile, with the same handlers: up to `concurrency` of them have a job. A
+ * server that is away is asked again until it is back.
+ *
+ * The handlers must return (no longjmp, no exception), and may call Millpond. What a handler leaves in
+ * `outcome` that no job can have is a failure of its job.
+ *
+ * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
+ * what is trouble, and what is tried again, goes to standard error, a line each.
  *
  *     static void resize(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_tasks_job_data(job)->tasks->value)) {
@@ -4100,23 +6253,1081 @@ millpond_status millpond_tasks_jobs_new(millpond_tasks_store *store,
  *             outcome->err = (millpond_bytes){"no such image", 13};
  *         }
  *     }
- *     status = millpond_tasks_run(store, &inbox, 1, NULL, resize, NULL, &error);
+ *     status = millpond_tasks_worker_run(worker, resize, NULL, NULL, &error);
  *
- * Errors: as `millpond_tasks_jobs_new` and `millpond_tasks_claim`; also
- * `MILLPOND_INVALID_ARGUMENT` for a `handler` that is NULL, and for an outcome that no job can
- * have, whose task stays leased until the lease is over.
+ * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
+ * for it: the run is still there, and the next call goes on with it.
  *
  * Delivery: as `millpond_tasks_claim`.
  *
  * Threads: any.
  */
-millpond_status millpond_tasks_run(millpond_tasks_store *store,
-                                   const millpond_bytes *queues,
-                                   size_t queue_count,
-                                   const millpond_tasks_worker_options *options,
-                                   millpond_task_handler handler,
-                                   void *context,
-                                   millpond_error **error);
+millpond_status millpond_tasks_worker_run(millpond_tasks_worker *worker,
+                                          millpond_task_handler handler,
+                                          millpond_task_report_handler on_report,
+                                          void *context,
+                                          millpond_error **error);
+
+/**
+ * Works in this thread until nothing is available; otherwise as `millpond_tasks_worker_run`. For tests, and
+ * for a program that cron starts. `drained` is set to what happened; it may be NULL.
+ *
+ * Errors: as `millpond_tasks_worker_run`; those of the connection.
+ *
+ * Delivery: as `millpond_tasks_claim`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_worker_drain(millpond_tasks_worker *worker,
+                                            millpond_task_handler handler,
+                                            millpond_task_report_handler on_report,
+                                            void *context,
+                                            millpond_drained *drained,
+                                            millpond_error **error);
+
+/**
+ * Fills an event to publish with its defaults. Does nothing for NULL.
+ *
+ *     millpond_new_event event;
+ *     millpond_new_event_init(&event, sizeof event);
+ *     event.payload = (millpond_bytes){"remind", 6};
+ *     event.key = (millpond_bytes){"customer-12", 11};
+ *     event.delay_ms = 3600000;
+ *
+ * Threads: any.
+ */
+void millpond_new_event_init(millpond_new_event *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_event_config_init(millpond_event_config *options, size_t size);
+
+/**
+ * Fills a schedule with its defaults. Does nothing for NULL.
+ *
+ *     millpond_schedule schedule;
+ *     millpond_schedule_init(&schedule, sizeof schedule);
+ *     schedule.id = (millpond_bytes){"nightly", 7};
+ *     schedule.cron = (millpond_bytes){"30 3 * * *", 10};
+ *     schedule.zone = (millpond_bytes){"Europe/Berlin", 13};
+ *
+ * Threads: any.
+ */
+void millpond_schedule_init(millpond_schedule *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_event_query_init(millpond_event_query *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_event_redrive_filter_init(millpond_event_redrive_filter *options, size_t size);
+
+/**
+ * Fills it with the defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_event_purge_filter_init(millpond_event_purge_filter *options, size_t size);
+
+/**
+ * The queue of events of this name. Makes no call: a queue comes to be when it is first used,
+ * with one partition and the default `millpond_event_config`, unless it was configured before.
+ *
+ * `queue` is set to it, which the caller frees with `millpond_events_queue_free`, or on
+ * failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_queue_new(millpond_client *client,
+                                          const char *name,
+                                          size_t name_length,
+                                          millpond_events_queue **queue,
+                                          millpond_error **error);
+
+/**
+ * The events of these ids, in the same order, with what they wait for; those that are not
+ * there, as they have ended or never were, are left out. Makes no queue.
+ *
+ * An event is as the last step left it: one whose time or lease is over is scheduled or leased
+ * until somebody receives, one that has expired is there until its turn comes.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 ids; `MILLPOND_WRONG_TYPE` if a
+ * key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_fetch(millpond_events_queue *queue,
+                                      const millpond_bytes *ids,
+                                      size_t id_count,
+                                      millpond_events_result **result,
+                                      millpond_error **error);
+
+/**
+ * Lists the events of one state over all partitions, by the time of that and by id, page by
+ * page. Makes no queue.
+ *
+ * Events that are `MILLPOND_EVENT_BEHIND` another one are listed by its key, in the order in
+ * which they come; a page that comes after one that is not there any more begins with the
+ * first. A page may hold fewer events than its limit and still have a next one: it ends when
+ * payloads make more than 8 MiB, and leaves out what was cancelled in a long lane. Events are
+ * as the last step left them, as for a `millpond_events_fetch`.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL. `query` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are
+ * behind another one without a key or with bounds of time, and for others with a key;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_list(millpond_events_queue *queue,
+                                     uint32_t state,
+                                     const millpond_event_query *query,
+                                     millpond_events_result **result,
+                                     millpond_error **error);
+
+/**
+ * Makes dead letters events again that are ready, or come behind the others of their keys, and
+ * returns what became of each.
+ *
+ * Their attempts and crashes count from 0 again, and they are `redriven` once more. Such an
+ * event keeps its id, does not expire any more, and does not take its deduplication id again,
+ * which may be another event's by now. No earlier delivery of it can be ended any more.
+ *
+ * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
+ * those of the connection.
+ *
+ * Delivery: a step that is sent again for a lost connection redrives nothing twice that died
+ * again meanwhile.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_redrive(millpond_events_queue *queue,
+                                        const millpond_bytes *ids,
+                                        size_t id_count,
+                                        uint32_t *outcomes,
+                                        millpond_error **error);
+
+/**
+ * Makes all dead letters events again that the filter lets through, as
+ * `millpond_events_redrive` does, and `number` is set to how many. Of each partition those
+ * come first that died first. What dies while this runs stays dead. Makes no queue.
+ *
+ * `number` may be NULL. `filter` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a filter of at most 0; `MILLPOND_WRONG_TYPE` if a
+ * key holds something else; those of the connection.
+ *
+ * Delivery: steps of up to 1,000 dead letters each: after an error some may be redriven.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_redrive_all(millpond_events_queue *queue,
+                                            const millpond_event_redrive_filter *filter,
+                                            uint64_t *number,
+                                            millpond_error **error);
+
+/**
+ * Removes all events of a state, or those that the filter lets through, and `number` is set to
+ * how many. Nothing is told to anybody. Makes no queue.
+ *
+ * What is leased is never removed, so `MILLPOND_EVENT_LEASED` is refused. Those that are
+ * `MILLPOND_EVENT_BEHIND` another event are removed by its key. When the first event of a key
+ * is removed the next one is ready, and stays. The deduplication ids of removed events are
+ * remembered as long as those of others.
+ *
+ * `number` may be NULL. `filter` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for events that are leased, for events that are behind
+ * another one without a key or with a bound of time, and for others with a key;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Delivery: steps of up to 1,000 events each: after an error some may be removed.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_purge(millpond_events_queue *queue,
+                                      uint32_t state,
+                                      const millpond_event_purge_filter *filter,
+                                      uint64_t *number,
+                                      millpond_error **error);
+
+/**
+ * Deletes the queue with all its events, those too that are leased, its configuration and what
+ * it remembers. A delivery that ends later finds its event gone. Whoever uses the queue
+ * afterwards makes it again, as a new one.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Delivery: several steps. While they run the queue is `MILLPOND_UNAVAILABLE` for others;
+ * after an error it stays so until it is deleted again, which goes on where this stopped.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_delete(millpond_events_queue *queue, millpond_error **error);
+
+/**
+ * Makes a command that publishes an event, for a transaction of your own: a change of data on
+ * the same Redis and the event that tells of it happen together or not at all. It sends
+ * nothing.
+ *
+ * The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a
+ * `MULTI` over a connection to the same database. Whenever it runs, it publishes as
+ * `millpond_events_publish` does: it makes the queue if that is not there, finds the partition
+ * if the queue was resharded, and counts a delay from then on. Its reply is the id of the
+ * event as text; of a duplicate that of the event that was there.
+ *
+ * Redis undoes nothing when a command of a transaction fails, so this one does not fail for
+ * what the queue holds: it adds an event to a queue that is full, and an event that is to be
+ * refused if its deduplication id is taken is refused here.
+ *
+ * On a cluster a transaction is in one slot: the keys that it changes and the queue's name
+ * need the same `{tag}`.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, for
+ * `MILLPOND_IF_EXISTS_ERROR`, and with `memory:` and `file:`, which have no transactions;
+ * `MILLPOND_CROSS_SLOT` for a name without a tag on a cluster.
+ *
+ * `redisCommandArgv` of hiredis takes the pointers and the lengths of what is in the list.
+ *
+ * `call` is set to the command, which the caller frees with `millpond_keys_free`, or on
+ * failure to NULL. `call` may be NULL.
+ *
+ *     millpond_keys *call;
+ *     status = millpond_events_publish_call(queue, &event, &call, &error);
+ *     if (status == MILLPOND_OK) {
+ *         send_in_transaction(millpond_keys_data(call), millpond_keys_length(call));
+ *         millpond_keys_free(call);
+ *     }
+ *
+ * Delivery: the command publishes each time that it runs: with a deduplication id a
+ * transaction that is repeated publishes once. It fails, and the rest of the transaction does
+ * not, while the queue is being deleted, and if a key of the queue holds something else or was
+ * written by a version that this one does not know.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_publish_call(millpond_events_queue *queue,
+                                             const millpond_new_event *event,
+                                             millpond_keys **call,
+                                             millpond_error **error);
+
+/**
+ * Adds an event, for now or for a time.
+ *
+ * `result` is set to what became of each, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL. `result` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, before anything is sent;
+ * `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and it says so;
+ * `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else. Then nothing was added; those of the
+ * connection.
+ *
+ * Delivery: a step that is sent again for a lost connection adds nothing twice. After
+ * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not be there;
+ * published again with the same deduplication id it is there once.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_publish(millpond_events_queue *queue,
+                                        const millpond_new_event *event,
+                                        millpond_events_result **result,
+                                        millpond_error **error);
+
+/**
+ * Adds many events, each as `millpond_events_publish` would, and returns what became of each,
+ * in their order.
+ *
+ * `result` is set to what became of each, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL.
+ *
+ * Errors: as `millpond_events_publish`; also `MILLPOND_INVALID_ARGUMENT` for more than
+ * 1,000,000 events or 1 GiB.
+ *
+ * Delivery: one atomic step for up to 1,000 events and 8 MiB of a partition, several for more,
+ * and one for each partition: after an error some of these may be done.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_publish_many(millpond_events_queue *queue,
+                                             const millpond_new_event *events,
+                                             size_t event_count,
+                                             millpond_events_result **result,
+                                             millpond_error **error);
+
+/**
+ * Leases up to `max` events that are ready, those first that have been so for longest, for as
+ * long as the configuration says. Nobody else gets them until they are given up or the lease
+ * is over.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above 1,000; `MILLPOND_WRONG_TYPE`
+ * if a key holds something else; those of the connection.
+ *
+ * Delivery: at least once. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` events may
+ * be leased that nobody saw: they are delivered again when their lease is over.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_receive(millpond_events_queue *queue,
+                                        size_t max,
+                                        millpond_events_result **result,
+                                        millpond_error **error);
+
+/**
+ * Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+ *
+ * Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery had
+ * ended in another way. An event that had been ended by this is no error; those of the
+ * connection.
+ *
+ * Delivery: an event whose lease is over can still be ended by this as long as nobody else has
+ * received it.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_ack(millpond_events_queue *queue,
+                                    const millpond_event_receipt *delivery,
+                                    millpond_error **error);
+
+/**
+ * Says that working on an event failed, and why: it is delivered again after the backoff of
+ * the configuration, or after this time, and becomes a dead letter if that was its last
+ * attempt. The events of its key wait meanwhile.
+ *
+ * Of `err` the last 1,024 bytes are kept.
+ *
+ * Errors: as `millpond_events_ack`; `MILLPOND_INVALID_ARGUMENT` for a time above 100 years.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_nack(millpond_events_queue *queue,
+                                     const millpond_event_receipt *delivery,
+                                     const char *err,
+                                     size_t err_length,
+                                     int64_t delay_ms,
+                                     millpond_error **error);
+
+/**
+ * Gives an event back, at once or after this time, as if it had not been delivered.
+ *
+ * Errors: as `millpond_events_nack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_release(millpond_events_queue *queue,
+                                        const millpond_event_receipt *delivery,
+                                        int64_t delay_ms,
+                                        millpond_error **error);
+
+/**
+ * Gives an event up: it becomes a dead letter for this reason, and the next event of its key
+ * is ready.
+ *
+ * Errors: as `millpond_events_ack`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_dead_letter(millpond_events_queue *queue,
+                                            const millpond_event_receipt *delivery,
+                                            const char *reason,
+                                            size_t reason_length,
+                                            millpond_error **error);
+
+/**
+ * Ends many deliveries as `millpond_events_ack` does, and returns what came of each, in their
+ * order.
+ *
+ * `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
+ * those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_ack_many(millpond_events_queue *queue,
+                                         const millpond_event_receipt *deliveries,
+                                         size_t delivery_count,
+                                         uint32_t *outcomes,
+                                         millpond_error **error);
+
+/**
+ * Ends a delivery as `millpond_events_ack` does, and publishes what follows from it in the
+ * same step: both or neither. What follows is never refused for want of room. Returns what
+ * became of each event, in their order.
+ *
+ * `result` is set to what became of each, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL.
+ *
+ * Errors: as `millpond_events_ack` and `millpond_events_publish_many`, and then nothing was
+ * done; `MILLPOND_LEASE_LOST` also for an event that has ended, as what follows from it cannot
+ * be published any more. More than 100 events are refused.
+ *
+ * Delivery: in a queue of several partitions, events of other keys may belong to another
+ * partition than the delivery: these are published first, each with a deduplication id that
+ * follows from the delivered event, unless it has one, so that they are added once however
+ * often the event is delivered.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_ack_with(millpond_events_queue *queue,
+                                         const millpond_event_receipt *delivery,
+                                         const millpond_new_event *events,
+                                         size_t event_count,
+                                         millpond_events_result **result,
+                                         millpond_error **error);
+
+/**
+ * Leases events for longer: for so long from now, or for as long as the configuration says.
+ * Returns of each whether it is held still.
+ *
+ * `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below a millisecond or above 100 years, and
+ * more than 1,000,000 events; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_extend(millpond_events_queue *queue,
+                                       const millpond_event_receipt *deliveries,
+                                       size_t delivery_count,
+                                       int64_t lease_ms,
+                                       uint32_t *outcomes,
+                                       millpond_error **error);
+
+/**
+ * Removes events that are not leased, wherever they wait, and dead letters. With
+ * `also_running` the holders of those that are leased are told to stop, and these are not
+ * tried again. Returns what became of each.
+ *
+ * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
+ * those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_cancel(millpond_events_queue *queue,
+                                       const millpond_bytes *ids,
+                                       size_t id_count,
+                                       bool also_running,
+                                       uint32_t *outcomes,
+                                       millpond_error **error);
+
+/**
+ * Gives events another time whose time has not come: so long from now. Returns what became of
+ * each.
+ *
+ * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
+ * `delay_ms`: how long from now.
+ *
+ * Errors: as `millpond_events_cancel`; `MILLPOND_INVALID_ARGUMENT` for a delay above 100
+ * years.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_reschedule(millpond_events_queue *queue,
+                                           const millpond_bytes *ids,
+                                           size_t id_count,
+                                           uint64_t delay_ms,
+                                           uint32_t *outcomes,
+                                           millpond_error **error);
+
+/**
+ * Gives events another time whose time has not come, in milliseconds since the Unix epoch; a
+ * time that is over is now. Returns what became of each.
+ *
+ * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
+ *
+ * Errors: as `millpond_events_cancel`; `MILLPOND_INVALID_ARGUMENT` for a time after the year
+ * 2199.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_reschedule_at_ms(millpond_events_queue *queue,
+                                                 const millpond_bytes *ids,
+                                                 size_t id_count,
+                                                 uint64_t at_ms,
+                                                 uint32_t *outcomes,
+                                                 millpond_error **error);
+
+/**
+ * How many events there are of each state, over all partitions. Makes no queue.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_stats(millpond_events_queue *queue,
+                                      millpond_events_result **result,
+                                      millpond_error **error);
+
+/**
+ * Gives the queue this configuration, and makes it if it is not there. When it returns each
+ * partition has it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and another
+ * number of partitions than the queue has; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_configure(millpond_events_queue *queue,
+                                          const millpond_event_config *config,
+                                          millpond_error **error);
+
+/**
+ * The configuration of the queue; NULL if it is not there.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_config(millpond_events_queue *queue,
+                                       millpond_events_result **result,
+                                       millpond_error **error);
+
+/**
+ * Delivers nothing any more: when it returns nobody receives an event. Those that are leased
+ * can be ended, and events can be published.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_pause(millpond_events_queue *queue, millpond_error **error);
+
+/**
+ * Delivers again after a `millpond_events_pause`.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_resume(millpond_events_queue *queue, millpond_error **error);
+
+/**
+ * Gives the queue another number of partitions, and moves events accordingly, as few as
+ * possible. The queue is made if it is not there.
+ *
+ * It is used meanwhile as always, but the two partitions between which events move deliver
+ * nothing until these are there: some 20 s for a million events. Nothing is lost or delivered
+ * out of order, and leases and their tokens stay. Whoever makes this call again goes on where
+ * another one stopped, and so do consumers that wait for events of a move that nobody drives.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that is not from 1 to 1,024;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Delivery: many steps. After an error some events have moved and the others have not: make
+ * the call again.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_reshard(millpond_events_queue *queue,
+                                        size_t partitions,
+                                        millpond_error **error);
+
+/**
+ * A part of `millpond_events_reshard`, of up to 10,000 events or so, for a caller that shows
+ * how far it is or that may stop. `number` is set to how many events and other things have
+ * moved by this; 0 if there is nothing left to do. Call it until then: meanwhile two
+ * partitions deliver nothing.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_events_reshard`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
+                                             size_t partitions,
+                                             uint64_t *number,
+                                             millpond_error **error);
+
+/**
+ * Adds a schedule, or changes the one of its id: it publishes an event at the times of a
+ * calendar rule. One that is there just so stays as it is, so a program may put its schedules
+ * whenever it starts. One that is paused stays so. `outcome` is set to what putting it came
+ * to.
+ *
+ * No process of its own fires schedules: whoever receives from the queue makes events of the
+ * ticks that have come, so each tick fires once, however many processes there are. While
+ * nobody receives, nothing fires; what is due then fires late, as the schedule's `missed`
+ * says.
+ *
+ * `outcome` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or has more than 256 bytes, for
+ * what is no cron expression or no time zone, for a schedule without a rule, and for what is
+ * beyond its limits, before anything is sent; those of the connection.
+ *
+ * Delivery: a tick that is due fires once, by the schedule that was there when it came.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_put_schedule(millpond_events_queue *queue,
+                                             const millpond_schedule *schedule,
+                                             uint32_t *outcome,
+                                             millpond_error **error);
+
+/**
+ * Removes a schedule, and `found` is set to whether it was there. Events of ticks that have
+ * come stay.
+ *
+ * `found` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or too long; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_remove_schedule(millpond_events_queue *queue,
+                                                const char *id,
+                                                size_t id_length,
+                                                bool *found,
+                                                millpond_error **error);
+
+/**
+ * Reads a schedule, if it is there.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or too long; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_get_schedule(millpond_events_queue *queue,
+                                             const char *id,
+                                             size_t id_length,
+                                             millpond_events_result **result,
+                                             millpond_error **error);
+
+/**
+ * Reads all schedules, by their ids.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_list_schedules(millpond_events_queue *queue,
+                                               millpond_events_result **result,
+                                               millpond_error **error);
+
+/**
+ * Stops a schedule: ticks pass, and nothing comes of them. `found` is set to whether it is
+ * there.
+ *
+ * `found` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or too long; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_pause_schedule(millpond_events_queue *queue,
+                                               const char *id,
+                                               size_t id_length,
+                                               bool *found,
+                                               millpond_error **error);
+
+/**
+ * Lets a schedule go on after a `millpond_events_pause_schedule`, with its first tick after
+ * now. `found` is set to whether it is there.
+ *
+ * `found` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or too long; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_resume_schedule(millpond_events_queue *queue,
+                                                const char *id,
+                                                size_t id_length,
+                                                bool *found,
+                                                millpond_error **error);
+
+/**
+ * Publishes an event of a schedule now, also of one that is paused; its ticks stay as they
+ * are. Returns what became of it, if there is such a schedule.
+ *
+ * `result` is set to what became of each, which the caller frees with
+ * `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or too long; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_trigger_schedule(millpond_events_queue *queue,
+                                                 const char *id,
+                                                 size_t id_length,
+                                                 millpond_events_result **result,
+                                                 millpond_error **error);
+
+/**
+ * Makes the schedules of an owner those of a list: puts each, and removes all others that were
+ * put for this owner. For a program that says at each start which schedules it has. The
+ * revision counts for all of them: one below that of an earlier call for this owner changes
+ * nothing. Returns what it came to.
+ *
+ * `result` is set to what it came to, which the caller frees with
+ * `millpond_events_result_free`, or on failure to NULL.
+ *
+ * Errors: as `millpond_events_put_schedule`; also for an owner that is empty, and an id that
+ * comes twice.
+ *
+ * Delivery: not one step: after an error some of it may be done, and the same call again does
+ * the rest.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_sync_schedules(millpond_events_queue *queue,
+                                               const char *owner,
+                                               size_t owner_length,
+                                               uint64_t revision,
+                                               const millpond_schedule *schedules,
+                                               size_t schedule_count,
+                                               millpond_events_result **result,
+                                               millpond_error **error);
+
+/**
+ * Frees a queue. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_events_queue_free(millpond_events_queue *queue);
+
+/**
+ * The consumer's loop: batches of events, as they become ready. See
+ * `millpond_events_deliveries`. Makes no call yet.
+ *
+ * `deliveries` is set to it, which the caller frees with `millpond_events_deliveries_free`, or
+ * on failure to NULL. `lease_ms`: how long events are leased; as long as the queue's
+ * configuration says by default. `MILLPOND_NOT_SET`: the default. `max`: up to `max` events a
+ * batch; one by default.  `wait_ms`: waits up to `wait_ms` milliseconds for an event when none
+ * is ready, in place of ending at once; the time starts anew with each batch. All that wait in
+ * a process share one connection; an event that becomes ready, by a step or as its time comes,
+ * wakes one of them. 0 does not wait, -1 waits without limit. `millpond_close` on the client
+ * ends the wait.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_deliveries_new(millpond_events_queue *queue,
+                                               int64_t lease_ms,
+                                               size_t max,
+                                               int64_t wait_ms,
+                                               millpond_events_deliveries **deliveries,
+                                               millpond_error **error);
+
+/**
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_events_result_free`; to NULL on failure, and also on success when the loop is
+ * over. After an error that a retry can fix (see `millpond_error_retry`) the loop can be
+ * continued.
+ *
+ * Errors: those of the connection.
+ *
+ * Threads: one at a time; see `millpond_events_deliveries`.
+ */
+millpond_status millpond_events_deliveries_next(millpond_events_deliveries *deliveries,
+                                                millpond_events_result **result,
+                                                millpond_error **error);
+
+/**
+ * Frees the loop. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
+
+/**
+ * Whether the lease is lost, because another consumer has the event, or none of the extensions
+ * has succeeded for a whole lease: stop working. The job's end means nothing then. `lost` is
+ * set to it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
+                                            bool *lost,
+                                            millpond_error **error);
+
+/**
+ * How long the handler may still work, as the worker's `timeout` says; NULL for ever.
+ * `time_left_ms` is set to it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
+                                                 int64_t *time_left_ms,
+                                                 millpond_error **error);
+
+/**
+ * Whether somebody has cancelled the event, as far as the last extension knows: stop working.
+ * A handler that fails now ends the job, and the event is deleted. In the child of a fork it
+ * is false. `cancelled` is set to it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_job_is_cancelled(const millpond_events_job *job,
+                                                 bool *cancelled,
+                                                 millpond_error **error);
+
+/**
+ * Frees a job. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_events_job_free(millpond_events_job *job);
+
+/**
+ * The event, as it was received: one of `events`. Lives until the job is freed. NULL for NULL and for a
+ * handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_events_data *millpond_events_job_data(const millpond_events_job *job);
+
+/**
+ * Fills options with their defaults. Does nothing for NULL.
+ *
+ * Threads: any.
+ */
+void millpond_events_worker_options_init(millpond_events_worker_options *options, size_t size);
+
+/**
+ * Makes a worker of a queue, which receives events, keeps them while they are worked on, and says what
+ * becomes of them; `options` may be NULL.
+ *
+ * `worker` is set to it, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.
+ * Makes no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_worker_new(millpond_events_queue *queue,
+                                           const millpond_events_worker_options *options,
+                                           millpond_events_worker **worker,
+                                           millpond_error **error);
+
+/**
+ * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were made from it stay usable,
+ * but nobody can stop them any more.
+ *
+ * Threads: any.
+ */
+void millpond_events_worker_free(millpond_events_worker *worker);
+
+/**
+ * Begins to work, for a loop of one's own in place of `millpond_events_worker_run`. With `drains` the run is
+ * over when nothing is available, and all is reported; else it goes on until the worker is stopped, and
+ * with `tells_all` also reports what went well: jobs that are done, given back or moved.
+ *
+ * `run` is set to the run, which the caller frees with `millpond_events_run_free`, or on failure to NULL. Makes
+ * no call yet.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_worker_start(millpond_events_worker *worker,
+                                             bool drains,
+                                             bool tells_all,
+                                             millpond_events_run **run,
+                                             millpond_error **error);
+
+/**
+ * Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs
+ * after `within_ms` is given back, available at once, and is lost to its handler. 0 is at once, -1 waits
+ * without limit, and a second stop changes the time. A worker that was stopped stays so. Returns at once.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1.
+ *
+ * Threads: any, but not from a signal handler, which must not wait for a lock: for signals there is
+ * `millpond_events_worker_stop_on_signals`.
+ */
+millpond_status millpond_events_worker_stop(millpond_events_worker *worker,
+                                            int64_t within_ms,
+                                            millpond_error **error);
+
+/**
+ * Has SIGTERM and SIGINT stop the worker, as `millpond_events_worker_stop` does with this `within_ms`. A second
+ * signal stops it at once, and a third one does what signals did before. Another call begins anew, with another
+ * time. It ends when the worker is freed.
+ *
+ * A native thread waits for the signals, from this call on. Handlers that are there already are called as well;
+ * one that the program installs later takes the signals over. In the child of a fork signals do what they did
+ * before.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1; `MILLPOND_INTERNAL` if the system has no
+ * room for a pipe or a thread.
+ *
+ * Threads: any; not from a signal handler.
+ */
+millpond_status millpond_events_worker_stop_on_signals(millpond_events_worker *worker,
+                                                       int64_t within_ms,
+                                                       millpond_error **error);
+
+/**
+ * Takes what comes next: a job to work on, which the caller ends with `millpond_events_run_end` and frees, or
+ * a report of what became of one, which the caller frees. Waits while there is no job, and while
+ * `concurrency` jobs are running.
+ *
+ * One of `job` and `report` is set; both are NULL on failure, and also on success when the run is over.
+ *
+ * Errors: what ended the run, to one caller: an error that trying again cannot mend. `MILLPOND_CANCELLED`
+ * if `millpond_on_interrupt` asked for it, after which the run goes on.
+ *
+ * Threads: any number may wait here.
+ */
+millpond_status millpond_events_run_next(millpond_events_run *run,
+                                         millpond_events_job **job,
+                                         millpond_events_report **report,
+                                         millpond_error **error);
+
+/**
+ * Ends a job of this run, and returns at once; what comes of it is reported. `outcome` may be NULL: it is
+ * done, and its event is deleted. What is tried again is put off by the queue's backoff; after its
+ * `max_attempts` it becomes a dead letter. Nothing happens to a job that the run has given back. The job
+ * still has to be freed.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a job of something else, and for an outcome that no job can have,
+ * after which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
+ *
+ * Delivery: an end that the connection fails is sent again while the lease lasts.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_run_end(millpond_events_run *run,
+                                        millpond_events_job *job,
+                                        const millpond_task_outcome *outcome,
+                                        millpond_error **error);
+
+/**
+ * Sets `drained` to what became of the jobs of a run so far.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_run_drained(millpond_events_run *run,
+                                            millpond_drained *drained,
+                                            millpond_error **error);
+
+/**
+ * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
+ * over: stop the worker, and take what comes next until the run is over.
+ *
+ * Threads: any.
+ */
+void millpond_events_run_free(millpond_events_run *run);
+
+/**
+ * What is in a report. Lives until the report is freed. NULL for NULL and for a handle that was freed or is
+ * none.
+ *
+ * Threads: any.
+ */
+const millpond_report_data *millpond_events_report_data(const millpond_events_report *report);
+
+/**
+ * Frees a report. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_events_report_free(millpond_events_report *report);
+
+/**
+ * Works in this thread until the worker is stopped: calls `handler` with one job after the other and with
+ * `context`, and ends each as the handler says. Other threads may
+ * work for the same worker meanwhile, with the same handlers: up to `concurrency` of them have a job. A
+ * server that is away is asked again until it is back.
+ *
+ * The handlers must return (no longjmp, no exception), and may call Millpond. What a handler leaves in
+ * `outcome` that no job can have is a failure of its job.
+ *
+ * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
+ * what is trouble, and what is tried again, goes to standard error, a line each.
+ *
+ *     static void resize(millpond_events_job *job, millpond_task_outcome *outcome, void *context) {
+ *         if (!resize_image(millpond_events_job_data(job)->events->payload)) {
+ *             outcome->end = MILLPOND_TASK_FAIL;
+ *             outcome->err = (millpond_bytes){"no such image", 13};
+ *         }
+ *     }
+ *     status = millpond_events_worker_run(worker, resize, NULL, NULL, &error);
+ *
+ * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
+ * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
+ * for it: the run is still there, and the next call goes on with it.
+ *
+ * Delivery: as `millpond_events_receive`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_worker_run(millpond_events_worker *worker,
+                                           millpond_event_handler handler,
+                                           millpond_event_report_handler on_report,
+                                           void *context,
+                                           millpond_error **error);
+
+/**
+ * Works in this thread until nothing is available; otherwise as `millpond_events_worker_run`. For tests, and
+ * for a program that cron starts. `drained` is set to what happened; it may be NULL.
+ *
+ * Errors: as `millpond_events_worker_run`; those of the connection.
+ *
+ * Delivery: as `millpond_events_receive`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_worker_drain(millpond_events_worker *worker,
+                                             millpond_event_handler handler,
+                                             millpond_event_report_handler on_report,
+                                             void *context,
+                                             millpond_drained *drained,
+                                             millpond_error **error);
 
 /**
  * The keys as an array of `millpond_keys_length`. Lives until the list is freed. NULL for NULL
@@ -4438,6 +7649,53 @@ const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millp
 void millpond_tasks_result_free(millpond_tasks_result *result);
 
 /**
+ * What is in the result. Lives until the list is freed. NULL for NULL and for a handle that
+ * was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_events_data *millpond_events_result_data(const millpond_events_result *result);
+
+/**
+ * The event with this number, from 0; see `millpond_events_data`. Lives until the list is
+ * freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ *     const millpond_event *event;
+ *     for (size_t i = 0; (event = millpond_events_result_event(result, i)) != NULL; i++)
+ *         work_on(event->payload.data, event->payload.length);
+ *
+ * Threads: any.
+ */
+const millpond_event *millpond_events_result_event(const millpond_events_result *result,
+                                                   size_t index);
+
+/**
+ * The published with this number, from 0, in the order of what was to be published; see
+ * `millpond_events_data`. Lives until the list is freed. NULL past the end, for NULL and for a
+ * handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_published_event *millpond_events_result_published(const millpond_events_result *result,
+                                                                 size_t index);
+
+/**
+ * The schedule with this number, from 0; see `millpond_events_data`. Lives until the list is
+ * freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ *
+ * Threads: any.
+ */
+const millpond_schedule_info *millpond_events_result_schedule(const millpond_events_result *result,
+                                                              size_t index);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_events_result_free(millpond_events_result *result);
+
+/**
  * Installs a callback that a waiting call calls, to know whether to stop. If it returns true
  * the call returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal
  * handlers while a call waits.
@@ -4528,9 +7786,9 @@ millpond_status millpond_ick_lease_keys(const char *name,
 
 /**
  * The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
- * notifications and the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and
- * `shuffle.delete_dead_letters` take all four, the others the first three. For connections of
- * your own; makes no call.
+ * notifications and the dead letters. `shuffle.reclaim`, `shuffle.reject` and those of dead
+ * letters take all four, the others the first three. For connections of your own; makes no
+ * call.
  *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
  *

@@ -6,6 +6,7 @@ use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
+use millpond::tasks::Headers;
 use millpond::{Error, ErrorKind, Result};
 
 use crate::error::{Failure, millpond_error};
@@ -91,6 +92,27 @@ impl Caller {
         self.array(argument, data.cast::<u8>(), length)
     }
 
+    /// A byte string in one piece.
+    pub(crate) fn given_bytes(
+        &self,
+        argument: impl FnOnce() -> String,
+        bytes: millpond_bytes,
+    ) -> Result<&[u8]> {
+        self.bytes(argument, bytes.data, bytes.length)
+    }
+
+    /// A byte string that need not be there; NULL is none.
+    pub(crate) fn optional_bytes(
+        &self,
+        argument: impl FnOnce() -> String,
+        bytes: millpond_bytes,
+    ) -> Result<Option<&[u8]>> {
+        match bytes.data.is_null() && bytes.length == 0 {
+            true => Ok(None),
+            false => self.given_bytes(argument, bytes).map(Some),
+        }
+    }
+
     /// The name of a queue.
     pub(crate) fn name(&self, data: *const c_char, length: usize) -> Result<&[u8]> {
         self.bytes(|| "name".to_owned(), data, length)
@@ -158,6 +180,18 @@ impl Caller {
             true => Ok(None),
             false => self.text(argument, text).map(Some),
         }
+    }
+
+    /// Headers in one piece, which need not be there; NULL is none.
+    pub(crate) fn optional_headers(
+        &self,
+        argument: impl Fn() -> String,
+        packed: millpond_bytes,
+    ) -> Result<Option<Headers>> {
+        if packed.data.is_null() && packed.length == 0 {
+            return Ok(None);
+        }
+        Headers::of_packed(self.bytes(argument, packed.data, packed.length)?).map(Some)
     }
 
     /// An array of texts.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use millpond::{Client, Options, Result};
 
 use crate::caller::{self, Caller, NewHandle, invalid};
+use crate::clock::millpond_clock;
 use crate::error::millpond_error;
 use crate::fork;
 use crate::keys::millpond_bytes;
@@ -45,6 +46,11 @@ pub struct millpond_options {
     /// Whether nothing is printed to standard error when opening a `file:` finds something that
     /// an operator should know, which `millpond_recovery_read` returns too.
     pub quiet: c_bool,
+    /// The clock of an embedded engine, for tests; by default the system's. Clients that share an
+    /// engine share its clock: one that brings none takes the engine's, and one that brings another
+    /// is refused with `MILLPOND_INVALID_ARGUMENT`. So is a clock for a server, whose time is the
+    /// server's.
+    pub clock: *const millpond_clock,
 }
 
 growing! { millpond_options { timeout_ms: NOT_SET, connect_timeout_ms: NOT_SET, retries: NOT_SET } }
@@ -167,6 +173,10 @@ fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
     }
     if let Some(name) = optional("options.client_name", given.client_name)? {
         options = options.client_name(name);
+    }
+    if !given.clock.is_null() {
+        let clock = caller.held("options.clock", given.clock)?;
+        options = options.clock((*clock).clone());
     }
     if given.quiet.is_true() {
         options = options.on_warning(|_| {});

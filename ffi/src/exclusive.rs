@@ -1,23 +1,57 @@
-//! What one thread at a time may use, such as a loop that listens for work.
+//! What belongs to one process, and what one thread at a time may use.
 
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::ops::Deref;
+use std::sync::{Mutex, TryLockError};
 
 use millpond::Result;
 
 use crate::caller::invalid;
 use crate::handle::Kind;
 
-/// What one thread at a time may use.
-pub(crate) struct Exclusive<T> {
+/// What belongs to the process that made it. The child of a fork does not drop it: its locks may be held by
+/// threads that do not exist there.
+pub(crate) struct Own<T> {
     /// There until this is dropped. Boxed, or every handle of any kind would take as much
     /// memory.
-    resource: Mutex<Option<Box<T>>>,
+    resource: Option<Box<T>>,
     process: u32,
 }
 
+impl<T> From<T> for Own<T> {
+    fn from(resource: T) -> Self {
+        Self { resource: Some(Box::new(resource)), process: std::process::id() }
+    }
+}
+
+impl<T> Own<T> {
+    /// Whether this process made it.
+    pub(crate) fn is_own(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
+impl<T> Deref for Own<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.resource.as_ref().expect("it is there until this is dropped")
+    }
+}
+
+impl<T> Drop for Own<T> {
+    fn drop(&mut self) {
+        if !self.is_own() {
+            std::mem::forget(self.resource.take());
+        }
+    }
+}
+
+/// What one thread at a time may use, such as a loop that listens for work.
+pub(crate) struct Exclusive<T>(Own<Mutex<T>>);
+
 impl<T> From<T> for Exclusive<T> {
     fn from(resource: T) -> Self {
-        Self { resource: Mutex::new(Some(Box::new(resource))), process: std::process::id() }
+        Self(Mutex::new(resource).into())
     }
 }
 
@@ -28,7 +62,7 @@ where
     /// Uses it; fails while another thread does. Never waits: the thread that uses it may wait for work
     /// without limit.
     pub(crate) fn run<R>(&self, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
-        let mut resource = match self.resource.try_lock() {
+        let mut resource = match self.0.try_lock() {
             Ok(resource) => resource,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
@@ -38,17 +72,6 @@ where
                 )));
             }
         };
-        body(resource.as_mut().expect("it is there until this is dropped"))
-    }
-}
-
-impl<T> Drop for Exclusive<T> {
-    /// The child of a fork does not touch its parent's listener: its lock may be held by a
-    /// thread that does not exist in the child.
-    fn drop(&mut self) {
-        if self.process != std::process::id() {
-            let resource = self.resource.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget(resource.take());
-        }
+        body(&mut resource)
     }
 }

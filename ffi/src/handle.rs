@@ -16,15 +16,17 @@ use arc_swap::ArcSwapOption;
 use once_cell::race::OnceBox;
 
 use crate::client::millpond_client;
+use crate::clock::millpond_clock;
 use crate::error::millpond_error;
-use crate::exclusive::Exclusive;
+use crate::events::*;
+use crate::exclusive::{Exclusive, Own};
 use crate::ick::*;
 use crate::shuffle::*;
 use crate::tasks::*;
 
 /// The lowest bits are the kind. The very lowest is always set, which no aligned pointer
 /// has.
-const KIND_BITS: u32 = 6;
+const KIND_BITS: u32 = 7;
 const INDEX_BITS: u32 = if usize::BITS >= 64 { 28 } else { 18 };
 const GENERATION_BITS: u32 = usize::BITS - INDEX_BITS - KIND_BITS;
 
@@ -106,6 +108,21 @@ kinds! {
     TasksJobs(Exclusive<millpond::tasks::Jobs>) = millpond_tasks_jobs,
     TasksJob(crate::tasks::job::Job) = millpond_tasks_job,
     Recovery(crate::recovery::Recovered) = millpond_recovery,
+    TasksWorker(Box<crate::tasks::generated_worker::Worker>) = millpond_tasks_worker,
+    TasksRun(Own<millpond::tasks::Run>) = millpond_tasks_run,
+    TasksReport(Box<crate::report::Report<TasksResult>>) = millpond_tasks_report,
+    ShuffleWorker(Box<crate::shuffle::generated_worker::Worker>) = millpond_shuffle_worker,
+    ShuffleRun(Own<millpond::shuffle::Run>) = millpond_shuffle_run,
+    ShuffleJob(crate::shuffle::job::Job) = millpond_shuffle_job,
+    ShuffleReport(Box<crate::report::Report<crate::shuffle::batch::Batch>>) = millpond_shuffle_report,
+    Clock(std::sync::Arc<millpond::ManualClock>) = millpond_clock,
+    EventsQueue(Box<millpond::events::EventQueue>) = millpond_events_queue,
+    EventsResult(Box<crate::events::result::Parts>) = millpond_events_result,
+    EventsDeliveries(Exclusive<millpond::events::Deliveries>) = millpond_events_deliveries,
+    EventsJob(crate::events::job::Job) = millpond_events_job,
+    EventsWorker(Box<crate::events::generated_worker::Worker>) = millpond_events_worker,
+    EventsRun(Own<millpond::events::Run>) = millpond_events_run,
+    EventsReport(Box<crate::report::Report<EventsResult>>) = millpond_events_report,
 }
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");

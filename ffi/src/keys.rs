@@ -2,10 +2,11 @@
 
 use std::ffi::c_char;
 use std::ptr;
+use std::sync::Arc;
 
 use millpond::Result;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, invalid};
 use crate::options::Element;
 
 /// A string of bytes: any bytes, NUL among them. Its layout is fixed.
@@ -35,8 +36,19 @@ impl millpond_bytes {
 }
 
 /// A text where it is; NULL for none.
-pub(crate) fn own(text: Option<&str>) -> millpond_bytes {
-    text.map_or(millpond_bytes::NONE, |text| millpond_bytes::of(text.as_bytes()))
+pub(crate) fn own(text: Option<&[u8]>) -> millpond_bytes {
+    text.map_or(millpond_bytes::NONE, millpond_bytes::of)
+}
+
+/// As many bytes as the core has there.
+pub(crate) fn bytes<const N: usize>(
+    caller: &Caller,
+    argument: String,
+    given: millpond_bytes,
+) -> Result<[u8; N]> {
+    let bytes = caller.given_bytes(|| argument.clone(), given)?;
+    let wrong = || invalid(format!("{argument} has {} bytes; it has to have {N}", bytes.len()));
+    bytes.try_into().map_err(|_| wrong())
 }
 
 /// What a handle of keys refers to.
@@ -60,6 +72,12 @@ impl<K: AsRef<[u8]>> FromIterator<K> for Keys {
 
 impl From<Vec<Vec<u8>>> for Keys {
     fn from(keys: Vec<Vec<u8>>) -> Self {
+        keys.into_iter().collect()
+    }
+}
+
+impl From<Vec<Arc<[u8]>>> for Keys {
+    fn from(keys: Vec<Arc<[u8]>>) -> Self {
         keys.into_iter().collect()
     }
 }

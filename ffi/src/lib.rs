@@ -9,11 +9,12 @@
 //! | [`caller`] | what every function does: reads arguments, catches panics, returns the error |
 //! | [`handle`] | handles: checked numbers instead of pointers |
 //! | [`status`], [`error`] | what can go wrong |
-//! | [`client`], [`library`], [`limits`], [`fork`] | the entry point, and what concerns the whole process |
+//! | [`client`], [`clock`], [`library`], [`limits`], [`fork`] | the entry point, and what concerns the whole process |
 //! | [`ick`] | the queue Ick |
 //! | [`shuffle`] | the shuffle queue |
 //! | [`tasks`] | stores of tasks |
-//! | [`keys`], [`options`], [`script`] | what queues have in common |
+//! | [`keys`], [`options`], [`report`], [`script`] | what queues have in common |
+//! | [`signal_stop`] | signals that stop workers |
 
 #![allow(non_camel_case_types, reason = "the types have the names that they have in C")]
 #![allow(clippy::missing_safety_doc, reason = "the first page of the header says it for all")]
@@ -28,15 +29,21 @@ pub mod status;
 pub mod error;
 
 pub mod client;
+pub mod clock;
 pub mod recovery;
 
 pub mod keys;
+
+pub mod outcome;
+pub mod report;
 
 pub mod ick;
 
 pub mod shuffle;
 
 pub mod tasks;
+
+pub mod events;
 
 /// What calls return.
 pub mod lists;
@@ -50,5 +57,6 @@ mod exclusive;
 mod fork;
 mod handle;
 mod options;
+mod signal_stop;
 #[cfg(debug_assertions)]
 pub mod test_panic;

@@ -6,6 +6,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use crate::caller::{self, at, read};
+use crate::events::*;
 use crate::ick::*;
 use crate::keys::millpond_bytes;
 use crate::recovery::millpond_recovered;
@@ -462,5 +463,71 @@ pub unsafe extern "C" fn millpond_tasks_result_namespace(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_result_free(result: *mut millpond_tasks_result) {
+    caller::free(result);
+}
+
+/// The result of a call on events. Freeing it does nothing to these. The caller frees it with
+/// `millpond_events_result_free`. Any thread may read it.
+pub struct millpond_events_result {
+    _private: (),
+}
+
+/// What is in the result. Lives until the list is freed. NULL for NULL and for a handle that
+/// was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_result_data(
+    result: *const millpond_events_result,
+) -> *const millpond_events_data {
+    read(result, ptr::null(), |result| &raw const result.data)
+}
+
+/// The event with this number, from 0; see `millpond_events_data`. Lives until the list is
+/// freed. NULL past the end, for NULL and for a handle that was freed or is none.
+///
+///     const millpond_event *event;
+///     for (size_t i = 0; (event = millpond_events_result_event(result, i)) != NULL; i++)
+///         work_on(event->payload.data, event->payload.length);
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_result_event(
+    result: *const millpond_events_result,
+    index: usize,
+) -> *const millpond_event {
+    read(result, ptr::null(), |result| at(&result.events, index))
+}
+
+/// The published with this number, from 0, in the order of what was to be published; see
+/// `millpond_events_data`. Lives until the list is freed. NULL past the end, for NULL and for a
+/// handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_result_published(
+    result: *const millpond_events_result,
+    index: usize,
+) -> *const millpond_published_event {
+    read(result, ptr::null(), |result| at(&result.published, index))
+}
+
+/// The schedule with this number, from 0; see `millpond_events_data`. Lives until the list is
+/// freed. NULL past the end, for NULL and for a handle that was freed or is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_result_schedule(
+    result: *const millpond_events_result,
+    index: usize,
+) -> *const millpond_schedule_info {
+    read(result, ptr::null(), |result| at(&result.schedules, index))
+}
+
+/// Frees it. NULL and what was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_result_free(result: *mut millpond_events_result) {
     caller::free(result);
 }

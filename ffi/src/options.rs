@@ -223,20 +223,28 @@ pub(crate) fn only_one(
     }
 }
 
-/// The time of a lease, or the default.
-pub(crate) fn lease(lease_ms: i64) -> Result<Duration> {
-    let given = given("lease_ms", lease_ms)?;
-    Ok(given.map_or(LEASE_DEFAULT, Duration::from_millis))
+/// A time, or the default.
+pub(crate) fn time_or(option: &str, ms: i64, default: Duration) -> Result<Duration> {
+    given(option, ms).map(|ms| ms.map_or(default, Duration::from_millis))
 }
 
-/// How long a call waits for work, as poll(2) has it; `None` does not wait.
+/// The time of a lease, or the default.
+pub(crate) fn lease(lease_ms: i64) -> Result<Duration> {
+    time_or("lease_ms", lease_ms, LEASE_DEFAULT)
+}
+
+/// How long a call waits for work; `None` does not wait.
 pub(crate) fn wait_time(wait_ms: i64) -> Result<Option<Duration>> {
-    match wait_ms {
-        0 => Ok(None),
-        1.. => Ok(Some(Duration::from_millis(wait_ms as u64))),
-        -1 => Ok(Some(Duration::MAX)),
+    time_limit("wait_ms", wait_ms).map(|time| Some(time).filter(|time| !time.is_zero()))
+}
+
+/// How long something may last, as poll(2) has it.
+pub(crate) fn time_limit(argument: &str, ms: i64) -> Result<Duration> {
+    match ms {
+        0.. => Ok(Duration::from_millis(ms as u64)),
+        -1 => Ok(Duration::MAX),
         _ => Err(invalid(format!(
-            "wait_ms is {wait_ms}; it has to be 0 or more, or -1 to wait without limit"
+            "{argument} is {ms}; it has to be 0 or more, or -1 to wait without limit"
         ))),
     }
 }

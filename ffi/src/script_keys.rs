@@ -74,9 +74,9 @@ pub unsafe extern "C" fn millpond_ick_lease_keys(
 }
 
 /// The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
-/// notifications and the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and
-/// `shuffle.delete_dead_letters` take all four, the others the first three. For connections of
-/// your own; makes no call.
+/// notifications and the dead letters. `shuffle.reclaim`, `shuffle.reject` and those of dead
+/// letters take all four, the others the first three. For connections of your own; makes no
+/// call.
 ///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
 ///

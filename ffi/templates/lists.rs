@@ -33,6 +33,14 @@
             ["doc", "doc", "docs", "", ""],
             ["queue", "task_queue_stats", "queues", ", of `millpond_tasks_queue_stats`", ""],
             ["namespace", "task_namespace_stats", "namespaces", ", of `millpond_tasks_namespace_stats`", ""]]},
+    {"name": "events_result", "own": "result", "record": ["millpond_events_data", "What is in the result."],
+        "docs": "The result of a call on events. Freeing it does nothing to these.",
+        "tables": [
+            ["event", "event", "events", "", "    const millpond_event *event;
+    for (size_t i = 0; (event = millpond_events_result_event(result, i)) != NULL; i++)
+        work_on(event->payload.data, event->payload.length);\n\n"],
+            ["published", "published_event", "published", ", in the order of what was to be published", ""],
+            ["schedule", "schedule_info", "schedules", "", ""]]},
 ] %}
 //! Lists that calls return, and what reads them.
 
@@ -40,6 +48,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use crate::caller::{self, at, read};
+use crate::events::*;
 use crate::ick::*;
 use crate::keys::millpond_bytes;
 use crate::recovery::millpond_recovered;
@@ -89,7 +98,7 @@ pub extern "C" fn {{ type }}_stride() -> usize {
     ~ "NULL for NULL and for a handle that was freed or is none.", "ptr::null()", "&raw const " ~ own ~ ".data") }}
 {% for name, item, table, of, code in list.tables | default([]) %}
 {{ reader(list, name, "*const millpond_" ~ item, "The " ~ name ~ " with this number, from 0" ~ of
-    ~ "; see `millpond_tasks_data`. " ~ lives ~ nothing ~ "\n\n" ~ code, "ptr::null()",
+    ~ "; see `" ~ list.record[0] ~ "`. " ~ lives ~ nothing ~ "\n\n" ~ code, "ptr::null()",
     "at(&result." ~ table ~ ", index)", true) }}
 {% endfor %}
 {% else %}

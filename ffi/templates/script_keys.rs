@@ -7,7 +7,7 @@
     ["ick_lease_keys", "The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, which is one: the lease. " ~ own, "",
         "[Name::new(name)?.lease_key()]"],
     ["shuffle_keys", "The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the notifications and "
-        ~ "the dead letters. `shuffle.reclaim`, `shuffle.dead_letters` and `shuffle.delete_dead_letters` take all four, the "
+        ~ "the dead letters. `shuffle.reclaim`, `shuffle.reject` and those of dead letters take all four, the "
         ~ "others the first three. " ~ own, "", "ReadDeadLetters::new(name, 1)?.invocation().keys"],
     ["shuffle_tracking_keys", "The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired` and "
         ~ "`shuffle.forget_expired`, in order. " ~ own ~ " `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or "

@@ -1,6 +1,6 @@
 //! Structures of {{ words }}.
 
-#![allow(unused_imports, reason = "one form for all queues")]
+#![allow(unused_imports, unused_parens, unused_variables, clippy::useless_conversion, reason = "one form for all queues")]
 
 use std::ptr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use millpond::Result;
 
 use super::*;
 use crate::caller::{Caller, invalid};
-use crate::keys::{millpond_bytes, own};
+use crate::keys::{bytes, millpond_bytes, own};
 use crate::options::*;
 {% for of in structures %}
 
@@ -38,6 +38,12 @@ impl {{ of.name }} {
         {{ of.reads }}
         Ok(it)
     }
+    {% if of.values %}
+
+    pub(crate) fn new(from: &{{ of.core }}) -> Self {
+        Self { {% for field in of.values %}{{ field.own }}: {{ field.value }},{% endfor %} ..Self::DEFAULT }
+    }
+    {% endif %}
 }
 {% if of.init %}
 
@@ -52,22 +58,26 @@ pub unsafe extern "C" fn {{ of.name }}_init(options: *mut {{ of.name }}, size: u
 {% endif %}
 {% else %}
 {% set texts = of.fields | selectattr("text") | list %}
+{% if of.is_returned %}
 
 impl {{ of.name }} {
     pub(crate) fn new(
         from: &{{ of.core }},
-        {% if texts %}mut cut: impl FnMut(Option<&str>) -> millpond_bytes,{% endif %}
+        {% if texts %}mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,{% endif %}
     ) -> Self {
         Self { {% for field in of.fields %}{{ field.own }}: {{ field.value }},{% endfor %} }
     }
     {% if texts and not of.is_id %}
 
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &{{ of.core }}) -> [Option<&str>; {{ texts | length }}] {
-        [{% for field in texts %}{{ field.text }},{% endfor %}]
+    /// Adds the texts, in the order of the fields.
+    pub(crate) fn texts(from: &{{ of.core }}, all: &mut Vec<u8>) {
+        {% for field in texts %}
+        all.extend_from_slice({{ field.push }});
+        {% endfor %}
     }
     {% endif %}
 }
+{% endif %}
 {% if of.is_fixed %}
 
 impl Element for {{ of.name }} {
@@ -90,6 +100,8 @@ pub enum {{ of.name }} {
     {% endfor %}
 }
 
+{% if of.is_taken %}
+
 /// The one with this number.
 pub(crate) fn {{ of.own }}(number: u32) -> Result<{{ of.core }}> {
     match number {
@@ -101,6 +113,7 @@ pub(crate) fn {{ of.own }}(number: u32) -> Result<{{ of.core }}> {
         ))),
     }
 }
+{% endif %}
 {% endfor %}
 {% for of in refusals %}
 

@@ -65,11 +65,12 @@ extern const struct test steps_tests[], loop_tests[], lease_tests[], channel_tes
 extern const struct test shuffle_tests[], shuffle_group_tests[], shuffle_loop_tests[],
     shuffle_tracking_tests[], shuffle_mistake_tests[];
 extern const struct test task_tests[], task_list_tests[], task_loop_tests[], job_tests[],
-    task_mistake_tests[], task_fork_tests[];
+    task_mistake_tests[], task_fork_tests[],
+    worker_tests[], shuffle_worker_tests[], event_tests[], signal_tests[];
 extern const struct test redis_loop_tests[], redis_shuffle_loop_tests[], redis_task_loop_tests[],
     redis_fork_tests[], connection_tests[], foreign_tests[], foreign_shuffle_tests[],
-    foreign_task_tests[];
+    foreign_task_tests[], redis_worker_tests[];
 /* What needs no backend. */
-extern const struct test error_tests[];
+extern const struct test error_tests[], clock_tests[];
 
 #endif

@@ -37,7 +37,7 @@ static void shuffle_steps_over_hiredis(const struct backend *backend) {
                          (const char *[]){"g", "c", "10", "60000", "", "0"});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->elements == 3);
     freeReplyObject(reply);
-    reply = redis_script(redis, "shuffle.dead_letters", keys, 4, 1, (const char *[]){"10"});
+    reply = redis_script(redis, "shuffle.dead_letters", keys, 4, 2, (const char *[]){"10", ""});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->elements == 0);
     freeReplyObject(reply);
 

@@ -17,16 +17,16 @@ static void steps_over_hiredis(const struct backend *backend) {
     OK(millpond_tasks_keys(S("foreign"), &keys, &error));
     CHECK(millpond_keys_length(keys) == 10);
     CHECK(is(*millpond_keys_data(keys), "{foreign}:tasks"));
-    reply = redis_script(redis, "tasks.modify", keys, 10, 20,
+    reply = redis_script(redis, "tasks.modify", keys, 10, 21,
                          (const char *[]){"bob", "bob", "1", "0", "0", "0", "0", "0", "0", "0", "t", "q",
-                                          "+0", "0", "", "0", "", "1", "{\"n\": 1}", "0"});
+                                          "+0", "0", "", "0", "", "", "1", "{\"n\": 1}", "0"});
     CHECK(reply->type == REDIS_REPLY_ARRAY && reply->element[0]->integer == 1);
     freeReplyObject(reply);
     result = claim(store, "q");
     CHECK(is(task_of(result)->id, "t") && is(task_of(result)->value, "{\"n\": 1}"));
     millpond_tasks_result_free(result);
     reply = redis_script(redis, "tasks.fetch", keys, 7, 3, (const char *[]){"", "0", "t"});
-    CHECK(reply->type == REDIS_REPLY_ARRAY && reply->elements == 13);
+    CHECK(reply->type == REDIS_REPLY_ARRAY && reply->elements == 14);
     CHECK(strcmp(reply->element[6]->str, "ann") == 0);
     freeReplyObject(reply);
     millpond_keys_free(keys);

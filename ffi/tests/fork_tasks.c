@@ -72,7 +72,7 @@ static void a_child_leaves_its_parents_jobs_alone(const struct backend *backend)
     millpond_tasks_worker_options_init(&options, sizeof options);
     options.lease_ms = 4000;
     OK(millpond_tasks_claims_new(parents.store, &queue, 1, MILLPOND_NOT_SET, 1, 1, &parents.claims, &error));
-    OK(millpond_tasks_jobs_new(parents.store, &queue, 1, &options, &parents.jobs, &error));
+    parents.jobs = loop_of(parents.store, &options);
     /* The loop has waited, so it has a listener. */
     OK(millpond_tasks_claims_next(parents.claims, &result, &error));
     CHECK(result == NULL);

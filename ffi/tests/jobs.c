@@ -9,16 +9,12 @@
 
 /* A worker of queue q, with a lease of this many milliseconds. */
 static millpond_tasks_jobs *jobs_of(millpond_tasks_store *store, int64_t lease_ms) {
-    millpond_bytes queue = B("q");
     millpond_tasks_worker_options options;
-    millpond_tasks_jobs *jobs;
-    millpond_error *error;
     millpond_tasks_worker_options_init(&options, sizeof options);
     options.lease_ms = lease_ms;
     options.max_attempts = 2;
     options.max_claims = 2;
-    OK(millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
-    return jobs;
+    return loop_of(store, &options);
 }
 
 /* The next job, which is there. */
@@ -109,7 +105,7 @@ static void end_in_every_way(const struct backend *backend) {
     OK(millpond_tasks_job_retry(job, S("still no"), 60000, &error));
     millpond_tasks_job_free(job);
     result = only(store, "q/err");
-    CHECK(task_of(result)->attempt == 2 && is(task_of(result)->err, "no\nstill no"));
+    CHECK(task_of(result)->attempt == 2 && is(task_of(result)->err, "no\nexhausted: still no"));
     millpond_tasks_result_free(result);
 
     /* Moved. */
@@ -255,100 +251,6 @@ static void are_renewed(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* What the handler is called with: what to say of the next tasks, by their values. */
-struct handling {
-    int called;
-    millpond_tasks_store *store;
-    millpond_tasks_modification modification;
-    millpond_task_id task;
-    millpond_new_task next;
-};
-
-static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
-    struct handling *handling = context;
-    const millpond_task *task = millpond_tasks_job_data(job)->tasks;
-    CHECK(outcome->end == MILLPOND_TASK_DONE && outcome->delay_ms == MILLPOND_NOT_SET);
-    handling->called++;
-    /* Each priority has one task, so their order is known. */
-    switch (task->priority) {
-    case 9: /* Done. */
-        break;
-    case 8:
-        handling->task = (millpond_task_id){B("eight"), task->version};
-        millpond_new_task_init(&handling->next, sizeof handling->next);
-        handling->next.queue = (millpond_bytes)B("out");
-        handling->modification = (millpond_tasks_modification){.size = sizeof handling->modification,
-                                                               .deletes = &handling->task,
-                                                               .delete_count = 1,
-                                                               .inserts = &handling->next,
-                                                               .insert_count = 1};
-        outcome->end = MILLPOND_TASK_FINISH;
-        outcome->modification = &handling->modification;
-        break;
-    case 7:
-        outcome->end = MILLPOND_TASK_RETRY;
-        outcome->err = (millpond_bytes)B("no");
-        outcome->delay_ms = 60000;
-        break;
-    case 6:
-        outcome->end = MILLPOND_TASK_MOVE;
-        outcome->queue = (millpond_bytes)B("other");
-        outcome->err = (millpond_bytes)B("not mine");
-        break;
-    case 5: /* Done by itself; to say so once more does no harm. */
-        CHECK(millpond_tasks_job_done(job, NULL) == MILLPOND_OK);
-        break;
-    case 4: /* Freed by itself, which does no harm either. */
-        millpond_tasks_job_free(job);
-        CHECK(millpond_tasks_job_data(job) == NULL);
-        break;
-    case 3: /* Given back, once. */
-        outcome->end = task->claims == 1 ? MILLPOND_TASK_RELEASE : MILLPOND_TASK_DONE;
-        outcome->delay_ms = task->claims == 1 ? 0 : MILLPOND_NOT_SET;
-        break;
-    default:
-        outcome->end = 77;
-    }
-}
-
-static void a_handler_decides_how_jobs_end(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
-    struct handling handling = {.store = store_of(client, "handled", NULL)};
-    millpond_bytes queue = B("q");
-    millpond_tasks_worker_options options;
-    millpond_new_task tasks[8];
-    millpond_tasks_modification inserts = {.size = sizeof inserts, .inserts = tasks,
-                                           .insert_count = 8};
-    millpond_error *error;
-
-    OK(millpond_tasks_run(handling.store, &queue, 1, NULL, handle, &handling, &error));
-    CHECK(handling.called == 0);
-    for (uint64_t i = 0; i < 8; i++) {
-        millpond_new_task_init(&tasks[i], sizeof tasks[i]);
-        tasks[i].queue = queue;
-        tasks[i].priority = i + 2;
-    }
-    tasks[6].id = (millpond_bytes)B("eight");
-    OK(millpond_tasks_modify(handling.store, &inserts, NULL, &error));
-    millpond_tasks_worker_options_init(&options, sizeof options);
-    options.wait_ms = 1;
-    FAILS(MILLPOND_INVALID_ARGUMENT, "end is 77",
-          millpond_tasks_run(handling.store, &queue, 1, &options, handle, &handling, &error));
-    CHECK(handling.called == 9);
-    /* The one that failed and the one of the end that there is not. */
-    CHECK(size_of(handling.store, "q") == 2 && size_of(handling.store, "out") == 1);
-    CHECK(size_of(handling.store, "other") == 1);
-    millpond_tasks_result *result = only(handling.store, "other");
-    CHECK(task_of(result)->attempt == 1 && is(task_of(result)->err, "not mine"));
-    millpond_tasks_result_free(result);
-    FAILS(MILLPOND_INVALID_ARGUMENT, "handler is NULL",
-          millpond_tasks_run(handling.store, &queue, 1, NULL, NULL, NULL, &error));
-    FAILS(MILLPOND_INVALID_ARGUMENT, "at least one queue",
-          millpond_tasks_run(handling.store, NULL, 0, NULL, handle, NULL, &error));
-    millpond_tasks_store_free(handling.store);
-    millpond_client_free(client);
-}
-
 static void *work(void *argument) {
     millpond_tasks_store *store = argument;
     millpond_tasks_jobs *jobs = jobs_of(store, 60000);
@@ -409,7 +311,6 @@ const struct test job_tests[] = {
     {"jobs_end_in_every_way", end_in_every_way},
     {"jobs_finish_with_documents", finish_with_documents},
     {"jobs_are_renewed", are_renewed},
-    {"a_handler_says_what_becomes_of_jobs", a_handler_decides_how_jobs_end},
     {"threads_work_together", threads_work_together},
     {"jobs_outlive_their_client", outlive_their_client},
     {NULL, NULL},

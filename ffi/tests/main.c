@@ -65,17 +65,20 @@ int main(int count, char **arguments) {
         shuffle_loop_tests, shuffle_tracking_tests, shuffle_mistake_tests,
         task_tests,         task_list_tests,        task_loop_tests,
         job_tests,          task_mistake_tests,     task_fork_tests,
-        size_tests};
+        worker_tests,       shuffle_worker_tests,   event_tests,
+        signal_tests,       size_tests};
     const struct test *on_redis[] = {redis_loop_tests,      redis_shuffle_loop_tests,
                                      redis_task_loop_tests, redis_fork_tests,
                                      connection_tests,      foreign_tests,
-                                     foreign_shuffle_tests, foreign_task_tests};
+                                     foreign_shuffle_tests, foreign_task_tests,
+                                     redis_worker_tests};
     size_t i;
 
     signal(SIGALRM, hangs);
     if (all || strcmp(kind, "none") == 0) {
         struct backend none = {"none", ""};
         run(&none, error_tests, only);
+        run(&none, clock_tests, only);
     }
     if (strcmp(kind, "hang") == 0) {
         struct backend hang = {"hang", ""};

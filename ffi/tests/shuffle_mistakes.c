@@ -104,6 +104,11 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+static void never(millpond_shuffle_job *job, millpond_task_outcome *outcome, void *context) {
+    (void)job, (void)outcome, (void)context;
+    CHECK(!"there is a job");
+}
+
 /* Every function that takes a handle, with one of another kind. */
 static void with_every_handle(void *handle, const char *says) {
     millpond_shuffle_queue *queue;
@@ -114,8 +119,14 @@ static void with_every_handle(void *handle, const char *says) {
     millpond_shuffle_dead_letters *letters;
     millpond_shuffle_garbage *garbage;
     millpond_keys *values;
+    millpond_shuffle_worker *worker;
+    millpond_shuffle_run *run;
+    millpond_shuffle_job *job;
+    millpond_shuffle_report *report;
     millpond_error *error;
     uint64_t number;
+    int64_t left_ms;
+    bool lost = false;
 
     WRONG(says, millpond_shuffle_queue_new(handle, S("x"), NULL, &queue, &error));
     WRONG(says, millpond_shuffle_len(handle, &number, &error));
@@ -139,6 +150,17 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_shuffle_reclaim(handle, 0, 1, &batch, NULL, &error));
     WRONG(says, millpond_shuffle_messages_new(handle, 1, 0, &messages, &error));
     WRONG(says, millpond_shuffle_messages_next(handle, &batch, &error));
+    WRONG(says, millpond_shuffle_worker_new(handle, NULL, &worker, &error));
+    WRONG(says, millpond_shuffle_worker_start(handle, false, false, &run, &error));
+    WRONG(says, millpond_shuffle_worker_run(handle, never, NULL, NULL, &error));
+    WRONG(says, millpond_shuffle_worker_drain(handle, never, NULL, NULL, NULL, &error));
+    WRONG(says, millpond_shuffle_worker_stop(handle, 0, &error));
+    WRONG(says, millpond_shuffle_run_next(handle, &job, &report, &error));
+    WRONG(says, millpond_shuffle_run_end(handle, handle, NULL, &error));
+    WRONG(says, millpond_shuffle_job_is_lost(handle, &lost, &error));
+    WRONG(says, millpond_shuffle_job_time_left_ms(handle, &left_ms, &error));
+    CHECK(lost && left_ms == -1 && millpond_shuffle_job_data(handle) == NULL);
+    CHECK(millpond_shuffle_report_data(handle) == NULL);
     CHECK(millpond_shuffle_batch_messages(handle) == NULL);
     CHECK(millpond_shuffle_batch_length(handle) == 0);
     CHECK(millpond_shuffle_batch_fields(handle) == NULL);
@@ -157,6 +179,10 @@ static void with_every_handle(void *handle, const char *says) {
     millpond_shuffle_stats_free(handle);
     millpond_shuffle_dead_letters_free(handle);
     millpond_shuffle_garbage_free(handle);
+    millpond_shuffle_worker_free(handle);
+    millpond_shuffle_run_free(handle);
+    millpond_shuffle_job_free(handle);
+    millpond_shuffle_report_free(handle);
 }
 
 static void handles(const struct backend *backend) {

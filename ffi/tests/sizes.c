@@ -28,6 +28,7 @@ INIT(options)
 INIT(ick_stats)
 INIT(shuffle_options)
 INIT(shuffle_consumer_options)
+INIT(shuffle_worker_options)
 INIT(shuffle_new_message)
 INIT(tasks_modification)
 INIT(new_task)
@@ -35,6 +36,7 @@ INIT(new_doc)
 INIT(task_query)
 INIT(doc_query)
 INIT(tasks_filter)
+INIT(task_filter)
 INIT(tasks_worker_options)
 
 static void init_task_change(void *it, size_t size) {
@@ -67,6 +69,18 @@ static millpond_status use_shuffle_consumer_options(void *it, millpond_error **e
     millpond_shuffle_consumer *made;
     millpond_status status = millpond_shuffle_consumer_new(queue, S("g"), S("c"), it, &made, error);
     millpond_shuffle_consumer_free(made);
+    return status;
+}
+
+static millpond_status use_shuffle_worker_options(void *it, millpond_error **error) {
+    millpond_shuffle_consumer *consumer;
+    millpond_shuffle_worker *worker = NULL;
+    millpond_status status =
+        millpond_shuffle_consumer_new(queue, S("g"), S("c"), NULL, &consumer, error);
+    if (status == MILLPOND_OK)
+        status = millpond_shuffle_worker_new(consumer, it, &worker, error);
+    millpond_shuffle_worker_free(worker);
+    millpond_shuffle_consumer_free(consumer);
     return status;
 }
 
@@ -120,11 +134,18 @@ static millpond_status use_tasks_filter(void *it, millpond_error **error) {
     return status;
 }
 
+static millpond_status use_task_filter(void *it, millpond_error **error) {
+    millpond_tasks_result *result;
+    millpond_status status = millpond_tasks_purge(store, S("q"), it, &result, error);
+    millpond_tasks_result_free(result);
+    return status;
+}
+
 static millpond_status use_tasks_worker_options(void *it, millpond_error **error) {
     millpond_bytes q = B("q");
-    millpond_tasks_jobs *jobs;
-    millpond_status status = millpond_tasks_jobs_new(store, &q, 1, it, &jobs, error);
-    millpond_tasks_jobs_free(jobs);
+    millpond_tasks_worker *worker;
+    millpond_status status = millpond_tasks_worker_new(store, &q, 1, it, &worker, error);
+    millpond_tasks_worker_free(worker);
     return status;
 }
 
@@ -134,6 +155,7 @@ static const struct kind kinds[] = {
     KIND(ick_stats),
     KIND(shuffle_options),
     KIND(shuffle_consumer_options),
+    KIND(shuffle_worker_options),
     KIND(shuffle_new_message),
     KIND(new_task),
     KIND(task_change),
@@ -142,6 +164,7 @@ static const struct kind kinds[] = {
     KIND(task_query),
     KIND(doc_query),
     KIND(tasks_filter),
+    KIND(task_filter),
     KIND(tasks_worker_options),
     KIND(tasks_modification),
 };

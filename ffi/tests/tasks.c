@@ -319,7 +319,7 @@ static void renewals(const struct backend *backend) {
 
     millpond_task_id held = {task_of(result)->id, task_of(result)->version};
     millpond_doc_id with = {held_doc->namespace_name, held_doc->id, held_doc->version};
-    OK(millpond_tasks_renew(store, &held, 1, &with, 1, 90000, &held.version, &doc_version, &at_ms,
+    OK(millpond_tasks_renew(store, &held, 1, &with, 1, 90000, &held.version, &doc_version, NULL, &at_ms,
                             &error));
     CHECK(held.version == 2 && doc_version == held_doc->version + 1);
     OK(millpond_tasks_time(store, &now, &error));
@@ -327,12 +327,12 @@ static void renewals(const struct backend *backend) {
 
     /* One that is not there any more refuses all, and leaves the versions alone. */
     FAILS(MILLPOND_DEPENDENCY, "not there",
-          millpond_tasks_renew(store, &held, 1, &with, 1, MILLPOND_NOT_SET, &held.version, &doc_version, &at_ms,
+          millpond_tasks_renew(store, &held, 1, &with, 1, MILLPOND_NOT_SET, &held.version, &doc_version, NULL, &at_ms,
                                &error));
     CHECK(held.version == 2);
-    OK(millpond_tasks_renew(store, &held, 1, NULL, 0, MILLPOND_NOT_SET, &held.version, NULL, NULL, &error));
+    OK(millpond_tasks_renew(store, &held, 1, NULL, 0, MILLPOND_NOT_SET, &held.version, NULL, NULL, NULL, &error));
     CHECK(held.version == 3);
-    OK(millpond_tasks_renew(store, &held, 1, NULL, 0, 0, NULL, NULL, NULL, &error));
+    OK(millpond_tasks_renew(store, &held, 1, NULL, 0, 0, NULL, NULL, NULL, NULL, &error));
     millpond_tasks_result_free(result);
     result = claim(store, "q");
     CHECK(task_of(result)->version == 5);
@@ -418,6 +418,25 @@ millpond_tasks_store *store_of(millpond_client *client, const char *name, const 
 void insert(millpond_tasks_store *store, const char *queue, const char *value) {
     millpond_error *error;
     OK(millpond_tasks_insert(store, queue, strlen(queue), value, strlen(value), NULL, &error));
+}
+
+millpond_tasks_worker *worker_of(millpond_tasks_store *store,
+                                 const millpond_tasks_worker_options *options) {
+    millpond_bytes queue = B("q");
+    millpond_tasks_worker *worker;
+    millpond_error *error;
+    OK(millpond_tasks_worker_new(store, &queue, 1, options, &worker, &error));
+    return worker;
+}
+
+millpond_tasks_jobs *loop_of(millpond_tasks_store *store,
+                             const millpond_tasks_worker_options *options) {
+    millpond_tasks_worker *worker = worker_of(store, options);
+    millpond_tasks_jobs *jobs;
+    millpond_error *error;
+    OK(millpond_tasks_worker_jobs(worker, &jobs, &error));
+    millpond_tasks_worker_free(worker);
+    return jobs;
 }
 
 millpond_tasks_result *claim(millpond_tasks_store *store, const char *queue) {

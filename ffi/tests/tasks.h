@@ -13,6 +13,12 @@ millpond_tasks_store *store_of(millpond_client *client, const char *name, const 
 
 /* Inserts a task with this JSON text. */
 void insert(millpond_tasks_store *store, const char *queue, const char *value);
+/* The worker of queue q with these options; NULL: the defaults. */
+millpond_tasks_worker *worker_of(millpond_tasks_store *store,
+                                 const millpond_tasks_worker_options *options);
+/* The loop of its jobs. */
+millpond_tasks_jobs *loop_of(millpond_tasks_store *store,
+                             const millpond_tasks_worker_options *options);
 /* Claims a task of this queue for a minute; NULL if there is none. */
 millpond_tasks_result *claim(millpond_tasks_store *store, const char *queue);
 /* The one task of a result. */

@@ -241,6 +241,8 @@ static void statistics(const struct backend *backend) {
     const millpond_task_queue_stats *stats = &data->queues[3];
     CHECK(is(stats->queue, "q") && stats->size == 5 && stats->available == 3);
     CHECK(stats->claimed == 1 && stats->future == 1 && stats->max_claims == 1);
+    CHECK(stats->paused == 0 && stats->oldest_available_ms < stats->oldest_lease_ms);
+    CHECK(data->queues[0].oldest_lease_ms == MILLPOND_NOT_SET);
     CHECK(data->text_length == strlen("mail/inmail/outotherq"));
     millpond_tasks_result_free(result);
 
@@ -269,10 +271,47 @@ static void statistics(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+static void sweeps(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_tasks_store *store = store_of(client, "sweeps", "ann");
+    millpond_task_filter filter;
+    millpond_tasks_result *result, *rest;
+    millpond_error *error;
+
+    for (int i = 0; i < 3; i++)
+        insert(store, "e", "1");
+    OK(millpond_tasks_pause(store, S("e"), &error));
+    CHECK(claim(store, "e") == NULL);
+    millpond_task_filter_init(&filter, sizeof filter);
+    filter.limit = 2;
+    OK(millpond_tasks_purge(store, S("e"), &filter, &result, &error));
+    const millpond_tasks_data *data = millpond_tasks_result_data(result);
+    CHECK(data->swept_count == 2 && data->next != NULL);
+    filter.after = data->next;
+    OK(millpond_tasks_redrive(store, S("e"), S("f"), &filter, &rest, &error));
+    CHECK(millpond_tasks_result_data(rest)->swept_count == 1);
+    CHECK(millpond_tasks_result_data(rest)->next == NULL);
+    millpond_tasks_result_free(rest);
+    millpond_tasks_result_free(result);
+    OK(millpond_tasks_move_tasks(store, S("f"), S("e"), NULL, &result, &error));
+    CHECK(millpond_tasks_result_data(result)->swept_count == 1);
+    millpond_tasks_result_free(result);
+    FAILS(MILLPOND_INVALID_ARGUMENT, "where they are to go",
+          millpond_tasks_move_tasks(store, S("e"), S("e"), NULL, &result, &error));
+    CHECK(result == NULL);
+    OK(millpond_tasks_resume(store, S("e"), &error));
+    result = claim(store, "e");
+    CHECK(result != NULL);
+    millpond_tasks_result_free(result);
+    millpond_tasks_store_free(store);
+    millpond_client_free(client);
+}
+
 const struct test task_list_tests[] = {
     {"pages_of_tasks", pages_of_tasks},
     {"seeds", seeds},
     {"documents", documents},
     {"task_statistics", statistics},
+    {"sweeps", sweeps},
     {NULL, NULL},
 };

@@ -227,7 +227,7 @@ static void can_be_interrupted(const struct backend *backend) {
     OK(millpond_tasks_claims_new(store, &queue, 1, MILLPOND_NOT_SET, 1, -1, &claims, &error));
     millpond_tasks_worker_options_init(&options, sizeof options);
     options.wait_ms = -1;
-    OK(millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
+    jobs = loop_of(store, &options);
     millpond_on_interrupt(stop_at_the_third);
     checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",
@@ -269,7 +269,6 @@ static void a_job_waits_for_documents(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *ann = store_of(client, "documents awaited", "ann"),
                          *bob = store_of(client, "documents awaited", "bob");
-    millpond_bytes queue = B("q");
     millpond_new_doc doc;
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job, *other;
@@ -285,7 +284,7 @@ static void a_job_waits_for_documents(const struct backend *backend) {
     OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 60000, &result, &error));
     millpond_tasks_result_free(result);
     insert(ann, "q", "1");
-    OK(millpond_tasks_jobs_new(ann, &queue, 1, NULL, &jobs, &error));
+    jobs = loop_of(ann, NULL);
     OK(millpond_tasks_jobs_next(jobs, &job, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "wait_ms is -2",
           millpond_tasks_job_claim_docs(job, S("n"), S("k"), -2, &result, &error));

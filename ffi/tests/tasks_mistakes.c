@@ -6,6 +6,11 @@
 
 #define WRONG(says, call) FAILS(MILLPOND_INVALID_ARGUMENT, says, call)
 
+static void never(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
+    (void)job, (void)outcome, (void)context;
+    CHECK(!"there is a job");
+}
+
 static void null_and_lengths(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "wrong", "ann"), *other = (void *)1;
@@ -67,12 +72,12 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_tasks_claims_free(claims);
 
     WRONG("nothing to renew",
-          millpond_tasks_renew(store, NULL, 0, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, &error));
+          millpond_tasks_renew(store, NULL, 0, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, NULL, &error));
     WRONG("tasks is NULL",
-          millpond_tasks_renew(store, NULL, 1, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, &error));
+          millpond_tasks_renew(store, NULL, 1, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, NULL, &error));
     millpond_doc_id doc = {B("n"), {NULL, 1}, 0};
     WRONG("docs[0].id is NULL",
-          millpond_tasks_renew(store, NULL, 0, &doc, 1, MILLPOND_NOT_SET, NULL, NULL, &number, &error));
+          millpond_tasks_renew(store, NULL, 0, &doc, 1, MILLPOND_NOT_SET, NULL, NULL, NULL, &number, &error));
     WRONG("result is NULL", millpond_tasks_fetch(store, &queue, 1, NULL, &error));
     WRONG("at least one id", millpond_tasks_fetch(store, NULL, 0, &result, &error));
     WRONG("ids[1] is NULL", millpond_tasks_fetch(store, bad, 2, &result, &error));
@@ -126,28 +131,51 @@ static void null_and_lengths(const struct backend *backend) {
           millpond_tasks_claim(store, &queue, 1, -1, 1, 0, &result, &error));
     WRONG("lease_ms is -1", millpond_tasks_claims_new(store, &queue, 1, -1, 1, 0, &claims, &error));
     WRONG("lease_ms is -1", millpond_tasks_claim_docs(store, S("n"), S("k"), -1, &result, &error));
-    WRONG("lease_ms is -1", millpond_tasks_renew(store, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, &error));
+    WRONG("lease_ms is -1", millpond_tasks_renew(store, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, NULL, &error));
     millpond_tasks_worker_options timed;
-    int64_t *times[] = {&timed.lease_ms, &timed.backoff_ms, &timed.backoff_max_ms};
-    for (size_t i = 0; i < 3; i++) {
+    millpond_tasks_worker *worker;
+    int64_t *times[] = {&timed.lease_ms, &timed.backoff_ms, &timed.backoff_max_ms,
+                        &timed.timeout_ms};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         millpond_tasks_worker_options_init(&timed, sizeof timed);
         *times[i] = -1;
         WRONG("_ms is -1, which is out of range; MILLPOND_NOT_SET",
-              millpond_tasks_jobs_new(store, &queue, 1, &timed, &jobs, &error));
+              millpond_tasks_worker_new(store, &queue, 1, &timed, &worker, &error));
     }
 
     millpond_tasks_worker_options options;
     millpond_tasks_worker_options_init(&options, sizeof options);
-    WRONG("jobs is NULL", millpond_tasks_jobs_new(store, &queue, 1, NULL, NULL, &error));
-    options.backoff_ms = -2;
-    WRONG("backoff_ms is -2", millpond_tasks_jobs_new(store, &queue, 1, &options, &jobs, &error));
-    CHECK(jobs == NULL);
-    OK(millpond_tasks_jobs_new(store, NULL, 0, NULL, &jobs, &error));
+    WRONG("worker is NULL", millpond_tasks_worker_new(store, &queue, 1, NULL, NULL, &error));
+    options.wait_ms = -2;
+    WRONG("wait_ms is -2", millpond_tasks_worker_new(store, &queue, 1, &options, &worker, &error));
+    CHECK(worker == NULL);
+    OK(millpond_tasks_worker_new(store, NULL, 0, NULL, &worker, &error));
+    WRONG("jobs is NULL", millpond_tasks_worker_jobs(worker, NULL, &error));
+    OK(millpond_tasks_worker_jobs(worker, &jobs, &error));
     WRONG("job is NULL", millpond_tasks_jobs_next(jobs, NULL, &error));
     millpond_tasks_job *job = (void *)1;
     WRONG("at least one queue", millpond_tasks_jobs_next(jobs, &job, &error));
     CHECK(job == NULL);
     millpond_tasks_jobs_free(jobs);
+    millpond_tasks_run *run;
+    millpond_tasks_report *report = (void *)1;
+    WRONG("run is NULL", millpond_tasks_worker_start(worker, false, false, NULL, &error));
+    OK(millpond_tasks_worker_start(worker, false, false, &run, &error));
+    WRONG("job is NULL", millpond_tasks_run_next(run, NULL, &report, &error));
+    WRONG("report is NULL", millpond_tasks_run_next(run, &job, NULL, &error));
+    report = (void *)1;
+    WRONG("at least one queue", millpond_tasks_run_next(run, &job, &report, &error));
+    CHECK(job == NULL && report == NULL);
+    OK(millpond_tasks_run_next(run, &job, &report, &error));
+    CHECK(job == NULL && report == NULL);
+    millpond_tasks_run_free(run);
+    WRONG("handler is NULL", millpond_tasks_worker_run(worker, NULL, NULL, NULL, &error));
+    WRONG("handler is NULL", millpond_tasks_worker_drain(worker, NULL, NULL, NULL, NULL, &error));
+    WRONG("at least one queue", millpond_tasks_worker_run(worker, never, NULL, NULL, &error));
+    WRONG("at least one queue",
+          millpond_tasks_worker_drain(worker, never, NULL, NULL, NULL, &error));
+    WRONG("within_ms is -2", millpond_tasks_worker_stop(worker, -2, &error));
+    millpond_tasks_worker_free(worker);
     WRONG("keys is NULL", millpond_tasks_keys(S("x"), NULL, &error));
     WRONG("the store's name is empty", millpond_tasks_keys(NULL, 0, &keys, &error));
     millpond_tasks_store_free(store);
@@ -254,11 +282,6 @@ static void modifications(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void never(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
-    (void)job, (void)outcome, (void)context;
-    CHECK(!"there is a job");
-}
-
 /* Every function that takes a handle, with one of another kind. */
 static void with_every_handle(void *handle, const char *says) {
     millpond_tasks_store *store;
@@ -267,9 +290,13 @@ static void with_every_handle(void *handle, const char *says) {
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job;
     millpond_bytes text = B("x");
+    millpond_tasks_worker *worker;
+    millpond_tasks_run *run;
+    millpond_tasks_report *report;
     millpond_tasks_modification nothing = {.size = sizeof nothing};
     millpond_error *error;
     uint64_t number;
+    int64_t left_ms;
     bool flag = false;
 
     WRONG(says, millpond_tasks_store_new(handle, S("x"), NULL, 0, &store, &error));
@@ -281,7 +308,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_tasks_claim(handle, &text, 1, MILLPOND_NOT_SET, 1, 0, &result, &error));
     WRONG(says, millpond_tasks_claims_new(handle, &text, 1, MILLPOND_NOT_SET, 1, 0, &claims, &error));
     WRONG(says, millpond_tasks_claims_next(handle, &result, &error));
-    WRONG(says, millpond_tasks_renew(handle, NULL, 0, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, &error));
+    WRONG(says, millpond_tasks_renew(handle, NULL, 0, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, NULL, &error));
     WRONG(says, millpond_tasks_fetch(handle, &text, 1, &result, &error));
     WRONG(says, millpond_tasks_list(handle, S("q"), NULL, &result, &error));
     WRONG(says, millpond_tasks_claim_docs(handle, S("n"), S("k"), MILLPOND_NOT_SET, &result, &error));
@@ -290,9 +317,17 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_tasks_queue_stats(handle, NULL, &result, &error));
     WRONG(says, millpond_tasks_namespace_stats(handle, NULL, &result, &error));
     WRONG(says, millpond_tasks_are_empty(handle, NULL, &flag, &error));
-    WRONG(says, millpond_tasks_jobs_new(handle, &text, 1, NULL, &jobs, &error));
+    WRONG(says, millpond_tasks_worker_new(handle, &text, 1, NULL, &worker, &error));
+    WRONG(says, millpond_tasks_worker_jobs(handle, &jobs, &error));
     WRONG(says, millpond_tasks_jobs_next(handle, &job, &error));
-    WRONG(says, millpond_tasks_run(handle, &text, 1, NULL, never, NULL, &error));
+    WRONG(says, millpond_tasks_worker_start(handle, false, false, &run, &error));
+    WRONG(says, millpond_tasks_worker_run(handle, never, NULL, NULL, &error));
+    WRONG(says, millpond_tasks_worker_drain(handle, never, NULL, NULL, NULL, &error));
+    WRONG(says, millpond_tasks_worker_stop(handle, 0, &error));
+    WRONG(says, millpond_tasks_run_next(handle, &job, &report, &error));
+    WRONG(says, millpond_tasks_run_end(handle, handle, NULL, &error));
+    WRONG(says, millpond_tasks_job_time_left_ms(handle, &left_ms, &error));
+    CHECK(left_ms == -1 && millpond_tasks_report_data(handle) == NULL);
     WRONG(says, millpond_tasks_job_version(handle, &number, &error));
     WRONG(says, millpond_tasks_job_is_lost(handle, &flag, &error));
     CHECK(flag);
@@ -312,6 +347,9 @@ static void with_every_handle(void *handle, const char *says) {
     millpond_tasks_result_free(handle);
     millpond_tasks_claims_free(handle);
     millpond_tasks_jobs_free(handle);
+    millpond_tasks_worker_free(handle);
+    millpond_tasks_run_free(handle);
+    millpond_tasks_report_free(handle);
     millpond_tasks_job_free(handle);
 }
 

@@ -29,6 +29,11 @@ fn main() -> ExitCode {
         eprintln!("millpond-header: no word on threads or errors at {}", incomplete.join(", "));
         return ExitCode::FAILURE;
     }
+    let undeclared = undeclared(&header);
+    if !undeclared.is_empty() {
+        eprintln!("millpond-header: cbindgen.toml does not include {}", undeclared.join(", "));
+        return ExitCode::FAILURE;
+    }
     let mut stale = false;
     for (name, text) in [("millpond.h", header), ("millpond.ffi.h", ffi_header)] {
         let path = root.join("include").join(name);
@@ -63,6 +68,18 @@ fn incomplete(header: &str) -> Vec<&str> {
     lacking.filter_map(|(_, declaration)| declaration.split('(').next()).collect()
 }
 
+/// The constants that comments name and that are not there, as nothing else shows that an enum is not included.
+fn undeclared(header: &str) -> Vec<&str> {
+    let named =
+        header.match_indices("`MILLPOND_").filter_map(|(at, _)| header[at + 1..].split('`').next());
+    let is_there = |name: &str| {
+        [format!("    {name} = "), format!("#define {name} ")]
+            .iter()
+            .any(|line| header.contains(line))
+    };
+    named.filter(|name| !is_there(name)).collect()
+}
+
 fn for_c(root: &Path) -> String {
     generate(root, config(root))
 }
@@ -86,7 +103,7 @@ fn for_ffi(root: &Path) -> String {
         ("shard_key", 1),
         ("group", 1),
         ("consumer", 1),
-        ("text", 1),
+        ("text", 2),
     ];
     for (name, count) in fields {
         let binary = format!("    const char *{name};");

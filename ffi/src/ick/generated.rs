@@ -2,7 +2,13 @@
 
 //! Structures of Icks.
 
-#![allow(unused_imports, reason = "one form for all queues")]
+#![allow(
+    unused_imports,
+    unused_parens,
+    unused_variables,
+    clippy::useless_conversion,
+    reason = "one form for all queues"
+)]
 
 use std::ptr;
 use std::time::Duration;
@@ -11,7 +17,7 @@ use millpond::Result;
 
 use super::*;
 use crate::caller::{Caller, invalid};
-use crate::keys::{millpond_bytes, own};
+use crate::keys::{bytes, millpond_bytes, own};
 use crate::options::*;
 
 /// One of the two sets of an Ick.

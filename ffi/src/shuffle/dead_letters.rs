@@ -1,4 +1,4 @@
-//! Dead letters: messages that were delivered too often.
+//! Dead letters: messages that were given up.
 
 use std::ffi::c_char;
 
@@ -9,7 +9,7 @@ use super::batch::{Batch, millpond_shuffle_message};
 use crate::caller::Caller;
 use crate::options::Element;
 
-/// A message that was delivered too often without being acknowledged, and its history.
+/// A message that was delivered too often or rejected, and its history.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_dead_letter {
@@ -27,6 +27,11 @@ pub struct millpond_shuffle_dead_letter {
     pub consumer_length: usize,
     /// The message as it was, and how often it was delivered.
     pub message: *const millpond_shuffle_message,
+    /// Why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer said as it rejected
+    /// it; not NUL-terminated.
+    pub reason: *const c_char,
+    /// How many bytes the reason has.
+    pub reason_length: usize,
 }
 
 /// What a handle of dead letters refers to.
@@ -54,6 +59,8 @@ impl From<Vec<DeadLetter>> for DeadLetters {
                 consumer: letter.consumer.as_ptr().cast(),
                 consumer_length: letter.consumer.len(),
                 message,
+                reason: letter.reason.as_ptr().cast(),
+                reason_length: letter.reason.len(),
             }
         });
         Self { list: list.collect(), _messages: messages, _letters: letters }

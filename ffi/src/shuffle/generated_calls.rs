@@ -130,6 +130,67 @@ pub unsafe extern "C" fn millpond_shuffle_ack_and_delete(
     })
 }
 
+/// `millpond_shuffle_ack` that says of each message, in their order, whether it was waiting for
+/// that: one that was not has been acknowledged before, also by another consumer that reclaimed
+/// it, or is gone.
+///
+/// `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
+///
+/// Errors: as `millpond_shuffle_ack`.
+///
+/// Delivery: it can be repeated, as `millpond_shuffle_ack`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_ack_each(
+    consumer: *mut millpond_shuffle_consumer,
+    messages: *const millpond_shuffle_receipt,
+    message_count: usize,
+    flags: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let flags = caller.optional_out_array(flags, message_count, false);
+        let consumer = caller.held("consumer", consumer)?;
+        let messages = caller.list("messages", messages, message_count)?;
+        let it = consumer.ack_each(messages)?;
+        flags.set(it.into_iter());
+        Ok(())
+    })
+}
+
+/// `millpond_shuffle_ack_and_delete` that says of each message, in their order, whether it was
+/// waiting for that.
+///
+/// `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
+///
+/// Errors: as `millpond_shuffle_ack`.
+///
+/// Delivery: it can be repeated, as `millpond_shuffle_ack`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_ack_and_delete_each(
+    consumer: *mut millpond_shuffle_consumer,
+    messages: *const millpond_shuffle_receipt,
+    message_count: usize,
+    flags: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let flags = caller.optional_out_array(flags, message_count, false);
+        let consumer = caller.held("consumer", consumer)?;
+        let messages = caller.list("messages", messages, message_count)?;
+        let it = consumer.ack_and_delete_each(messages)?;
+        flags.set(it.into_iter());
+        Ok(())
+    })
+}
+
 /// Says that messages are still being worked on, so that nobody reclaims them. `number` is set
 /// to how many are this consumer's; those that are not have been taken over.
 ///
@@ -153,6 +214,85 @@ pub unsafe extern "C" fn millpond_shuffle_extend(
         let consumer = caller.held("consumer", consumer)?;
         let messages = caller.list("messages", messages, message_count)?;
         let it = consumer.extend(messages)?;
+        number.set(it.into());
+        Ok(())
+    })
+}
+
+/// Gives messages back before they are done, so that a `millpond_shuffle_reclaim` with this
+/// `min_idle_ms` takes them over after the `delay_ms`, and not only when they have been idle for that
+/// long; and this delivery does not count. `number` is set to how many were this consumer's;
+/// those that are not have been taken over.
+///
+/// `number` may be NULL. `min_idle_ms`: the `min_idle_ms` of the reclaim that is to take them
+/// over. `delay_ms`: how long until they are taken over, at most `min_idle_ms`;
+/// `MILLPOND_NOT_SET`: as said above.
+///
+/// Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
+/// 100 years, and for a `delay_ms` over the `min_idle_ms`: that is when they are taken over anyway.
+///
+/// Delivery: a read does not take what was released, only a reclaim does. One with a shorter
+/// `min_idle_ms` may take it before the `delay_ms` is over. After `MILLPOND_CONNECTION_LOST` or
+/// `MILLPOND_TIMEOUT` it may be done; done again a delivery more does not count.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_release(
+    consumer: *mut millpond_shuffle_consumer,
+    messages: *const millpond_shuffle_receipt,
+    message_count: usize,
+    min_idle_ms: u64,
+    delay_ms: u64,
+    number: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let number = caller.optional_out(number, 0);
+        let consumer = caller.held("consumer", consumer)?;
+        let messages = caller.list("messages", messages, message_count)?;
+        let min_idle_ms = Duration::from_millis(min_idle_ms);
+        let delay_ms = Duration::from_millis(delay_ms);
+        let it = consumer.release(messages, min_idle_ms, delay_ms)?;
+        number.set(it.into());
+        Ok(())
+    })
+}
+
+/// Gives messages up for good: makes dead letters of them at once, with this reason. `number`
+/// is set to how many were this consumer's; those that are not have been taken over, and stay.
+/// A reason begins best with a word that tells the kinds apart, such as `rejected: no such
+/// image`; that of messages that were delivered too often is `exhausted: max_deliveries`.
+///
+/// `number` may be NULL.
+///
+/// Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for a reason that is
+/// empty or above 4 KiB.
+///
+/// Delivery: rejecting twice is safe. A message is deleted from its stream if no other group
+/// has joined that.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_reject(
+    consumer: *mut millpond_shuffle_consumer,
+    messages: *const millpond_shuffle_receipt,
+    message_count: usize,
+    reason: *const c_char,
+    reason_length: usize,
+    number: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let number = caller.optional_out(number, 0);
+        let consumer = caller.held("consumer", consumer)?;
+        let messages = caller.list("messages", messages, message_count)?;
+        let reason = caller
+            .text(|| "reason".to_owned(), millpond_bytes { data: reason, length: reason_length })?;
+        let it = consumer.reject(messages, reason)?;
         number.set(it.into());
         Ok(())
     })
@@ -556,9 +696,9 @@ pub unsafe extern "C" fn millpond_shuffle_pending_count(
     })
 }
 
-/// Up to `max` messages that were delivered too often, the oldest first; see
-/// `millpond_shuffle_reclaim`. They lie in the stream `<queue>:dead`, and stay until they are
-/// deleted or their `dead_ttl_ms` is over.
+/// Up to `max` dead letters, the oldest first: messages that were delivered too often, see
+/// `millpond_shuffle_reclaim`, or rejected. They lie in the stream `<queue>:dead`, and stay
+/// until they are deleted or requeued, or their `dead_ttl_ms` is over.
 ///
 /// `dead_letters` is set to them, which the caller frees with
 /// `millpond_shuffle_dead_letters_free`, or on failure to NULL.
@@ -580,6 +720,38 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_read(
         let dead_letters = caller.new_handle("dead_letters", dead_letters)?;
         let queue = caller.held("queue", queue)?;
         let it = queue.dead_letters(max)?;
+        dead_letters.set(it.into());
+        Ok(())
+    })
+}
+
+/// `millpond_shuffle_dead_letters_read`, but those after another one: the next page. The letter
+/// need not be there any more.
+///
+/// `dead_letters` is set to them, which the caller frees with
+/// `millpond_shuffle_dead_letters_free`, or on failure to NULL.
+///
+///     millpond_shuffle_id last = {letter->id_time_ms, letter->id_sequence};
+///     status = millpond_shuffle_dead_letters_after(queue, 1000, &last, &letters, &error);
+///
+/// Errors: as `millpond_shuffle_dead_letters_read`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_dead_letters_after(
+    queue: *mut millpond_shuffle_queue,
+    max: usize,
+    after: *const millpond_shuffle_id,
+    dead_letters: *mut *mut millpond_shuffle_dead_letters,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let dead_letters = caller.new_handle("dead_letters", dead_letters)?;
+        let queue = caller.held("queue", queue)?;
+        let after = caller.list("after", after, 1)?.next().expect("a list of one");
+        let it = queue.dead_letters_after(max, after)?;
         dead_letters.set(it.into());
         Ok(())
     })
@@ -612,6 +784,78 @@ pub unsafe extern "C" fn millpond_shuffle_delete_dead_letters(
         let queue = caller.held("queue", queue)?;
         let letters = caller.list("letters", letters, letter_count)?;
         let it = queue.delete_dead_letters(letters)?;
+        number.set(it.into());
+        Ok(())
+    })
+}
+
+/// Puts dead letters back into the queue, each as a new message of the stream that it came
+/// from, and removes them from the dead letters. Returns where each is now, in their order, or
+/// nothing for a letter that does not exist (any more). Every group gets the message, also one
+/// that was done with it.
+///
+/// One that does not exist (any more) has a receipt whose `id_time_ms` and `id_sequence` are 0.
+///
+/// `receipts` is where `letter_count` of them go; it may be NULL. On failure they are all 0.
+///
+/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for settings that no
+/// queue can have, and for more than 1,000,000 letters.
+///
+/// Delivery: a letter is put back once, also when it is requeued twice. Above 10,000 letters it
+/// takes several steps: after an error the first of these may be done. The new message is not
+/// tracked.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_requeue_dead_letters(
+    queue: *mut millpond_shuffle_queue,
+    letters: *const millpond_shuffle_id,
+    letter_count: usize,
+    receipts: *mut millpond_shuffle_receipt,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let receipts =
+            caller.optional_out_array(receipts, letter_count, millpond_shuffle_receipt::default());
+        let queue = caller.held("queue", queue)?;
+        let letters = caller.list("letters", letters, letter_count)?;
+        let it = queue.requeue_dead_letters(letters)?;
+        receipts.set(it.into_iter().map(|it| it.map(Into::into).unwrap_or_default()));
+        Ok(())
+    })
+}
+
+/// Removes the consumers of all groups that hold no message and have been idle for at least
+/// `min_idle_ms` in all streams: the names of programs that are gone, which the server keeps
+/// otherwise. `number` is set to how many. One that comes again is a consumer again, so nothing
+/// is lost with it. The embedded engine keeps no such names, and removes none.
+///
+/// `number` may be NULL. `min_idle_ms`: how long a consumer has been idle at least.
+///
+/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
+/// 100 years.
+///
+/// Delivery: removing twice is safe. It is one step, and the server does nothing else
+/// meanwhile. A consumer that waits for a message for so long may be removed as well, until it
+/// reads again.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_remove_idle_consumers(
+    queue: *mut millpond_shuffle_queue,
+    min_idle_ms: u64,
+    number: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let number = caller.optional_out(number, 0);
+        let queue = caller.held("queue", queue)?;
+        let min_idle_ms = Duration::from_millis(min_idle_ms);
+        let it = queue.remove_idle_consumers(min_idle_ms)?;
         number.set(it.into());
         Ok(())
     })
@@ -754,6 +998,74 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_next(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_shuffle_garbage_free(garbage: *mut millpond_shuffle_garbage) {
     caller::free(garbage);
+}
+
+/// A message that is being worked on; made by a `millpond_shuffle_run`, which ends it.
+///
+/// A native thread extends it three times a lease, so a busy handler keeps it. It belongs to
+/// its process: in the child of a fork `millpond_shuffle_run_end` fails with `MILLPOND_FORKED`.
+///
+/// Freed with `millpond_shuffle_job_free`.
+pub struct millpond_shuffle_job {
+    _private: (),
+}
+
+/// Whether the lease is lost, because another consumer has the message or because none of the
+/// extensions has succeeded for a whole lease: stop working. The job's end means nothing then.
+/// `lost` is set to it.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_job_is_lost(
+    job: *const millpond_shuffle_job,
+    lost: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let lost = caller.out("lost", lost, true)?;
+        let job = caller.held("job", job)?;
+        let it = job.is_lost();
+        lost.set(it.into());
+        Ok(())
+    })
+}
+
+/// How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
+/// nothing.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_job_time_left_ms(
+    job: *const millpond_shuffle_job,
+    time_left_ms: *mut i64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
+        let job = caller.held("job", job)?;
+        let it = job.time_left();
+        time_left_ms.set(it.map_or(-1, |it| it.as_millis() as i64));
+        Ok(())
+    })
+}
+
+/// Frees a job. NULL and what was freed before are fine.
+///
+/// The message of one that did not end is taken over when its lease is over, which is not
+/// extended any more.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_job_free(job: *mut millpond_shuffle_job) {
+    caller::free(job);
 }
 
 /// The loop of a consumer: batches of messages. Made by `millpond_shuffle_messages_new`.

@@ -16,7 +16,14 @@ pub mod stats;
 
 pub mod garbage;
 
+pub mod job;
+pub mod worker;
+
+/// Workers as of all queues.
+pub mod generated_worker;
+
 pub(crate) use self::{
-    batch::*, dead_letters::*, generated::*, generated_calls::*, receipt::*, write::*,
+    batch::*, dead_letters::*, generated::*, generated_calls::*, generated_worker::*, receipt::*,
+    write::*,
 };
 pub(crate) use crate::lists::*;

@@ -76,12 +76,18 @@ pub enum millpond_status {
 
     /// A task or a document is not as a modification says: nothing was done.
     MILLPOND_DEPENDENCY = 22,
+
+    /// The queue holds as much as it may: nothing was added.
+    MILLPOND_QUEUE_FULL = 23,
+
+    /// Something of this id is there already: nothing was done.
+    MILLPOND_ALREADY_EXISTS = 24,
 }
 
 pub use millpond_status::*;
 
 /// Every status but `MILLPOND_OK`, in the order of the core's kinds.
-pub(crate) const ALL: [millpond_status; 22] = [
+pub(crate) const ALL: [millpond_status; 24] = [
     MILLPOND_INVALID_ARGUMENT,
     MILLPOND_INVALID_URL,
     MILLPOND_CROSS_SLOT,
@@ -104,4 +110,6 @@ pub(crate) const ALL: [millpond_status; 22] = [
     MILLPOND_CANCELLED,
     MILLPOND_INTERNAL,
     MILLPOND_DEPENDENCY,
+    MILLPOND_QUEUE_FULL,
+    MILLPOND_ALREADY_EXISTS,
 ];

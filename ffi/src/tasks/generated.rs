@@ -2,7 +2,13 @@
 
 //! Structures of stores of tasks.
 
-#![allow(unused_imports, reason = "one form for all queues")]
+#![allow(
+    unused_imports,
+    unused_parens,
+    unused_variables,
+    clippy::useless_conversion,
+    reason = "one form for all queues"
+)]
 
 use std::ptr;
 use std::time::Duration;
@@ -11,7 +17,7 @@ use millpond::Result;
 
 use super::*;
 use crate::caller::{Caller, invalid};
-use crate::keys::{millpond_bytes, own};
+use crate::keys::{bytes, millpond_bytes, own};
 use crate::options::*;
 
 /// A task as the store holds it.
@@ -54,39 +60,41 @@ pub struct millpond_task {
     /// When it is deleted, leased or not, in milliseconds since the Unix epoch; `MILLPOND_NOT_SET`
     /// for never.
     pub expires_ms: i64,
+    /// Its headers, by name: what travels with it and is not its value.
+    pub headers: millpond_bytes,
 }
 
 impl millpond_task {
     pub(crate) fn new(
         from: &millpond::tasks::Task,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
         Self {
-            id: cut(Some(&from.id)),
+            id: cut(Some(from.id.as_bytes())),
             version: from.version,
-            queue: cut(Some(&from.queue)),
+            queue: cut(Some(from.queue.as_bytes())),
             at_ms: from.at_ms,
             created_ms: from.created_ms,
             modified_ms: from.modified_ms,
-            claimant: cut(Some(&from.claimant)),
+            claimant: cut(Some(from.claimant.as_bytes())),
             claims: from.claims.into(),
             attempt: from.attempt.into(),
-            err: cut(Some(&from.err)),
-            value: cut(from.value.as_deref()),
+            err: cut(Some(from.err.as_bytes())),
+            value: cut(from.value.as_deref().map(str::as_bytes)),
             priority: from.priority.into(),
             expires_ms: from.expires_ms.map_or(NOT_SET, |it| it as i64),
+            headers: cut(Some(from.headers.packed())),
         }
     }
 
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &millpond::tasks::Task) -> [Option<&str>; 5] {
-        [
-            Some(&*from.id),
-            Some(&*from.queue),
-            Some(&*from.claimant),
-            Some(&*from.err),
-            from.value.as_deref(),
-        ]
+    /// Adds the texts, in the order of the fields.
+    pub(crate) fn texts(from: &millpond::tasks::Task, all: &mut Vec<u8>) {
+        all.extend_from_slice(from.id.as_bytes());
+        all.extend_from_slice(from.queue.as_bytes());
+        all.extend_from_slice(from.claimant.as_bytes());
+        all.extend_from_slice(from.err.as_bytes());
+        all.extend_from_slice(from.value.as_deref().map(str::as_bytes).unwrap_or_default());
+        all.extend_from_slice(from.headers.packed());
     }
 }
 
@@ -125,32 +133,30 @@ pub struct millpond_doc {
 impl millpond_doc {
     pub(crate) fn new(
         from: &millpond::tasks::Doc,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
         Self {
-            namespace_name: cut(Some(&from.namespace)),
-            id: cut(Some(&from.id)),
+            namespace_name: cut(Some(from.namespace.as_bytes())),
+            id: cut(Some(from.id.as_bytes())),
             version: from.version,
-            key: cut(Some(&from.key)),
-            secondary_key: cut(Some(&from.secondary_key)),
-            content: cut(from.content.as_deref()),
+            key: cut(Some(from.key.as_bytes())),
+            secondary_key: cut(Some(from.secondary_key.as_bytes())),
+            content: cut(from.content.as_deref().map(str::as_bytes)),
             at_ms: from.at_ms,
-            claimant: cut(Some(&from.claimant)),
+            claimant: cut(Some(from.claimant.as_bytes())),
             created_ms: from.created_ms,
             modified_ms: from.modified_ms,
         }
     }
 
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &millpond::tasks::Doc) -> [Option<&str>; 6] {
-        [
-            Some(&*from.namespace),
-            Some(&*from.id),
-            Some(&*from.key),
-            Some(&*from.secondary_key),
-            from.content.as_deref(),
-            Some(&*from.claimant),
-        ]
+    /// Adds the texts, in the order of the fields.
+    pub(crate) fn texts(from: &millpond::tasks::Doc, all: &mut Vec<u8>) {
+        all.extend_from_slice(from.namespace.as_bytes());
+        all.extend_from_slice(from.id.as_bytes());
+        all.extend_from_slice(from.key.as_bytes());
+        all.extend_from_slice(from.secondary_key.as_bytes());
+        all.extend_from_slice(from.content.as_deref().map(str::as_bytes).unwrap_or_default());
+        all.extend_from_slice(from.claimant.as_bytes());
     }
 }
 
@@ -173,9 +179,9 @@ pub struct millpond_task_id {
 impl millpond_task_id {
     pub(crate) fn new(
         from: &millpond::tasks::TaskId,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
-        Self { id: cut(Some(&from.id)), version: from.version }
+        Self { id: cut(Some(from.id.as_bytes())), version: from.version }
     }
 }
 
@@ -213,11 +219,11 @@ pub struct millpond_doc_id {
 impl millpond_doc_id {
     pub(crate) fn new(
         from: &millpond::tasks::DocId,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
         Self {
-            namespace_name: cut(Some(&from.namespace)),
-            id: cut(Some(&from.id)),
+            namespace_name: cut(Some(from.namespace.as_bytes())),
+            id: cut(Some(from.id.as_bytes())),
             version: from.version,
         }
     }
@@ -250,14 +256,14 @@ pub struct millpond_task_position {
 impl millpond_task_position {
     pub(crate) fn new(
         from: &millpond::tasks::Position,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
-        Self { at_ms: from.at_ms, id: cut(Some(&from.id)) }
+        Self { at_ms: from.at_ms, id: cut(Some(from.id.as_bytes())) }
     }
 
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &millpond::tasks::Position) -> [Option<&str>; 1] {
-        [Some(&*from.id)]
+    /// Adds the texts, in the order of the fields.
+    pub(crate) fn texts(from: &millpond::tasks::Position, all: &mut Vec<u8>) {
+        all.extend_from_slice(from.id.as_bytes());
     }
 }
 
@@ -293,18 +299,20 @@ pub struct millpond_doc_position {
 impl millpond_doc_position {
     pub(crate) fn new(
         from: &millpond::tasks::DocPosition,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
         Self {
-            key: cut(Some(&from.key)),
-            secondary_key: cut(Some(&from.secondary_key)),
-            id: cut(Some(&from.id)),
+            key: cut(Some(from.key.as_bytes())),
+            secondary_key: cut(Some(from.secondary_key.as_bytes())),
+            id: cut(Some(from.id.as_bytes())),
         }
     }
 
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &millpond::tasks::DocPosition) -> [Option<&str>; 3] {
-        [Some(&*from.key), Some(&*from.secondary_key), Some(&*from.id)]
+    /// Adds the texts, in the order of the fields.
+    pub(crate) fn texts(from: &millpond::tasks::DocPosition, all: &mut Vec<u8>) {
+        all.extend_from_slice(from.key.as_bytes());
+        all.extend_from_slice(from.secondary_key.as_bytes());
+        all.extend_from_slice(from.id.as_bytes());
     }
 }
 
@@ -324,7 +332,8 @@ impl Element for millpond_doc_position {
     }
 }
 
-/// What is in a queue: `size` is the sum of `available`, `claimed` and `future`.
+/// What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were
+/// not paused.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_queue_stats {
@@ -340,26 +349,37 @@ pub struct millpond_task_queue_stats {
     pub future: u64,
     /// How often the most claimed task was claimed.
     pub max_claims: u64,
+    /// Whether it is paused, so that claims find nothing in it. 1: yes, 0: no.
+    pub paused: u64,
+    /// Since when the task is available that has been available the longest, in milliseconds since
+    /// the Unix epoch; `MILLPOND_NOT_SET` if none is available.
+    pub oldest_available_ms: i64,
+    /// Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
+    /// of one length the oldest. `MILLPOND_NOT_SET` if no task is claimed.
+    pub oldest_lease_ms: i64,
 }
 
 impl millpond_task_queue_stats {
     pub(crate) fn new(
         from: &millpond::tasks::QueueStats,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
         Self {
-            queue: cut(Some(&from.queue)),
+            queue: cut(Some(from.queue.as_bytes())),
             size: from.size,
             available: from.available,
             claimed: from.claimed,
             future: from.future,
             max_claims: from.max_claims.into(),
+            paused: from.paused.into(),
+            oldest_available_ms: from.oldest_available_ms.map_or(NOT_SET, |it| it as i64),
+            oldest_lease_ms: from.oldest_lease_ms.map_or(NOT_SET, |it| it as i64),
         }
     }
 
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &millpond::tasks::QueueStats) -> [Option<&str>; 1] {
-        [Some(&*from.queue)]
+    /// Adds the texts, in the order of the fields.
+    pub(crate) fn texts(from: &millpond::tasks::QueueStats, all: &mut Vec<u8>) {
+        all.extend_from_slice(from.queue.as_bytes());
     }
 }
 
@@ -378,14 +398,18 @@ pub struct millpond_task_namespace_stats {
 impl millpond_task_namespace_stats {
     pub(crate) fn new(
         from: &millpond::tasks::NamespaceStats,
-        mut cut: impl FnMut(Option<&str>) -> millpond_bytes,
+        mut cut: impl FnMut(Option<&[u8]>) -> millpond_bytes,
     ) -> Self {
-        Self { namespace_name: cut(Some(&from.namespace)), size: from.size, claimed: from.claimed }
+        Self {
+            namespace_name: cut(Some(from.namespace.as_bytes())),
+            size: from.size,
+            claimed: from.claimed,
+        }
     }
 
-    /// The texts, in the order of the fields.
-    pub(crate) fn texts(from: &millpond::tasks::NamespaceStats) -> [Option<&str>; 1] {
-        [Some(&*from.namespace)]
+    /// Adds the texts, in the order of the fields.
+    pub(crate) fn texts(from: &millpond::tasks::NamespaceStats, all: &mut Vec<u8>) {
+        all.extend_from_slice(from.namespace.as_bytes());
     }
 }
 
@@ -421,6 +445,8 @@ pub struct millpond_new_task {
     pub ttl_ms: i64,
     /// Leaves this task out if its id is taken, instead of refusing the whole modification.
     pub skip_colliding: c_bool,
+    /// Its headers, all of them: names with any bytes, as `header` adds them. NULL: not set.
+    pub headers: millpond_bytes,
 }
 
 growing! { millpond_new_task {
@@ -459,6 +485,9 @@ impl millpond_new_task {
         }
         if self.skip_colliding.is_true() {
             it = it.skip_colliding();
+        }
+        if let Some(headers) = caller.optional_headers(|| of("headers"), self.headers)? {
+            it = it.headers(&headers);
         }
 
         Ok(it)
@@ -937,6 +966,94 @@ impl millpond_tasks_filter {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_tasks_filter_init(
     options: *mut millpond_tasks_filter,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(options, size);
+}
+
+/// Which tasks of a queue to purge, move or redrive: all that no other claimant holds by
+/// default. See `millpond_tasks_purge`.
+///
+/// `millpond_task_filter_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_task_filter {
+    /// What the `_init` sets: how many bytes the structure has in the program.
+    pub size: usize,
+    /// Goes on after this position, such as the one that the step before returned. NULL: not set.
+    pub after: *const millpond_task_position,
+    /// Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves nobody else
+    /// meanwhile, for about 8 ms with 1,000 of them. `MILLPOND_NOT_SET`: the default.
+    pub limit: i64,
+    /// Only tasks that can be claimed now, and those of the other states that are set.
+    pub available: c_bool,
+    /// Only tasks that cannot be claimed now and were claimed before, and those of the other states
+    /// that are set.
+    pub claimed: c_bool,
+    /// Only tasks that cannot be claimed now and never were, and those of the other states that are
+    /// set.
+    pub future: c_bool,
+    /// Only tasks that are this claimant's or available. NULL: not set.
+    pub claimant: millpond_bytes,
+    /// Only tasks whose `err` begins like this. NULL: not set.
+    pub err: millpond_bytes,
+    /// Also tasks that another claimant holds: those that it has leased, whose jobs are lost then,
+    /// and those that it has put off or inserted for a time in the future.
+    pub include_held: c_bool,
+}
+
+growing! { millpond_task_filter {
+    limit: NOT_SET,
+} }
+
+impl millpond_task_filter {
+    pub(crate) fn read(
+        &self,
+        caller: &Caller,
+        of: impl Fn(&str) -> String,
+    ) -> Result<millpond::tasks::TaskFilter> {
+        let mut it = millpond::tasks::TaskFilter::new();
+
+        if let [given] =
+            caller.array(|| of("after"), self.after, usize::from(!self.after.is_null()))?
+        {
+            it = it.after(given.read(caller, |field| of(&format!("after.{field}")))?);
+        }
+
+        if let Some(given) = given(&of("limit"), self.limit)? {
+            it = it.limit(given);
+        }
+        if self.available.is_true() {
+            it = it.available();
+        }
+        if self.claimed.is_true() {
+            it = it.claimed();
+        }
+        if self.future.is_true() {
+            it = it.future();
+        }
+        if let Some(text) = caller.optional_text(|| of("claimant"), self.claimant)? {
+            it = it.claimant(text);
+        }
+        if let Some(text) = caller.optional_text(|| of("err"), self.err)? {
+            it = it.err(text);
+        }
+        if self.include_held.is_true() {
+            it = it.include_held();
+        }
+
+        Ok(it)
+    }
+}
+
+/// Fills it with the defaults. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_task_filter_init(
+    options: *mut millpond_task_filter,
     size: usize,
 ) {
     // SAFETY: the header says what the pointers have to be.

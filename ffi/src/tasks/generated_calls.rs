@@ -129,6 +129,40 @@ pub unsafe extern "C" fn millpond_tasks_modify(
     })
 }
 
+/// Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
+/// (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and
+/// will be told; a task that nobody has claimed is not cancelled but deleted. The task itself
+/// stays as it is: its claimant ends it as it likes, and is not refused. The next claim of the
+/// task and each change take the note away.
+///
+/// `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
+///
+/// Errors: as `millpond_tasks_fetch`.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; cancelling
+/// again is safe.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_cancel(
+    store: *mut millpond_tasks_store,
+    ids: *const millpond_bytes,
+    id_count: usize,
+    flags: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let flags = caller.optional_out_array(flags, id_count, false);
+        let store = caller.held("store", store)?;
+        let ids = caller.texts("ids", ids, id_count)?;
+        let it = store.cancel(ids)?;
+        flags.set(it.into_iter());
+        Ok(())
+    })
+}
+
 /// The tasks of these ids, from any queue, in the same order; missing ones are left out.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
@@ -223,8 +257,8 @@ pub unsafe extern "C" fn millpond_tasks_are_empty(
     })
 }
 
-/// What is in the queues that hold tasks, those that are asked for or all, by name: exact at
-/// one point in time for each queue, and counted without reading the tasks.
+/// What is in the queues that hold tasks or are paused, those that are asked for or all, by
+/// name: exact at one point in time for each queue, and counted without reading the tasks.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `filter` may be NULL.
@@ -248,6 +282,180 @@ pub unsafe extern "C" fn millpond_tasks_queue_stats(
         let store = caller.held("store", store)?;
         let filter = caller.options("filter", filter)?.read(&caller, str::to_owned)?;
         let it = store.queue_stats(filter)?;
+        result.set(it.into());
+        Ok(())
+    })
+}
+
+/// Pauses a queue: claims find nothing in it, as if it held no available task, until it is
+/// resumed. Everything else goes on: tasks are inserted, changed and renewed, leases end and
+/// run out, and workers finish the tasks that they have. The pause is kept in the store,
+/// whether the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits; `MILLPOND_WRONG_TYPE` and
+/// `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_pause(
+    store: *mut millpond_tasks_store,
+    queue: *const c_char,
+    queue_length: usize,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let store = caller.held("store", store)?;
+        let queue = caller
+            .text(|| "queue".to_owned(), millpond_bytes { data: queue, length: queue_length })?;
+        store.pause(queue)?;
+        Ok(())
+    })
+}
+
+/// Ends the `millpond_tasks_pause` of a queue, if it is paused, and wakes those who wait for
+/// its tasks.
+///
+/// Errors: as `millpond_tasks_pause`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_resume(
+    store: *mut millpond_tasks_store,
+    queue: *const c_char,
+    queue_length: usize,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let store = caller.held("store", store)?;
+        let queue = caller
+            .text(|| "queue".to_owned(), millpond_bytes { data: queue, length: queue_length })?;
+        store.resume(queue)?;
+        Ok(())
+    })
+}
+
+/// Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit`
+/// tasks by time and id, and returns how many it deleted and what the next step comes after. So
+/// a caller sees the progress, stops by making no further step, and keeps to a rate by waiting
+/// between two of them. Tasks that another claimant holds stay, unless `include_held` is set.
+///
+/// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+/// or on failure to NULL. `filter` may be NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
+/// 2,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
+/// else; those of the connection.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
+/// can be made again: it finds what is left.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_purge(
+    store: *mut millpond_tasks_store,
+    queue: *const c_char,
+    queue_length: usize,
+    filter: *const millpond_task_filter,
+    result: *mut *mut millpond_tasks_result,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let result = caller.new_handle("result", result)?;
+        let store = caller.held("store", store)?;
+        let queue = caller
+            .text(|| "queue".to_owned(), millpond_bytes { data: queue, length: queue_length })?;
+        let filter = caller.options("filter", filter)?.read(&caller, str::to_owned)?;
+        let it = store.purge(queue, filter)?;
+        result.set(it.into());
+        Ok(())
+    })
+}
+
+/// Moves tasks of a queue that a filter lets through to another queue, some in one step as
+/// `millpond_tasks_purge` deletes them. They keep everything but their version: their time,
+/// their claimant, attempts and err as well. A job of a task that is moved is lost.
+///
+/// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+/// or on failure to NULL. `filter` may be NULL.
+///
+/// Errors: as `millpond_tasks_purge`; also `MILLPOND_INVALID_ARGUMENT` for a move to the same
+/// queue.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
+/// can be made again: it finds what is left.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_move_tasks(
+    store: *mut millpond_tasks_store,
+    queue: *const c_char,
+    queue_length: usize,
+    to: *const c_char,
+    to_length: usize,
+    filter: *const millpond_task_filter,
+    result: *mut *mut millpond_tasks_result,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let result = caller.new_handle("result", result)?;
+        let store = caller.held("store", store)?;
+        let queue = caller
+            .text(|| "queue".to_owned(), millpond_bytes { data: queue, length: queue_length })?;
+        let to = caller.text(|| "to".to_owned(), millpond_bytes { data: to, length: to_length })?;
+        let filter = caller.options("filter", filter)?.read(&caller, str::to_owned)?;
+        let it = store.move_tasks(queue, to, filter)?;
+        result.set(it.into());
+        Ok(())
+    })
+}
+
+/// Moves tasks as `millpond_tasks_move_tasks` does, and takes away their attempts and err: for
+/// those of an error queue, such as `inbox/err`, that are to be tried again. As they keep their
+/// time, those that are available count as old as they are.
+///
+/// One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100
+/// tasks a second, set that as the limit and wait a second between two calls, until a step
+/// returns no next position. Stop whenever you like: each step is done as a whole, and what is
+/// left stays where it is.
+///
+/// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
+/// or on failure to NULL. `filter` may be NULL.
+///
+/// Errors: as `millpond_tasks_move_tasks`.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
+/// can be made again: it finds what is left.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_redrive(
+    store: *mut millpond_tasks_store,
+    queue: *const c_char,
+    queue_length: usize,
+    to: *const c_char,
+    to_length: usize,
+    filter: *const millpond_task_filter,
+    result: *mut *mut millpond_tasks_result,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let result = caller.new_handle("result", result)?;
+        let store = caller.held("store", store)?;
+        let queue = caller
+            .text(|| "queue".to_owned(), millpond_bytes { data: queue, length: queue_length })?;
+        let to = caller.text(|| "to".to_owned(), millpond_bytes { data: to, length: to_length })?;
+        let filter = caller.options("filter", filter)?.read(&caller, str::to_owned)?;
+        let it = store.redrive(queue, to, filter)?;
         result.set(it.into());
         Ok(())
     })
@@ -604,6 +812,53 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
         let job = caller.held("job", job)?;
         let it = job.is_lost();
         lost.set(it.into());
+        Ok(())
+    })
+}
+
+/// How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
+/// nothing.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_time_left_ms(
+    job: *const millpond_tasks_job,
+    time_left_ms: *mut i64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
+        let job = caller.held("job", job)?;
+        let it = job.time_left();
+        time_left_ms.set(it.map_or(-1, |it| it.as_millis() as i64));
+        Ok(())
+    })
+}
+
+/// Whether somebody has cancelled the task, as far as the last renewal knows: stop working. A
+/// handler that fails now ends the job, and the task is deleted. In the child of a fork it is
+/// false. `cancelled` is set to it.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_is_cancelled(
+    job: *const millpond_tasks_job,
+    cancelled: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let cancelled = caller.out("cancelled", cancelled, false)?;
+        let job = caller.held("job", job)?;
+        let it = job.is_cancelled();
+        cancelled.set(it.into());
         Ok(())
     })
 }

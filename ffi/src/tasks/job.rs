@@ -3,24 +3,42 @@
 use std::ops::Deref;
 use std::ptr;
 
-use millpond::tasks;
+use millpond::{Result, tasks};
 
 use super::{TasksResult, millpond_tasks_data, millpond_tasks_job};
 use crate::caller::{Caller, read};
 use crate::error::millpond_error;
+use crate::exclusive::Own;
+use crate::outcome::Ending;
+use crate::report::Report;
 use crate::status::millpond_status;
 
 /// What a handle of a job refers to.
 pub(crate) struct Job {
-    job: Box<tasks::Job>,
+    job: Own<tasks::Job>,
     task: TasksResult,
 }
 
 impl From<tasks::Job> for Job {
     fn from(job: tasks::Job) -> Self {
         let task = vec![job.task().clone()].into();
-        Self { job: Box::new(job), task }
+        Self { job: job.into(), task }
     }
+}
+
+/// What is reported of a job.
+pub(crate) type Reported = TasksResult;
+
+impl From<millpond::Report<tasks::Job>> for Box<Report<Reported>> {
+    fn from(report: millpond::Report<tasks::Job>) -> Self {
+        let task = |job: &tasks::Job| vec![job.task().clone()].into();
+        Report::new(report, task, |data, task: &Reported| data.task = &raw const task.data)
+    }
+}
+
+/// How a run ends a job.
+pub(super) fn ending(said: Ending) -> Result<Ending> {
+    Ok(said)
 }
 
 impl Deref for Job {

@@ -4,6 +4,7 @@
 pub mod generated;
 
 pub mod doc;
+pub mod headers;
 pub mod task;
 
 pub mod store;
@@ -19,13 +20,15 @@ pub mod claim;
 pub mod renew;
 
 pub mod list_docs;
+pub mod list_stores;
 
 pub mod dependency;
 
 pub mod job;
 pub mod worker;
 
-pub mod run;
+/// Workers as of all queues.
+pub mod generated_worker;
 
-pub(crate) use self::{generated::*, generated_calls::*, result::*, task::*, worker::*};
+pub(crate) use self::{generated::*, generated_calls::*, generated_worker::*, result::*, task::*};
 pub(crate) use crate::lists::*;

@@ -14,7 +14,7 @@ use crate::tasks::generated::millpond_tasks_modification;
 
 impl Caller {
     /// The modification of a call.
-    pub(super) fn modification(
+    pub(crate) fn modification(
         &self,
         modification: *const millpond_tasks_modification,
     ) -> Result<Modification> {

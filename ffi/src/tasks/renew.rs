@@ -10,13 +10,13 @@ use crate::status::millpond_status;
 /// 30,000) from now, all of them or none.
 ///
 /// `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
-/// documents, in their order, and `at_ms` until when all are held, in milliseconds since the
-/// Unix epoch. Each may be NULL; on failure nothing is written there, so that a version may go
-/// where it came from.
+/// documents, in their order, `cancelled` of each task whether somebody has cancelled it, and
+/// `at_ms` until when all are held, in milliseconds since the Unix epoch. Each may be NULL; on
+/// failure nothing is written to the versions, so that one may go where it came from.
 ///
 ///     millpond_task_id held = {task->id, task->version};
 ///     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
-///                                   &error);
+///                                   NULL, &error);
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 and what is
 /// named twice; `MILLPOND_DEPENDENCY` if one of them is not there at that version or another
@@ -36,6 +36,7 @@ pub unsafe extern "C" fn millpond_tasks_renew(
     lease_ms: i64,
     task_versions: *mut u64,
     doc_versions: *mut u64,
+    cancelled: *mut bool,
     at_ms: *mut u64,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -51,6 +52,8 @@ pub unsafe extern "C" fn millpond_tasks_renew(
         let versions = renewed.docs.iter().map(|doc| doc.version);
         caller.optional_out_array(doc_versions, doc_count, 0).set(versions);
         caller.optional_out(at_ms, renewed.at_ms);
+        let flags = renewed.tasks.iter().map(|task| renewed.cancelled.contains(&task.id));
+        caller.optional_out_array(cancelled, task_count, false).set(flags);
         Ok(())
     })
 }

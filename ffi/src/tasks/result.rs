@@ -4,7 +4,8 @@ use std::ffi::c_char;
 use std::ptr;
 
 use millpond::tasks::{
-    Doc, DocPage, DocPosition, Modified, NamespaceStats, Position, QueueStats, Task, TaskPage,
+    Doc, DocPage, DocPosition, Modified, NamespaceStats, Position, QueueStats, Swept, Task,
+    TaskPage,
 };
 
 use crate::keys::millpond_bytes;
@@ -36,7 +37,8 @@ pub struct millpond_tasks_data {
     pub doc_size: usize,
     /// How many of them were inserted or put.
     pub inserted_doc_count: usize,
-    /// Of `millpond_tasks_list`: what the next page comes after. NULL: this was the last.
+    /// Of `millpond_tasks_list`: what the next page comes after; of `millpond_tasks_purge`,
+    /// `millpond_tasks_move_tasks` and `millpond_tasks_redrive` what the next step does. NULL: this was the last.
     pub next: *const millpond_task_position,
     /// Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
     pub next_doc: *const millpond_doc_position,
@@ -58,6 +60,9 @@ pub struct millpond_tasks_data {
     pub text: *const c_char,
     /// How many bytes the texts have together.
     pub text_length: usize,
+    /// How many tasks were deleted by `millpond_tasks_purge`, or moved by `millpond_tasks_move_tasks` or
+    /// `millpond_tasks_redrive`.
+    pub swept_count: u64,
 }
 
 /// What a handle of a result refers to. Boxed, or every handle would take as much memory.
@@ -91,6 +96,7 @@ struct Content<'a> {
     namespaces: &'a [NamespaceStats],
     /// How many of the tasks and documents were inserted.
     inserted: [usize; 2],
+    swept: u64,
 }
 
 /// What is in the result of a step, by what the step returns.
@@ -110,6 +116,7 @@ results! {
     Doc, doc => docs: [&[doc], &[]];
     Option<Doc>, doc => docs: [doc.as_slice(), &[]];
     TaskPage, page => tasks: [&page.tasks, &[]], next: page.next;
+    Swept, it => next: it.next, swept: it.tasks;
     DocPage, page => docs: [&page.docs, &[]], next_doc: page.next;
     Vec<QueueStats>, queues => queues: &queues;
     Vec<NamespaceStats>, namespaces => namespaces: &namespaces;
@@ -121,7 +128,7 @@ impl Parts {
     fn new(content: &Content<'_>) -> TasksResult {
         let text = content.text();
         let mut rest = &*text;
-        let mut cut = |text: Option<&str>| {
+        let mut cut = |text: Option<&[u8]>| {
             text.map_or(millpond_bytes::NONE, |text| {
                 let (own, after) = rest.split_at(text.len());
                 rest = after;
@@ -163,6 +170,7 @@ impl Parts {
             namespace_size: size_of::<millpond_task_namespace_stats>(),
             text: text.as_ptr().cast(),
             text_length: text.len(),
+            swept_count: content.swept,
         };
         Box::new(Self {
             data,
@@ -180,19 +188,16 @@ impl Parts {
 impl Content<'_> {
     /// All texts, one after the other.
     fn text(&self) -> Box<[u8]> {
-        let mut text = Vec::with_capacity(self.texts().map(str::len).sum());
-        self.texts().for_each(|part| text.extend_from_slice(part.as_bytes()));
+        let mut text = Vec::new();
+        let tasks = self.tasks.iter().copied().flatten();
+        tasks.for_each(|task| millpond_task::texts(task, &mut text));
+        let docs = self.docs.iter().copied().flatten();
+        docs.for_each(|doc| millpond_doc::texts(doc, &mut text));
+        self.next.iter().for_each(|next| millpond_task_position::texts(next, &mut text));
+        self.next_doc.iter().for_each(|next| millpond_doc_position::texts(next, &mut text));
+        self.queues.iter().for_each(|of| millpond_task_queue_stats::texts(of, &mut text));
+        let namespaces = self.namespaces.iter();
+        namespaces.for_each(|of| millpond_task_namespace_stats::texts(of, &mut text));
         text.into_boxed_slice()
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        let tasks = self.tasks.iter().copied().flatten().flat_map(millpond_task::texts);
-        let docs = self.docs.iter().copied().flatten().flat_map(millpond_doc::texts);
-        let next = self.next.iter().flat_map(millpond_task_position::texts);
-        let next_doc = self.next_doc.iter().flat_map(millpond_doc_position::texts);
-        let queues = self.queues.iter().flat_map(millpond_task_queue_stats::texts);
-        let namespaces = self.namespaces.iter().flat_map(millpond_task_namespace_stats::texts);
-        let texts = tasks.chain(docs).chain(next).chain(next_doc).chain(queues).chain(namespaces);
-        texts.flatten()
     }
 }

@@ -45,6 +45,8 @@ pub struct millpond_task_change {
     pub quarantine_queue: millpond_bytes,
     /// 1: with this retry; 0: never.
     pub quarantine_attempts: u64,
+    /// What takes the place of the headers, in one piece, see `millpond_headers_add`. NULL: they stay.
+    pub headers: millpond_bytes,
 }
 
 growing! { millpond_task_change { at_ms: NOT_SET, delay_ms: NOT_SET } }
@@ -72,6 +74,9 @@ impl millpond_task_change {
             .err(caller.text(|| of("err"), self.err)?);
         if let Some(value) = caller.optional_text(|| of("value"), self.value)? {
             change = change.value(value);
+        }
+        if let Some(headers) = caller.optional_headers(|| of("headers"), self.headers)? {
+            change = change.headers(&headers);
         }
         only_one(&of, ("at_ms", self.at_ms), ("delay_ms", self.delay_ms))?;
         if let Some(at_ms) = given(&of("at_ms"), self.at_ms)? {

@@ -1,29 +1,16 @@
-//! A worker: jobs one after the other. The core does the loop; this asks it for the next job.
+//! A worker: how it works.
 
-use std::ffi::c_void;
 use std::time::Duration;
 
 use millpond::Result;
-use millpond::tasks::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Worker};
+use millpond::tasks::{self, BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT};
 
-use super::{millpond_tasks_job, millpond_tasks_jobs, millpond_tasks_store};
+use super::*;
 use crate::caller::Caller;
 use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
-use crate::options::{NOT_SET, given, growing, lease, wait_time};
+use crate::options::{NOT_SET, given, growing, lease, time_or, wait_time};
 use crate::status::millpond_status;
-
-/// Called for a job that could not end as its handler said, with the reason: a refused modification
-/// (`MILLPOND_DEPENDENCY`), or an invalid one (`MILLPOND_INVALID_ARGUMENT`). The task has been released
-/// by then, unless its lease was lost. `error` and `job` are freed after the call, and `context` is the
-/// one of `millpond_tasks_run`. It must return.
-pub type millpond_task_error_handler = Option<
-    unsafe extern "C" fn(
-        job: *mut millpond_tasks_job,
-        error: *const millpond_error,
-        context: *mut c_void,
-    ),
->;
 
 /// How a worker works. `millpond_tasks_worker_options_init` fills it; then set what you like.
 #[repr(C)]
@@ -34,8 +21,8 @@ pub struct millpond_tasks_worker_options {
     /// How long a task is leased; 30 seconds by default. A native thread renews it three times a
     /// lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
-    /// Waits up to `wait_ms` milliseconds for a task when none is available, in place of ending at
-    /// once. 0, the default, does not wait; -1 waits without limit.
+    /// How long `jobs` waits for a task when none is available, in place of ending at once. 0, the
+    /// default, does not wait; -1 waits without limit.
     pub wait_ms: i64,
     /// How many milliseconds a task is delayed after its first failure; then twice as long each
     /// time, each time minus a random part of up to a half. `MILLPOND_NOT_SET`: the default,
@@ -54,27 +41,33 @@ pub struct millpond_tasks_worker_options {
     /// Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
     /// default. NULL: the default.
     pub error_queue: millpond_bytes,
-    /// Is told of each job that `run` could not end as the handler said: with the
-    /// `MILLPOND_DEPENDENCY` of a refused modification, or the `MILLPOND_INVALID_ARGUMENT` of an
-    /// invalid one. The job has been given back by then, unless its lease was lost. By default
-    /// nobody is told, but the reason is in the task's `err`.
-    pub on_error: millpond_task_error_handler,
+    /// How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
+    /// default 1.
+    pub concurrency: u32,
+    /// How many more jobs `run` holds ready, so that one step leases several; 0, the default, for
+    /// none. What nobody has begun is given back by a stop.
+    pub prefetch: u32,
+    /// How long a handler may work; for ever by default. It finds what is left in
+    /// `millpond_tasks_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+    pub timeout_ms: i64,
 }
 
-growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET } }
+growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, concurrency: 1, timeout_ms: NOT_SET } }
 
 impl millpond_tasks_worker_options {
-    pub(super) fn apply(&self, caller: &Caller, worker: Worker) -> Result<Worker> {
-        let time = |option: &str, given_ms: i64, otherwise: Duration| {
-            given(option, given_ms).map(|ms| ms.map_or(otherwise, Duration::from_millis))
-        };
-        let backoff = time("backoff_ms", self.backoff_ms, BACKOFF_DEFAULT)?;
-        let backoff_max = time("backoff_max_ms", self.backoff_max_ms, BACKOFF_MAX_DEFAULT)?;
+    fn apply(&self, caller: &Caller, worker: tasks::Worker) -> Result<tasks::Worker> {
+        let backoff = time_or("backoff_ms", self.backoff_ms, BACKOFF_DEFAULT)?;
+        let backoff_max = time_or("backoff_max_ms", self.backoff_max_ms, BACKOFF_MAX_DEFAULT)?;
         let mut worker = worker
             .lease(lease(self.lease_ms)?)
             .backoff(backoff, backoff_max)
             .max_attempts(self.max_attempts)
-            .max_claims(self.max_claims);
+            .max_claims(self.max_claims)
+            .concurrency(self.concurrency as usize)
+            .prefetch(self.prefetch as usize);
+        if let Some(ms) = given("timeout_ms", self.timeout_ms)? {
+            worker = worker.timeout(Duration::from_millis(ms));
+        }
         if let Some(wait) = wait_time(self.wait_ms)? {
             worker = worker.wait(wait);
         }
@@ -98,9 +91,39 @@ pub unsafe extern "C" fn millpond_tasks_worker_options_init(
     caller.init(options, size);
 }
 
-/// The jobs of a worker for these queues, which renews what it works on, retries what failed, and
-/// moves what fails too often to the error queue; `options` may be NULL. `millpond_close` on the
-/// client ends the wait for a job.
+/// Makes a worker for these queues, which renews what it works on, retries what failed, and moves what
+/// fails too often to the error queue; `options` may be NULL.
+///
+/// `worker` is set to it, which the caller frees with `millpond_tasks_worker_free`, or on failure to NULL.
+/// Makes no call yet.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below -1 and for a name that is not
+/// UTF-8. Other limits are checked when it begins to work.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_worker_new(
+    store: *mut millpond_tasks_store,
+    queues: *const millpond_bytes,
+    queue_count: usize,
+    options: *const millpond_tasks_worker_options,
+    worker: *mut *mut millpond_tasks_worker,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let made = caller.new_handle("worker", worker)?;
+        let store = caller.held("store", store)?;
+        let queues = caller.texts("queues", queues, queue_count)?;
+        let options = caller.options("options", options)?;
+        made.set(options.apply(&caller, store.worker(queues))?.into());
+        Ok(())
+    })
+}
+
+/// The jobs of a worker, one after the other, for a loop that ends each by a function of the job.
+/// `millpond_close` on the client ends the wait for a job.
 ///
 /// `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
 /// to NULL. Makes no call yet.
@@ -118,17 +141,12 @@ pub unsafe extern "C" fn millpond_tasks_worker_options_init(
 ///         millpond_tasks_job_free(job);
 ///     }
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below
-/// -1 and for a name that is not UTF-8.
-/// Other limits are checked by `millpond_tasks_jobs_next`.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_tasks_jobs_new(
-    store: *mut millpond_tasks_store,
-    queues: *const millpond_bytes,
-    queue_count: usize,
-    options: *const millpond_tasks_worker_options,
+pub unsafe extern "C" fn millpond_tasks_worker_jobs(
+    worker: *mut millpond_tasks_worker,
     jobs: *mut *mut millpond_tasks_jobs,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -136,10 +154,7 @@ pub unsafe extern "C" fn millpond_tasks_jobs_new(
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let jobs = caller.new_handle("jobs", jobs)?;
-        let store = caller.held("store", store)?;
-        let queues = caller.texts("queues", queues, queue_count)?;
-        let options = caller.options("options", options)?;
-        jobs.set(options.apply(&caller, store.worker(queues))?.jobs().into());
+        jobs.set(caller.held("worker", worker)?.worker.jobs().into());
         Ok(())
     })
 }

@@ -201,6 +201,7 @@ static void tasks(millpond_client *client) {
     millpond_tasks_result_free(result);
 
     GUARDED(millpond_tasks_worker_options) options;
+    millpond_tasks_worker *worker;
     millpond_tasks_jobs *jobs;
     millpond_tasks_job *job;
     millpond_bytes in = {S("in")};
@@ -208,12 +209,14 @@ static void tasks(millpond_client *client) {
     millpond_tasks_worker_options_init(&options.it, sizeof options.it);
     options.it.max_attempts = 3;
     CHECK_GUARD(options);
-    OK(millpond_tasks_jobs_new(store, &in, 1, &options.it, &jobs, NULL));
+    OK(millpond_tasks_worker_new(store, &in, 1, &options.it, &worker, NULL));
+    OK(millpond_tasks_worker_jobs(worker, &jobs, NULL));
     OK(millpond_tasks_jobs_next(jobs, &job, NULL));
     CHECK(millpond_tasks_job_data(job)->tasks->claims == 1);
     OK(millpond_tasks_job_done(job, NULL));
     millpond_tasks_job_free(job);
     millpond_tasks_jobs_free(jobs);
+    millpond_tasks_worker_free(worker);
 
     /* A size that cannot be. */
     modification.it.size = 0;

@@ -97,8 +97,10 @@ static void use_tasks(millpond_client *client) {
                                                 .doc_insert_count = 1};
     millpond_tasks_store *store;
     millpond_tasks_result *result;
-    millpond_tasks_jobs *jobs;
+    millpond_tasks_worker *worker;
+    millpond_tasks_run *run;
     millpond_tasks_job *job;
+    millpond_tasks_report *report;
     millpond_error *error;
 
     for (int i = 0; i < 3; i++) {
@@ -129,11 +131,16 @@ static void use_tasks(millpond_client *client) {
                                                  .delete_count = 2};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     millpond_tasks_result_free(result);
-    OK(millpond_tasks_jobs_new(store, &queue, 1, NULL, &jobs, &error));
-    OK(millpond_tasks_jobs_next(jobs, &job, &error));
-    OK(millpond_tasks_job_done(job, &error));
-    millpond_tasks_job_free(job);
-    millpond_tasks_jobs_free(jobs);
+    OK(millpond_tasks_worker_new(store, &queue, 1, NULL, &worker, &error));
+    OK(millpond_tasks_worker_start(worker, true, true, &run, &error));
+    while (OK(millpond_tasks_run_next(run, &job, &report, &error)), job != NULL || report != NULL) {
+        if (job != NULL)
+            OK(millpond_tasks_run_end(run, job, NULL, &error));
+        millpond_tasks_job_free(job);
+        millpond_tasks_report_free(report);
+    }
+    millpond_tasks_run_free(run);
+    millpond_tasks_worker_free(worker);
     millpond_tasks_store_free(store);
 }
 

@@ -1,0 +1,88 @@
+//! A worker: how it works.
+
+use std::time::Duration;
+
+use millpond::{Result, events};
+
+use super::*;
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::options::{NOT_SET, given, growing};
+use crate::status::millpond_status;
+
+/// How a worker works. `millpond_events_worker_options_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_events_worker_options {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
+    /// How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
+    /// default 1.
+    pub concurrency: u32,
+    /// How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
+    /// none. What nobody has begun is given back by a stop.
+    pub prefetch: u32,
+    /// How long an event is leased; as long as the queue's configuration says by default. A native
+    /// thread extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+    pub lease_ms: i64,
+    /// How long a handler may work; for ever by default. The future of an async handler is dropped
+    /// then, and the job has failed; others find it in `millpond_events_job_time_left_ms`.
+    /// `MILLPOND_NOT_SET`: the default.
+    pub timeout_ms: i64,
+}
+
+growing! { millpond_events_worker_options { lease_ms: NOT_SET, timeout_ms: NOT_SET, concurrency: 1 } }
+
+impl millpond_events_worker_options {
+    fn apply(&self, worker: events::Worker) -> Result<events::Worker> {
+        let mut worker =
+            worker.concurrency(self.concurrency as usize).prefetch(self.prefetch as usize);
+        if let Some(ms) = given("lease_ms", self.lease_ms)? {
+            worker = worker.lease(Duration::from_millis(ms));
+        }
+        if let Some(ms) = given("timeout_ms", self.timeout_ms)? {
+            worker = worker.timeout(Duration::from_millis(ms));
+        }
+        Ok(worker)
+    }
+}
+
+/// Fills options with their defaults. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_worker_options_init(
+    options: *mut millpond_events_worker_options,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(options, size);
+}
+
+/// Makes a worker of a queue, which receives events, keeps them while they are worked on, and says what
+/// becomes of them; `options` may be NULL.
+///
+/// `worker` is set to it, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.
+/// Makes no call yet.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_worker_new(
+    queue: *mut millpond_events_queue,
+    options: *const millpond_events_worker_options,
+    worker: *mut *mut millpond_events_worker,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let made = caller.new_handle("worker", worker)?;
+        let queue = caller.held("queue", queue)?;
+        let options = caller.options("options", options)?;
+        made.set(options.apply(queue.worker())?.into());
+        Ok(())
+    })
+}

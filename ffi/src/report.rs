@@ -1,0 +1,126 @@
+//! What a worker reports, of any queue.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use millpond::ReportKind;
+use millpond::tasks::Drained;
+
+use crate::caller::Caller;
+use crate::error::{self, millpond_error};
+use crate::events::millpond_events_data;
+use crate::handle;
+use crate::keys::millpond_bytes;
+use crate::shuffle::millpond_shuffle_message;
+use crate::tasks::millpond_tasks_data;
+
+pub mod generated;
+
+/// What a worker reports. All in it lives until the report is freed.
+#[repr(C)]
+pub struct millpond_report_data {
+    /// What happened: a `millpond_report_kind`.
+    pub kind: u32,
+    /// Whether somebody should know of it even if nobody asked.
+    pub is_trouble: bool,
+    /// All of it in one line, to log.
+    pub message: millpond_bytes,
+    /// Why, where the library or the store said so; NULL where they did not.
+    pub error: *const millpond_error,
+    /// The task that it happened to, as it was claimed: one of `tasks`. NULL for what concerns the whole
+    /// worker.
+    pub task: *const millpond_tasks_data,
+    /// The message of a shuffle queue that it happened to. NULL for what concerns the whole worker.
+    pub shuffle_message: *const millpond_shuffle_message,
+    /// The event that it happened to, as it was received: one of `events`. NULL for what concerns the whole
+    /// worker.
+    pub event: *const millpond_events_data,
+}
+
+/// How many jobs ended in which way, until nothing was left. Its layout is fixed.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct millpond_drained {
+    /// Were done.
+    pub done: u64,
+    /// Failed, and are tried again later; those too whose end was refused.
+    pub retried: u64,
+    /// Were put aside, as they were rejected, tried too often, or ended their workers.
+    pub dead: u64,
+    /// Were given back untried, moved to another queue, or lost.
+    pub others: u64,
+}
+
+impl From<Drained> for millpond_drained {
+    fn from(from: Drained) -> Self {
+        let Drained { done, retried, dead, others } = from;
+        Self { done, retried, dead, others }
+    }
+}
+
+/// What a handle of a report refers to: what C sees, and what that points to.
+pub(crate) struct Report<T> {
+    pub(crate) data: millpond_report_data,
+    kind: ReportKind,
+    message: String,
+    _of: Option<T>,
+}
+
+// SAFETY: the pointers in it point into its other parts, which nobody changes or moves.
+unsafe impl<T: Send> Send for Report<T> {}
+// SAFETY: as above; nothing changes through a reference.
+unsafe impl<T: Sync> Sync for Report<T> {}
+
+impl<T> Report<T> {
+    /// What is told of a job is made by `of`, and `point` points to it.
+    pub(crate) fn new<J>(
+        from: millpond::Report<J>,
+        of: impl FnOnce(&J) -> T,
+        point: impl FnOnce(&mut millpond_report_data, &T),
+    ) -> Box<Self> {
+        let error = from.error.map_or(0, |error| handle::make(error::Failure::new(&error)));
+        let number = generated::ALL.iter().position(|(kind, _)| *kind == from.kind);
+        let mut data = millpond_report_data {
+            kind: number.map_or(0, |number| number as u32 + 1),
+            is_trouble: from.kind.is_trouble(),
+            message: millpond_bytes::of(from.message.as_bytes()),
+            error: error as *const millpond_error,
+            task: ptr::null(),
+            shuffle_message: ptr::null(),
+            event: ptr::null(),
+        };
+        let of = from.job.as_ref().map(of);
+        if let Some(of) = &of {
+            point(&mut data, of);
+        }
+        Box::new(Self { data, kind: from.kind, message: from.message, _of: of })
+    }
+
+    /// Says on standard error what went wrong.
+    pub(crate) fn log(&self) {
+        if self.data.is_trouble || self.kind == ReportKind::Retried {
+            eprintln!("millpond: {}", self.message);
+        }
+    }
+}
+
+impl<T> Drop for Report<T> {
+    fn drop(&mut self) {
+        handle::free::<error::Failure>(self.data.error as usize);
+    }
+}
+
+/// The name of a `millpond_report_kind`, the same in every language: `done`, `retried`, `released`,
+/// `moved`, `dead`, `refused`, `lost`, `away` or `back`. Never NULL; lives forever. `unknown` for a
+/// number that is none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn millpond_report_kind_name(kind: u32) -> *const c_char {
+    // SAFETY: there are no pointers.
+    let caller = unsafe { Caller::trusted() };
+    caller.run_or(c"unknown".as_ptr(), || {
+        let found = (kind as usize).checked_sub(1).and_then(|index| generated::ALL.get(index));
+        found.map_or(c"unknown", |(_, name)| name).as_ptr()
+    })
+}

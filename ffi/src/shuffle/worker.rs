@@ -1,0 +1,109 @@
+//! A worker: how it works.
+
+use std::time::Duration;
+
+use millpond::Result;
+use millpond::shuffle::{self, BACKOFF_DEFAULT, KEEP_CONSUMERS_DEFAULT, LEASE_DEFAULT};
+
+use super::*;
+use crate::caller::Caller;
+use crate::error::millpond_error;
+use crate::options::{NOT_SET, c_bool, given, growing, time_or};
+use crate::status::millpond_status;
+
+/// How a worker works. `millpond_shuffle_worker_options_init` fills it; then set what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_shuffle_worker_options {
+    /// What the structure's `_init` sets: how many bytes it has in the program.
+    pub size: usize,
+    /// How long a message is left alone by those that reclaim; 1 minute by default. A native thread
+    /// extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+    pub lease_ms: i64,
+    /// How many milliseconds a message is put off that failed; then twice as long with each delivery, each
+    /// time minus a random part of up to a half, and never above the lease. `MILLPOND_NOT_SET`: the
+    /// default, 30,000.
+    pub backoff_ms: i64,
+    /// How many milliseconds it is put off at most. `MILLPOND_NOT_SET`: the default, the lease.
+    pub backoff_max_ms: i64,
+    /// How long a consumer of the group is kept that does nothing and holds no message; 1 day by
+    /// default. `MILLPOND_NOT_SET`: the default.
+    pub keep_consumers_ms: i64,
+    /// How long a handler may work; for ever by default. It finds what is left in
+    /// `millpond_shuffle_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+    pub timeout_ms: i64,
+    /// How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
+    /// default 1.
+    pub concurrency: u32,
+    /// How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
+    /// none. What nobody has begun is given back by a stop.
+    pub prefetch: u32,
+    /// Whether messages that are done are deleted, for all groups: what a queue with one group
+    /// wants. By default they are only acknowledged.
+    pub delete_done: c_bool,
+}
+
+growing! { millpond_shuffle_worker_options {
+    lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, keep_consumers_ms: NOT_SET,
+    timeout_ms: NOT_SET, concurrency: 1,
+} }
+
+impl millpond_shuffle_worker_options {
+    fn apply(&self, worker: shuffle::Worker) -> Result<shuffle::Worker> {
+        let lease = time_or("lease_ms", self.lease_ms, LEASE_DEFAULT)?;
+        let backoff = time_or("backoff_ms", self.backoff_ms, BACKOFF_DEFAULT)?;
+        let kept = ("keep_consumers_ms", self.keep_consumers_ms);
+        let worker = worker
+            .lease(lease)
+            .backoff(backoff, time_or("backoff_max_ms", self.backoff_max_ms, lease)?)
+            .keep_consumers(time_or(kept.0, kept.1, KEEP_CONSUMERS_DEFAULT)?)
+            .concurrency(self.concurrency as usize)
+            .prefetch(self.prefetch as usize)
+            .delete(self.delete_done.is_true());
+        Ok(match given("timeout_ms", self.timeout_ms)? {
+            Some(ms) => worker.timeout(Duration::from_millis(ms)),
+            None => worker,
+        })
+    }
+}
+
+/// Fills options with their defaults. Does nothing for NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_worker_options_init(
+    options: *mut millpond_shuffle_worker_options,
+    size: usize,
+) {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.init(options, size);
+}
+
+/// Makes a worker of a consumer, which takes messages, keeps them while they are worked on, acknowledges
+/// them, tries again what failed, and takes over the messages of consumers that are gone; `options` may be
+/// NULL. All workers of a group should have the same lease.
+///
+/// `worker` is set to it, which the caller frees with `millpond_shuffle_worker_free`, or on failure to NULL.
+/// Makes no call yet.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_shuffle_worker_new(
+    consumer: *mut millpond_shuffle_consumer,
+    options: *const millpond_shuffle_worker_options,
+    worker: *mut *mut millpond_shuffle_worker,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let made = caller.new_handle("worker", worker)?;
+        let consumer = caller.held("consumer", consumer)?;
+        let options = caller.options("options", options)?;
+        made.set(options.apply(consumer.worker())?.into());
+        Ok(())
+    })
+}
