@@ -128,17 +128,21 @@ int main(int count, char **arguments) {
     /* A worker claims, renews while the handler works, retries what failed, and moves to the error
        queue what fails too often. */
     millpond_bytes invoices = text("invoices");
+    millpond_tasks_worker *worker;
     millpond_tasks_worker_options options;
     bool is_on = false;
     millpond_tasks_worker_options_init(&options, sizeof options);
     options.backoff_ms = options.backoff_max_ms = 0;
     options.max_attempts = 2;
-    ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
+    ok(millpond_tasks_worker_new(bob, &invoices, 1, &options, &worker, &error), &error);
+    ok(millpond_tasks_worker_drain(worker, print, NULL, &is_on, NULL, &error), &error);
     millpond_tasks_result *page;
     ok(millpond_tasks_list(bob, "invoices/err", 12, NULL, &page, &error), &error);
     assert(millpond_tasks_result_data(page)->task_count == 1);
     const millpond_task *aside = millpond_tasks_result_task(page, 0);
-    assert(aside->attempt == 2 && aside->err.length == 2 * strlen("the printer is off") + 1);
+    const char *err = "the printer is off\nexhausted: the printer is off";
+    assert(aside->attempt == 2 && aside->err.length == strlen(err));
+    assert(memcmp(aside->err.data, err, aside->err.length) == 0);
     printf("after %d attempts in %.*s: %.*s\n", (int)aside->attempt, (int)aside->queue.length,
            aside->queue.data, (int)strlen("the printer is off"), aside->err.data);
 
@@ -153,7 +157,10 @@ int main(int count, char **arguments) {
                                                  .change_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
     millpond_tasks_result_free(page);
-    ok(millpond_tasks_run(bob, &invoices, 1, &options, print, &is_on, &error), &error);
+    millpond_drained drained;
+    ok(millpond_tasks_worker_drain(worker, print, NULL, &is_on, &drained, &error), &error);
+    assert(drained.done == 1);
+    millpond_tasks_worker_free(worker);
 
     /* Nothing is left to do. */
     millpond_tasks_filter all;

@@ -1,17 +1,19 @@
-/* Works on what tasks_producer inserts, until nothing has come for a second.
+/* Works on what tasks_producer inserts, until Ctrl-C or SIGTERM.
 
-   cc tasks_worker.c -o tasks_worker $(pkg-config --cflags --libs millpond) &&
+   cc tasks_worker.c -o tasks_worker $(pkg-config --cflags --libs millpond) -lpthread &&
        ./tasks_worker redis://localhost
 
-   Any number of workers may run. With the default, memory:, it inserts a few tasks for itself
-   first. */
+   Any number of workers may run. With the default, memory:, it works off a few tasks of its own. */
 
 #include <millpond.h>
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { THREADS = 4 };
 
 static millpond_bytes text(const char *literal) {
     millpond_bytes bytes = {literal, strlen(literal)};
@@ -36,7 +38,7 @@ static void insert_some(millpond_tasks_store *store) {
     }
 }
 
-/* What has to be there until the next call of the handler. */
+/* What has to be there until the next call of the handler: each thread has its own. */
 struct sent {
     millpond_task_id done;
     millpond_new_task note;
@@ -65,55 +67,69 @@ static void send(millpond_tasks_job *job, millpond_task_outcome *outcome, void *
     outcome->modification = &sent->modification;
 }
 
-/* Takes the notes out of the archive, many in one step. */
-static int empty_archive(millpond_tasks_store *store) {
-    millpond_bytes archive = text("archive");
-    millpond_tasks_claims *claims;
-    millpond_tasks_result *result;
+/* Takes a note out of the archive. */
+static void forget(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
+    (void)job, (void)outcome, (void)context;
+}
+
+static millpond_tasks_worker *worker_of(millpond_tasks_store *store, const char *queue) {
+    /* A task is leased and renewed while it is worked on. If that fails it is retried, later each
+       time; after five attempts, or if its workers died ten times while they worked on it, it goes
+       to an error queue. What goes wrong is logged to standard error. */
+    millpond_bytes queues[] = {text(queue)};
+    millpond_tasks_worker_options options;
+    millpond_tasks_worker *worker;
     millpond_error *error;
-    int archived = 0;
-    ok(millpond_tasks_claims_new(store, &archive, 1, MILLPOND_NOT_SET, 100, 0, &claims, &error), &error);
-    while (ok(millpond_tasks_claims_next(claims, &result, &error), &error), result != NULL) {
-        const millpond_task *note;
-        millpond_task_id done[100];
-        size_t taken = 0;
-        for (; (note = millpond_tasks_result_task(result, taken)) != NULL; taken++)
-            done[taken] = (millpond_task_id){note->id, note->version};
-        millpond_tasks_modification deletes = {.size = sizeof deletes, .deletes = done,
-                                               .delete_count = taken};
-        ok(millpond_tasks_modify(store, &deletes, NULL, &error), &error);
-        archived += (int)taken;
-        millpond_tasks_result_free(result);
-    }
-    millpond_tasks_claims_free(claims);
-    return archived;
+    millpond_tasks_worker_options_init(&options, sizeof options);
+    options.concurrency = THREADS;
+    options.max_attempts = 5;
+    options.max_claims = 10;
+    ok(millpond_tasks_worker_new(store, queues, 1, &options, &worker, &error), &error);
+    return worker;
+}
+
+/* One of the threads that work. */
+static void *work(void *worker) {
+    struct sent sent;
+    millpond_error *error;
+    ok(millpond_tasks_worker_run(worker, send, NULL, &sent, &error), &error);
+    return NULL;
+}
+
+/* Works until a signal: the first lets mails that are being sent be sent, for up to 25 s; a second
+   one does not. */
+static void work_until_a_signal(millpond_tasks_worker *worker) {
+    pthread_t threads[THREADS];
+    millpond_error *error;
+    ok(millpond_tasks_worker_stop_on_signals(worker, 25000, &error), &error);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, work, worker);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
 }
 
 int main(int count, char **arguments) {
     const char *url = count > 1 ? arguments[1] : "memory:";
     millpond_client *client;
     millpond_tasks_store *store;
+    millpond_drained drained;
     millpond_error *error;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     ok(millpond_connect(url, strlen(url), &client, &error), &error);
     ok(millpond_tasks_store_new(client, "examples/mail", 13, NULL, 0, &store, &error), &error);
-    if (strcmp(url, "memory:") == 0)
+    millpond_tasks_worker *mails = worker_of(store, "mails"), *archive = worker_of(store, "archive");
+    if (strcmp(url, "memory:") == 0) {
+        struct sent sent;
         insert_some(store);
-
-    /* A task is leased and renewed while send runs. If it fails it is retried, later each time;
-       after five attempts, or if its workers died ten times while they worked on it, it goes to
-       mails/err. */
-    millpond_bytes mails = text("mails");
-    millpond_tasks_worker_options options;
-    struct sent sent;
-    millpond_tasks_worker_options_init(&options, sizeof options);
-    options.wait_ms = 1000;
-    options.max_attempts = 5;
-    options.max_claims = 10;
-    ok(millpond_tasks_run(store, &mails, 1, &options, send, &sent, &error), &error);
-
-    int archived = empty_archive(store);
-    assert(archived == 3 || strcmp(url, "memory:") != 0);
-    printf("%d mails archived\n", archived);
+        ok(millpond_tasks_worker_drain(mails, send, NULL, &sent, &drained, &error), &error);
+        assert(drained.done == 3);
+    } else {
+        work_until_a_signal(mails);
+    }
+    ok(millpond_tasks_worker_drain(archive, forget, NULL, NULL, &drained, &error), &error);
+    printf("%d mails archived\n", (int)drained.done);
+    millpond_tasks_worker_free(mails);
+    millpond_tasks_worker_free(archive);
     millpond_tasks_store_free(store);
     millpond_client_free(client);
     return 0;

@@ -1,47 +1,36 @@
-// Works on what shuffle_producer.js writes, until nothing has come for a second.
+// Works on what shuffle_producer.js writes, until Ctrl-C or SIGTERM.
 //
 // node examples/node/shuffle_consumer.js redis://localhost
 //
-// Any number of consumers may run, each with a name of its own. With the default, memory:, it
-// writes a few messages for itself first.
+// Any number of consumers may run, each with a name of its own. With the default, memory:, it works
+// off a few messages of its own.
 
 import assert from 'node:assert/strict'
 
 import { connect } from 'millpond'
 
+/** The work, which must be safe to do twice: a message is delivered at least once. */
+async function print({ message }) {
+  console.log('printing page', message.field('page'), 'for', message.field('tenant'))
+}
+
 const url = process.argv[2] ?? 'memory:'
 const client = await connect(url)
 const queue = client.shuffleQueue('{examples/jobs}')
-if (url === 'memory:') {
-  await queue.writeMany(['ann', 'bob', 'cy'].map((tenant) => [tenant, { tenant, page: '1' }]))
-}
-
 const consumer = queue.consumer('printers', `printer-${process.pid}`, { maxDeliveries: 5 })
 
-let printed = 0
-async function print(message) {
-  console.log('printing page', message.field('page'), 'for', message.field('tenant'))
-  printed += 1
+// A message is extended while `print` runs, and then acknowledged and deleted. If it throws, the
+// message is delivered again, later; one that was tried five times becomes a dead letter. What a
+// consumer left that is gone is taken over after the lease, which all workers share.
+const worker = consumer.worker({ leaseMs: 60_000, delete: true })
+const onError = (job, error) => console.error(job?.message.id ?? 'the worker', error)
+if (url === 'memory:') {
+  await queue.writeMany(['ann', 'bob', 'cy'].map((tenant) => [tenant, { tenant, page: '1' }]))
+  assert.equal((await worker.drain(print, { onError })).done, 3)
+} else {
+  // The first signal lets pages that are being printed be printed, for up to 25 s; a second one does not.
+  await worker.run(print, { onError, stopOnSignals: true })
 }
 
-// What was delivered to others a minute ago and is not finished comes first. A message that was
-// tried five times becomes a dead letter.
-const { messages, dead } = await consumer.reclaim(60_000, 100)
-for (const message of messages) {
-  await print(message)
-  await consumer.ackAndDelete(message)
-}
-
-// A message is done when it is acknowledged. An exception leaves the rest of the batch pending, and
-// another consumer reclaims it: at least once.
-for await (const batch of consumer.messages({ max: 10, waitMs: 1_000 })) {
-  for (const message of batch) {
-    await print(message)
-    await consumer.ackAndDelete(message)
-  }
-}
-
-assert.ok(printed === 3 || url !== 'memory:')
-const pending = await queue.pendingCount('printers')
-console.log(`${printed} pages, ${dead} given up, ${pending} still with others`)
+console.log(`${await queue.pendingCount('printers')} still with others`)
 await client.close()

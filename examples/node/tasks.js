@@ -46,16 +46,16 @@ try {
 // A worker claims, renews while the handler works, retries what failed, and moves to the error
 // queue what fails too often.
 const worker = bob.worker('invoices', { backoffMs: 0, backoffMaxMs: 0, maxAttempts: 2 })
-await worker.run(() => {
+await worker.drain(() => {
   throw new Retry('the printer is off')
 })
 const [aside] = (await bob.list('invoices/err')).tasks
-assert.deepEqual([aside.attempt, aside.err], [2, 'the printer is off\nthe printer is off'])
+assert.deepEqual([aside.attempt, aside.err], [2, 'the printer is off\nexhausted: the printer is off'])
 console.log(`after ${aside.attempt} attempts in ${aside.queue}: ${aside.err.replace('\n', '; ')}`)
 
 // It is switched on, and the invoice moved back.
 await bob.modify({ changes: [aside.change({ queue: 'invoices', attempt: 0, err: '' })] })
-await worker.run((job) => console.log('printed', job.task.json))
+await worker.drain((job) => console.log('printed', job.task.json))
 assert.equal((await bob.queues()).size, 0)
 await bob.modify({ docDeletes: [await bob.getDoc('accounts', '7')] })
 await client.close()

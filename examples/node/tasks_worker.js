@@ -1,13 +1,12 @@
-// Works on what tasks_producer.js inserts, until nothing has come for a second.
+// Works on what tasks_producer.js inserts, until Ctrl-C or SIGTERM.
 //
 // node examples/node/tasks_worker.js redis://localhost
 //
-// Any number of workers may run. With the default, memory:, it inserts a few tasks for itself
-// first.
+// Any number of workers may run. With the default, memory:, it works off a few tasks of its own.
 
 import assert from 'node:assert/strict'
 
-import { connect, Release } from 'millpond'
+import { connect } from 'millpond'
 
 /**
  * Sends a mail. What follows from it happens in the same step as the end of the task: here a note
@@ -15,7 +14,6 @@ import { connect, Release } from 'millpond'
  */
 async function send(job) {
   const mail = job.task.value
-  if (job.isLost) throw new Release()
   console.log('sending', mail)
   return { ...job.delete(), inserts: [{ queue: 'archive', value: mail }] }
 }
@@ -23,21 +21,20 @@ async function send(job) {
 const url = process.argv[2] ?? 'memory:'
 const client = await connect(url)
 const store = client.tasks('examples/mail')
+
+// A task is leased and renewed while `send` runs, of ten tasks at once. If it fails it is retried,
+// later each time; after five attempts, or if its workers died ten times while they worked on it, it
+// goes to `mails/err`. What goes wrong is logged.
+const worker = store.worker('mails', { concurrency: 10, maxAttempts: 5, maxClaims: 10 })
+const onError = (job, error) => console.error(job?.task.id ?? 'the worker', error)
 if (url === 'memory:') {
   for (const to of ['ann', 'bob', 'cy']) await store.insert('mails', { to })
+  assert.equal((await worker.drain(send, { onError })).done, 3)
+} else {
+  // The first signal lets mails that are being sent be sent, for up to 25 s; a second one does not.
+  await worker.run(send, { onError, stopOnSignals: true })
 }
 
-// A task is leased and renewed while `send` runs. If it fails it is retried, later each time;
-// after five attempts, or if its workers died ten times while they worked on it, it goes to
-// `mails/err`.
-const worker = store.worker('mails', { maxAttempts: 5, maxClaims: 10, waitMs: 1_000 })
-await worker.run(send)
-
-let archived = 0
-for await (const batch of store.claims('archive', { max: 100 })) {
-  archived += batch.length
-  await store.modify({ deletes: batch })
-}
-assert.ok(archived === 3 || url !== 'memory:')
-console.log(`${archived} mails archived`)
+const archive = await store.worker('archive').drain(() => {})
+console.log(`${archive.done} mails archived`)
 await client.close()

@@ -11,11 +11,11 @@ declare(strict_types=1);
 
 use Millpond\Exception\DependencyException;
 use Millpond\Millpond;
+use Millpond\RetryJob;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\NewDoc;
 use Millpond\Tasks\NewTask;
-use Millpond\Tasks\RetryTask;
 use Millpond\Tasks\WorkerOptions;
 
 require __DIR__ . '/autoload.php';
@@ -56,16 +56,17 @@ try {
 // A worker claims, renews while the handler works, retries what failed, and moves to the error queue
 // what fails too often.
 $worker = $bob->worker('invoices', new WorkerOptions(backoff: 0, backoffMax: 0, maxAttempts: 2));
-$worker->run(fn (Job $job) => throw new RetryTask('the printer is off'));
+$worker->drain(fn (Job $job) => throw new RetryJob('the printer is off'));
 [$aside] = $bob->list('invoices/err')->tasks;
-assert([$aside->attempt, $aside->err] === [2, "the printer is off\nthe printer is off"]);
+assert([$aside->attempt, $aside->err] === [2, "the printer is off\nexhausted: the printer is off"]);
 echo "after $aside->attempt attempts in $aside->queue: ", strtr($aside->err, ["\n" => '; ']), "\n";
 
 // It is switched on, and the invoice moved back.
 $bob->modify((new Modification())->change($aside->change(queue: 'invoices', attempt: 0, err: '')));
-$worker->run(function (Job $job): void {
+$drained = $worker->drain(function (Job $job): void {
     echo 'printed ', $job->task->json, "\n";
 });
+assert($drained->done === 1);
 assert($bob->queues() === []);
 $bob->modify((new Modification())->deleteDoc($bob->getDoc('accounts', '7')));
 $client->close();

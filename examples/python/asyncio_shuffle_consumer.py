@@ -1,38 +1,37 @@
-"""shuffle_consumer.py for asyncio: several consumers on one event loop wait for work together.
+"""shuffle_consumer.py for asyncio: several messages at a time on one event loop.
 
 python examples/python/asyncio_shuffle_consumer.py redis://localhost
 """
 
 import asyncio
+import logging
 import os
 import sys
 
 import millpond.aio
 
 
-async def consume(queue, number):
-    """Works until nothing has come for a second; returns how many pages it has printed."""
-    consumer = queue.consumer("printers", f"printer-{os.getpid()}-{number}")
-    printed = 0
-    async for batch in consumer.messages(10, wait=1):
-        for message in batch:
-            print("printing page", message.field("page"), "for", message.field("tenant"))
-            printed += await consumer.ack_and_delete(message)
-    return printed
+async def print_page(job):
+    """The work; it is cancelled if it takes longer than ten seconds, and if its lease is lost."""
+    await asyncio.sleep(0.1)
+    page, tenant = job.message.field("page"), job.message.field("tenant")
+    print(f"printing page {page} for {tenant}", flush=True)
 
 
 async def main(url):
-    """Starts the consumers, and a producer if no other program can be one."""
+    """Works off a few messages of its own, or works until Ctrl-C or SIGTERM."""
     async with millpond.aio.connect(url, decode_responses=True) as client:
         queue = client.shuffle_queue("{examples/jobs}")
-        consumers = [asyncio.create_task(consume(queue, number)) for number in range(4)]
+        consumer = queue.consumer("printers", f"printer-{os.getpid()}", max_deliveries=5)
+        worker = consumer.worker(timeout=10, delete=True)
         if url == "memory:":
             tenants = ("ann", "bob", "cy")
             await queue.write_many([(who, {"tenant": who, "page": "1"}) for who in tenants])
+            assert (await worker.drain(print_page)).done == 3
+        else:
+            await worker.run(print_page)
+        print(f"{await queue.pending_count('printers')} still with others")
 
-        printed = sum(await asyncio.gather(*consumers))
-        assert printed == 3 or url != "memory:"
-        print(f"{printed} pages, {await queue.pending_count('printers')} still with others")
 
-
+logging.basicConfig()  # what goes wrong is logged
 asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else "memory:"))

@@ -1,45 +1,38 @@
-"""Works on what shuffle_producer.py writes, until nothing has come for a second.
+"""Works on what shuffle_producer.py writes, until Ctrl-C or SIGTERM.
 
 python examples/python/shuffle_consumer.py redis://localhost
 
-Any number of consumers may run, each with a name of its own. With the default, memory:, it writes
-a few messages for itself first.
+Any number of consumers may run, each with a name of its own. With the default, memory:, it works
+off a few messages of its own.
 """
 
+import logging
 import os
 import sys
 
 import millpond
 
 
-def print_page(message):
-    """The work, which must be safe to do twice."""
-    print("printing page", message.field("page"), "for", message.field("tenant"))
+def print_page(job):
+    """The work, which must be safe to do twice: a message is delivered at least once."""
+    page, tenant = job.message.field("page"), job.message.field("tenant")
+    print(f"printing page {page} for {tenant}", flush=True)
 
 
+logging.basicConfig()  # what goes wrong is logged
 url = sys.argv[1] if len(sys.argv) > 1 else "memory:"
 with millpond.connect(url, decode_responses=True) as client:
     queue = client.shuffle_queue("{examples/jobs}")
+    consumer = queue.consumer("printers", f"printer-{os.getpid()}", max_deliveries=5)
+
+    # A message is extended while print_page runs, and then acknowledged and deleted. If it raises,
+    # the message is delivered again, later; one that was tried five times becomes a dead letter.
+    # What a consumer left that is gone is taken over after the lease, which all workers share.
+    worker = consumer.worker(lease=60, delete=True)
+
     if url == "memory:":
         queue.write_many([(who, {"tenant": who, "page": "1"}) for who in ("ann", "bob", "cy")])
-
-    consumer = queue.consumer("printers", f"printer-{os.getpid()}", max_deliveries=5)
-    printed = 0
-
-    # What was delivered to others a minute ago and is not finished comes first. A message that was
-    # tried five times becomes a dead letter.
-    reclaimed = consumer.reclaim(min_idle=60, max=100)
-    for message in reclaimed.messages:
-        print_page(message)
-        printed += consumer.ack_and_delete(message)
-
-    # A message is done when it is acknowledged. An exception leaves the rest of the batch pending,
-    # and another consumer reclaims it: at least once.
-    for batch in consumer.messages(10, wait=1):
-        for message in batch:
-            print_page(message)
-            printed += consumer.ack_and_delete(message)
-
-    assert printed == 3 or url != "memory:"
-    pending = queue.pending_count("printers")
-    print(f"{printed} pages, {reclaimed.dead} given up, {pending} still with others")
+        assert worker.drain(print_page).done == 3
+    else:
+        worker.run(print_page)
+    print(f"{queue.pending_count('printers')} still with others")

@@ -46,17 +46,15 @@ with millpond.connect(url) as client:
         raise millpond.Retry("the printer is off")
 
     worker = bob.worker("invoices", backoff=0, backoff_max=0, max_attempts=2)
-    worker.run(send)
+    worker.drain(send)
     (aside,) = bob.list("invoices/err").tasks
-    assert (aside.attempt, aside.err) == (2, "the printer is off\nthe printer is off")
+    assert (aside.attempt, aside.err) == (2, "the printer is off\nexhausted: the printer is off")
     print(f"after {aside.attempt} attempts in {aside.queue}: {aside.err!r}")
 
     # It is switched on, and the invoice moved back.
     again = aside.change(queue="invoices", attempt=0, err="")
     bob.modify(millpond.Modification().change(again))
-    for job in worker.jobs():
-        print("printing", job.task.value)
-        job.done()
+    assert worker.drain(lambda job: print("printing", job.task.value)).done == 1
     assert bob.queues() == {}
     account = bob.get_doc("accounts", "7")
     assert account.content == {"balance": 70}

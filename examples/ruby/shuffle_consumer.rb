@@ -1,39 +1,36 @@
 # frozen_string_literal: true
 
-# Works on what shuffle_producer.rb writes, until nothing has come for a second.
+# Works on what shuffle_producer.rb writes, until Ctrl-C or SIGTERM.
 #
 # ruby examples/ruby/shuffle_consumer.rb redis://localhost
 #
-# Any number of consumers may run, each with a name of its own. With the default, memory:, it writes
-# a few messages for itself first.
+# Any number of consumers may run, each with a name of its own. With the default, memory:, it works off a few messages
+# of its own.
 
 require "millpond"
 
+# The work, which must be safe to do twice: a message is delivered at least once.
+def print_page(job)
+  puts "printing page #{job.message['page']} for #{job.message['tenant']}"
+end
+
+$stdout.sync = true
 url = ARGV.fetch(0, "memory:")
 Millpond.connect(url) do |client|
   queue = client.shuffle_queue("{examples/jobs}")
+  consumer = queue.consumer("printers", "printer-#{Process.pid}", max_deliveries: 5)
+
+  # A message is extended while print_page runs, and then acknowledged and deleted. If that fails, the message is
+  # delivered again, later; one that was tried five times becomes a dead letter. What a consumer left that is gone is
+  # taken over after the lease, which all workers share. What goes wrong is logged.
+  worker = consumer.worker(concurrency: 4, lease: 60, delete: true)
   if url == "memory:"
     queue.write_many(%w[ann bob cy].map { |tenant| [tenant, { "tenant" => tenant, "page" => "1" }] })
+    raise "three pages" unless worker.drain(method(:print_page)).done == 3
+  else
+    # The first signal lets pages that are being printed be printed, for up to 25 seconds; a second one does not.
+    worker.run(method(:print_page))
   end
 
-  consumer = queue.consumer("printers", "printer-#{Process.pid}", max_deliveries: 5)
-  printed = 0
-  print_page = lambda do |message|
-    puts "printing page #{message['page']} for #{message['tenant']}"
-    consumer.ack_and_delete(message)
-    printed += 1
-  end
-
-  # What was delivered to others a minute ago and is not finished comes first. A message that was
-  # tried five times becomes a dead letter.
-  messages, dead = consumer.reclaim(min_idle: 60, max: 100)
-  messages.each(&print_page)
-
-  # A message is done when it is acknowledged. An exception leaves the rest of the batch pending, and
-  # another consumer reclaims it: at least once.
-  consumer.messages(max: 10, wait: 1) { |batch| batch.each(&print_page) }
-
-  raise "three pages" unless printed == 3 || url != "memory:"
-
-  puts "#{printed} pages, #{dead} given up, #{queue.pending_count('printers')} still with others"
+  puts "#{queue.pending_count('printers')} still with others"
 end

@@ -48,14 +48,14 @@ Millpond.connect(url) do |client|
   # A worker claims, renews while the block works, retries what failed, and moves to the error queue
   # what fails too often.
   worker = bob.worker("invoices", backoff: 0, backoff_max: 0, max_attempts: 2)
-  worker.run { raise Millpond::Retry, "the printer is off" }
+  worker.drain { raise Millpond::Retry, "the printer is off" }
   aside, = bob.list("invoices/err").tasks
-  assert [aside.attempt, aside.err] == [2, "the printer is off\nthe printer is off"]
+  assert [aside.attempt, aside.err] == [2, "the printer is off\nexhausted: the printer is off"]
   puts "after #{aside.attempt} attempts in #{aside.queue}: #{aside.err.sub("\n", '; ')}"
 
   # It is switched on, and the invoice moved back.
   bob.modify(Millpond::Modification.new.change(aside.change(queue: "invoices", attempt: 0, err: "")))
-  worker.run { |job| puts "printed #{job.task.json}" }
+  worker.drain { |job| puts "printed #{job.task.json}" }
   assert bob.queues.empty?
   bob.modify(Millpond::Modification.new.delete_doc(bob.get_doc("accounts", "7")))
 end

@@ -1,36 +1,37 @@
 # frozen_string_literal: true
 
-# Works on what tasks_producer.rb inserts, until nothing has come for a second.
+# Works on what tasks_producer.rb inserts, until Ctrl-C or SIGTERM.
 #
 # ruby examples/ruby/tasks_worker.rb redis://localhost
 #
-# Any number of workers may run. With the default, memory:, it inserts a few tasks for itself first.
+# Any number of workers may run. With the default, memory:, it works off a few tasks of its own.
 
 require "millpond"
 
+# Sends a mail. What follows from it happens in the same step as the end of the task: here a note for the archive.
+def send_mail(job)
+  return Millpond::Release.new if job.lost?
+
+  mail = job.task.value
+  puts "sending to #{mail['to']}"
+  job.delete.insert("archive", value: mail)
+end
+
+$stdout.sync = true
 url = ARGV.fetch(0, "memory:")
 Millpond.connect(url) do |client|
   store = client.tasks("examples/mail")
-  %w[ann bob cy].each { |to| store.insert("mails", value: { "to" => to }) } if url == "memory:"
 
-  # A task is leased and renewed while the block runs. If that fails it is retried, later each time;
-  # after five attempts, or if its workers died ten times while they worked on it, it goes to mails/err.
-  worker = store.worker("mails", max_attempts: 5, max_claims: 10, wait: 1)
-  worker.run do |job|
-    raise Millpond::Release if job.lost?
-
-    mail = job.task.value
-    puts "sending to #{mail['to']}"
-    # What follows from it happens in the same step as the end of the task: here a note for the archive.
-    job.delete.insert("archive", value: mail)
+  # A task is leased and renewed while send_mail runs. If that fails it is retried, later each time; after five
+  # attempts, or if its workers died ten times while they worked on it, it goes to mails/err. What goes wrong is logged.
+  worker = store.worker("mails", concurrency: 4, max_attempts: 5, max_claims: 10)
+  if url == "memory:"
+    %w[ann bob cy].each { |to| store.insert("mails", value: { "to" => to }) }
+    raise "three mails" unless worker.drain(method(:send_mail)).done == 3
+  else
+    # The first signal lets mails that are being sent be sent, for up to 25 seconds; a second one does not.
+    worker.run(method(:send_mail))
   end
 
-  archived = 0
-  store.claims("archive", max: 100) do |batch|
-    archived += batch.size
-    store.modify(batch.reduce(Millpond::Modification.new) { |done, task| done.delete(task) })
-  end
-  raise "three mails" unless archived == 3 || url != "memory:"
-
-  puts "#{archived} mails archived"
+  puts "#{store.worker('archive').drain { nil }.done} mails archived"
 end

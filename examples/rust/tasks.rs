@@ -42,9 +42,12 @@ fn main() -> millpond::Result<()> {
     // A worker claims, renews while the handler works, retries what failed, and moves to the error
     // queue what fails too often.
     let worker = bob.worker(["invoices"]).backoff(Duration::ZERO, Duration::ZERO).max_attempts(2);
-    worker.run(|_| Err(Failure::Retry("the printer is off".to_owned())))?;
+    worker.drain(|_| -> Result<(), _> { Err(Failure::Retry("the printer is off".to_owned())) })?;
     let aside = bob.list("invoices/err", TaskQuery::new())?.tasks.remove(0);
-    assert_eq!((aside.attempt, &*aside.err), (2, "the printer is off\nthe printer is off"));
+    assert_eq!(
+        (aside.attempt, &*aside.err),
+        (2, "the printer is off\nexhausted: the printer is off")
+    );
     println!(
         "after {} attempts in {}: {}",
         aside.attempt,
@@ -55,7 +58,7 @@ fn main() -> millpond::Result<()> {
     // It is switched on, and the invoice moved back.
     let again = aside.change().queue("invoices").attempt(0).err("");
     bob.modify(Modification::new().change(again))?;
-    worker.run(|job| Ok(job.delete()))?;
+    assert_eq!(worker.drain(|_| ())?.done, 1);
     assert!(bob.are_empty(Filter::new().prefix(""))?);
     let account = bob.get_doc("accounts", "7")?.expect("it was put");
     assert_eq!(account.content.as_deref(), Some(r#"{"balance": 70}"#));
