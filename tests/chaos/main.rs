@@ -7,19 +7,30 @@
 //! millpond-chaos fold
 //! millpond-chaos shuffle [--kills N] [--seed S]
 //! millpond-chaos tasks [--kills N] [--seed S]
+//! millpond-chaos events [--kills N] [--seed S]
+//! millpond-chaos schedules [--kills N] [--seed S]
+//! millpond-chaos deploy [--kills N] [--seed S] [--languages rust,python,node,c,ruby,php]
 //! ```
 //!
-//! `file` kills a process that writes on the embedded engine, 200 times unless told otherwise; `redis`
-//! kills redis-server and producers, 20 times, while a consumer works; `fold` stops a consumer for
-//! longer than its lease; `shuffle` kills writers, consumers and the server of a shuffle queue that is
-//! resized meanwhile, 60 times, and the same number of times a process that does all of it on the
-//! embedded engine; `tasks` kills a process that works on a task store, 100 times on the embedded engine
-//! and half as often, with the server, on Redis. The seed is printed and draws the same steps again;
-//! when a kill comes relative to them is the scheduler's. The program ends with 1 and says what was
-//! wrong, or with 3 if nothing moved for two minutes.
+//! `file` kills a process that writes on the embedded engine, 200 times unless told otherwise; `redis` kills
+//! redis-server and producers, 20 times, while a consumer works; `fold` stops a consumer for longer than its lease;
+//! `shuffle` kills writers, consumers and the server of a shuffle queue that is resized meanwhile, 60 times, and the
+//! same number of times a process that does all of it on the embedded engine; `tasks` kills a process that works on a
+//! task store, 100 times on the embedded engine and half as often, with the server, on Redis; `events` loses each
+//! reply of a client in turn, kills producers, consumers and the server of a queue of events and stops consumers for
+//! longer than their leases, 60 times, and kills a process that does all of it on the embedded engine as often;
+//! `schedules` kills one of 20 processes that put the same schedules and receive twice a second, 1,200 times, and the
+//! server after each 60;
+//! `deploy` stops or kills one of twelve workers of tasks, messages and events each second, 120 times, and the server
+//! twice; the workers are written in the languages that are named, which have to be there, or in all that are. The seed
+//! is printed and draws the same steps again; when a kill comes relative to them is the scheduler's. The program ends
+//! with 1 and says what was wrong, or with 3 if nothing moved for two minutes.
 
+mod children;
 mod consumer;
+mod deploy;
 mod disk;
+mod events;
 mod file;
 mod fold;
 mod ledger;
@@ -27,8 +38,8 @@ mod model;
 mod pipe;
 mod plan;
 mod producer;
-mod random;
 mod redis;
+mod schedules;
 mod shuffle;
 mod tasks;
 mod watchdog;
@@ -37,10 +48,10 @@ mod writer;
 
 use std::process::ExitCode;
 
-// One for all processes of a run.
-use millpond_tests::clock;
+// The clock is one for all processes of a run.
+use millpond_tests::{clock, random};
 
-const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle|tasks [--kills N] [--seed S]";
+const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle|tasks|events|schedules|deploy [--kills N] [--seed S]";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -63,10 +74,16 @@ fn main() -> ExitCode {
             (Ok(seed), Ok(life)) => shuffle::work(role, url, seed, life),
             _ => Err(USAGE.to_owned()),
         },
+        ["events-child", role, url, seed, life] => match (seed.parse(), life.parse()) {
+            (Ok(seed), Ok(life)) => events::work(role, url, seed, life),
+            _ => Err(USAGE.to_owned()),
+        },
         ["tasks-child", url, seed, round] => match (seed.parse(), round.parse()) {
             (Ok(seed), Ok(round)) => tasks::work(url, seed, round).map_err(said),
             _ => Err(USAGE.to_owned()),
         },
+        ["schedules-child", url] => schedules::work(url),
+        ["deploy-child", role, url, life] => deploy::work(role, url, life),
         ["consumer", url] => fold::consume(url).map_err(said),
         ["hold", url] => disk::hold(url).map_err(said),
         ["fill", url] => disk::fill(url).map_err(said),
@@ -92,17 +109,21 @@ fn said(error: millpond::Error) -> String {
 struct Options {
     kills: Option<u64>,
     seed: u64,
+    /// Of the workers of `deploy`.
+    languages: Option<Vec<String>>,
 }
 
 impl Options {
     fn read(words: &[&str]) -> Option<Self> {
-        let mut options = Self { kills: None, seed: random::fresh_seed() };
+        let mut options = Self { kills: None, seed: random::fresh_seed(), languages: None };
         for pair in words.chunks(2) {
             let [name, value] = *pair else { return None };
-            let number = value.parse().ok()?;
             match name {
-                "--kills" => options.kills = Some(number),
-                "--seed" => options.seed = number,
+                "--kills" => options.kills = Some(value.parse().ok()?),
+                "--seed" => options.seed = value.parse().ok()?,
+                "--languages" => {
+                    options.languages = Some(value.split(',').map(str::to_owned).collect());
+                }
                 _ => return None,
             }
         }
@@ -117,6 +138,11 @@ impl Options {
             "fold" => fold::run(),
             "shuffle" => shuffle::run(self.kills.unwrap_or(60), self.seed),
             "tasks" => tasks::run(self.kills.unwrap_or(100), self.seed),
+            "events" => events::run(self.kills.unwrap_or(60), self.seed),
+            "schedules" => schedules::run(self.kills.unwrap_or(1_200), self.seed),
+            "deploy" => {
+                deploy::run(self.kills.unwrap_or(120), self.seed, self.languages.as_deref())
+            }
             _ => Err(USAGE.to_owned()),
         }
     }

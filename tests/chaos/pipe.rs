@@ -4,12 +4,13 @@
 //! one line in one write, so that a kill never leaves half a line. What was written before the
 //! death stays in the pipe, and the parent reads it to its end.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Prints one line. A child whose parent is gone ends.
 pub(crate) fn say(line: impl std::fmt::Display) {
@@ -25,14 +26,20 @@ pub(crate) const READY: &str = "ready";
 pub(crate) struct Speaker {
     child: Child,
     ready: Receiver<()>,
+    is_ready: Cell<bool>,
     lines: Option<JoinHandle<Vec<String>>>,
 }
 
 impl Speaker {
     pub(crate) fn start(arguments: &[&str]) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        let mut child =
-            command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        command.args(arguments);
+        Self::of(command)
+    }
+
+    /// Another program, and its output.
+    pub(crate) fn of(mut command: Command) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let output = BufReader::new(child.stdout.take().expect("it was asked for above"));
         let (is_ready, ready) = mpsc::channel();
         let lines = std::thread::spawn(move || {
@@ -47,12 +54,54 @@ impl Speaker {
             }
             lines
         });
-        Ok(Self { child, ready, lines: Some(lines) })
+        Ok(Self { child, ready, is_ready: Cell::new(false), lines: Some(lines) })
     }
 
     /// Waits until the child is at work; false if it ended before.
     pub(crate) fn wait_ready(&self) -> bool {
-        self.ready.recv_timeout(Duration::from_secs(60)).is_ok()
+        if !self.is_ready.get() {
+            self.is_ready.set(self.ready.recv_timeout(Duration::from_secs(60)).is_ok());
+        }
+        self.is_ready.get()
+    }
+
+    /// Tells the child to stop.
+    pub(crate) fn tell_to_stop(&self) {
+        self.signal(libc::SIGTERM);
+    }
+
+    /// Lets the child stand still until it is resumed.
+    pub(crate) fn pause(&self) {
+        self.signal(libc::SIGSTOP);
+    }
+
+    /// Lets a paused child go on.
+    pub(crate) fn resume(&self) {
+        self.signal(libc::SIGCONT);
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        let pid = self.child.id().cast_signed();
+        // SAFETY: it is a child of this process, which has not waited for it.
+        let _ = unsafe { libc::kill(pid, signal) };
+    }
+
+    /// Waits for a child that was told to stop, and returns everything it printed.
+    ///
+    /// # Errors
+    /// What the child printed last, if it does not end by itself.
+    pub(crate) fn stopped(mut self) -> Result<Vec<String>, String> {
+        let began = Instant::now();
+        let status = loop {
+            match self.child.try_wait().map_err(|error| error.to_string())? {
+                Some(status) => break status,
+                None if began.elapsed() > Duration::from_secs(60) => {
+                    return Err("a child that was told to stop goes on".to_owned());
+                }
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        self.lines(status, status.success())
     }
 
     /// Kills the child and returns everything it printed.
@@ -63,11 +112,16 @@ impl Speaker {
         // It fails only for a child that has ended, which the status shows.
         let _ = self.child.kill();
         let status = self.child.wait().map_err(|error| error.to_string())?;
-        let lines = self.lines.take().expect("only a kill takes it");
+        self.lines(status, status.signal() == Some(libc::SIGKILL))
+    }
+
+    /// Everything that a child printed which has ended, as it should or not.
+    fn lines(&mut self, status: ExitStatus, is_right: bool) -> Result<Vec<String>, String> {
+        let lines = self.lines.take().expect("only its end takes it");
         let lines = lines.join().map_err(|_| "the reader of a pipe panicked".to_owned())?;
-        match status.signal() {
-            Some(libc::SIGKILL) => Ok(lines),
-            _ => {
+        match is_right {
+            true => Ok(lines),
+            false => {
                 let last = lines.last().map_or("nothing", String::as_str);
                 Err(format!("a child ended by itself ({status}) and said at last: {last}"))
             }

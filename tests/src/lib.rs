@@ -4,8 +4,10 @@
 //! a library, the others through the program `millpond-test-servers`.
 
 pub mod clock;
+pub mod history;
 pub mod hostile;
 pub mod proxy;
+pub mod random;
 pub mod servers;
 pub mod shuffle;
 pub mod tasks;

@@ -15,7 +15,8 @@ pub struct Proxy {
 
 struct Shared {
     server: u16,
-    swallow: AtomicBool,
+    /// How many replies until one is lost, that one too; 0 for none.
+    swallow: AtomicUsize,
     /// Connections that were accepted before this number forward nothing any more.
     dead_before: AtomicUsize,
     accepted: AtomicUsize,
@@ -31,7 +32,7 @@ impl Proxy {
         let port = listener.local_addr().expect("it is bound").port();
         let shared = Arc::new(Shared {
             server,
-            swallow: AtomicBool::new(false),
+            swallow: AtomicUsize::new(0),
             dead_before: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
             swallowed: AtomicUsize::new(0),
@@ -62,7 +63,12 @@ impl Proxy {
     /// Loses the next reply: the server gets the request and does it, and then the client's
     /// connection breaks.
     pub fn lose_next_reply(&self) {
-        self.shared.swallow.store(true, Ordering::SeqCst);
+        self.lose_reply(1);
+    }
+
+    /// The same with the reply of this number from now on, from 1. Replies that come at once are one.
+    pub fn lose_reply(&self, number: usize) {
+        self.shared.swallow.store(number, Ordering::SeqCst);
     }
 
     /// Makes every connection that there is a half-open one: nothing comes through any more, and
@@ -98,7 +104,9 @@ impl Shared {
         let dead = is_dead.clone();
         std::thread::spawn(move || copy(requests_in, requests_out, dead, || false, || false));
         let cut = || {
-            let swallow = self.swallow.swap(false, Ordering::SeqCst);
+            let next = |left: usize| left.checked_sub(1);
+            let left = self.swallow.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
+            let swallow = left == Ok(1);
             self.swallowed.fetch_add(usize::from(swallow), Ordering::SeqCst);
             swallow
         };

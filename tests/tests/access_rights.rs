@@ -6,10 +6,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use millpond::events::{self, EventQuery, EventState, NewEvent, PurgeFilter, RedriveFilter};
 use millpond::ick;
-use millpond::shuffle::{Stream, TrackKeys};
+use millpond::shuffle::{self, Stream, TrackKeys};
 use millpond::tasks::{
-    DocChange, DocQuery, Filter, Modification, NewDoc, NewTask, TaskQuery, TaskStore,
+    self, DocChange, DocQuery, Filter, Modification, NewDoc, NewTask, TaskFilter, TaskQuery,
+    TaskStore,
 };
 use millpond::{Client, ErrorKind, Result};
 use millpond_tests::servers::Redis;
@@ -119,6 +121,50 @@ fn an_ick_that_is_consumed() {
 }
 
 #[test]
+fn a_queue_of_events() {
+    let user = User::of_docs("orders");
+    // What is left of a queue that is deleted expires with the second in which it was made, if that is not over.
+    user.assert_smallest(&["+publish", "+subscribe", "+unsubscribe", "+pexpire"], |user| {
+        let queue = user.connect().events("orders");
+        let mut config = events::Config::default();
+        config.partitions = 2;
+        queue.configure(config.clone())?;
+        let published = queue.publish_many((0..9).map(|number| {
+            let event = NewEvent::new(number.to_string()).dedup_id(number.to_string());
+            if number < 6 { event.key("k") } else { event.delay(number * MINUTE) }
+        }))?;
+        let ids: Vec<_> = published.iter().map(|event| event.id).collect();
+        let behind = EventQuery::new().key("k").limit(1);
+        let page = queue.list(EventState::Behind, behind.clone())?;
+        queue.list(EventState::Behind, behind.after(page.next.unwrap()))?;
+        let scheduled = EventQuery::new().limit(1);
+        let page = queue.list(EventState::Scheduled, scheduled.clone())?;
+        queue.list(EventState::Scheduled, scheduled.after(page.next.unwrap()))?;
+        queue.reschedule([ids[8]], MINUTE)?;
+        queue.cancel([ids[3]], false)?;
+        let held = queue.receive(9)?;
+        queue.extend(&held, MINUTE)?;
+        queue.dead_letter(&held[0], "never")?;
+        let held = queue.receive(9)?;
+        queue.ack_with(&held[0], [NewEvent::new("follows")])?;
+        assert!(queue.fetch(&ids)?[0].is_some());
+        assert_eq!(queue.redrive_all(RedriveFilter::new())?, 1);
+        assert_eq!(queue.purge(EventState::Scheduled, PurgeFilter::new())?, 3);
+        assert!(queue.stats()?.events > 0);
+        queue.delete()?;
+        queue.configure(config)
+    });
+    let queue = user.admin().events("orders");
+    let mut deliveries = user.connect().events("orders").deliveries().wait(MINUTE);
+    assert_woken(
+        move || deliveries.next().unwrap().unwrap().len(),
+        move || {
+            queue.publish(NewEvent::new("now")).unwrap();
+        },
+    );
+}
+
+#[test]
 fn a_shuffle_queue_that_is_written_to() {
     User::of_docs("jobs-producer").assert_smallest(&[], |user| {
         let queue = user.connect().shuffle_queue("jobs").streams(2).streams_per_shard(1);
@@ -152,6 +198,8 @@ fn a_shuffle_queue_that_is_read() {
         assert!(!queue.stats("g")?.streams.is_empty());
         let other = queue.consumer("g", "d");
         assert_eq!(other.reclaim(Duration::ZERO, 9)?.messages.len(), 4);
+        assert_eq!(other.release(&messages, MINUTE, Duration::ZERO)?, 4);
+        assert_eq!(consumer.ack_each(&messages)?, [true; 4]);
         Ok(())
     });
     let queue = user.admin().shuffle_queue("jobs");
@@ -177,9 +225,83 @@ fn dead_letters_of_a_shuffle_queue() {
         admin.consumer("g", "c").read_many(2)?;
         let reclaimer = queue.clone().dead_ttl(MINUTE).consumer("g", "r").max_deliveries(1);
         assert_eq!(reclaimer.reclaim(Duration::ZERO, 9)?.dead, 1);
-        assert_eq!(queue.delete_dead_letters(&queue.dead_letters(9)?)?, 3);
+        admin.write("t", [("n", "4")])?;
+        let message = admin.consumer("g", "r").read()?.unwrap();
+        assert_eq!(reclaimer.reject([&message], "rejected")?, 1);
+        assert_eq!(queue.delete_dead_letters(&queue.dead_letters(9)?)?, 4);
         Ok(())
     });
+}
+
+#[test]
+fn dead_letters_that_are_put_back() {
+    User::of_docs("jobs-operator").assert_smallest(&[], |user| {
+        let admin = user.admin().shuffle_queue("jobs");
+        admin.write_many((0..3).map(|i| ("t", [("n", i.to_string())])))?;
+        let consumer = admin.consumer("g", "c");
+        assert_eq!(consumer.reject(&consumer.read_many(3)?, "rejected")?, 3);
+        let queue = user.connect().shuffle_queue("jobs");
+        let letters = queue.dead_letters(1)?;
+        assert!(queue.requeue_dead_letters(&letters)?[0].is_some());
+        // A queue of which nothing but the dead letters is left.
+        user.server.cli(&["DEL", "jobs:meta", "jobs:s0", "jobs:s1"]);
+        let letters = queue.dead_letters_after(1, &letters[0])?;
+        let receipt = queue.clone().ttl(MINUTE).requeue_dead_letters(&letters)?[0].unwrap();
+        assert_eq!(queue.remove_idle_consumers(Duration::ZERO)?, 1);
+        assert_ne!(receipt.stream, Stream::Default);
+        Ok(())
+    });
+}
+
+/// Extends, acknowledges, rejects, releases, takes over from consumers that are gone, and removes them.
+#[test]
+fn a_worker_of_a_shuffle_queue() {
+    let user = User::of_docs("jobs-worker");
+    let waiting = ["+xinfo|stream", "+xread", "+client|id", "+client|unblock"];
+    user.assert_smallest(&waiting, |user| {
+        let admin = user.admin().shuffle_queue("jobs");
+        let write = |value: &str| admin.write("t", [("n", value)]).map(drop);
+        // Renewed after a third of it: the rest is for a machine that is busy.
+        let lease = Duration::from_secs(2);
+        let retry = || shuffle::Failure::RetryAfter("retry".into(), Duration::ZERO);
+        let work = |job: &shuffle::Job| match job.message().field("n").unwrap() {
+            b"retry" if job.message().deliveries == 1 => Err(retry()),
+            b"reject" => Err(shuffle::Failure::Reject("rejected".into())),
+            b"slow" => {
+                std::thread::sleep(lease + lease / 4);
+                assert!(!job.is_lost(), "the lease is not extended");
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        let client = user.connect();
+        for queue in [client.shuffle_queue("jobs"), client.shuffle_queue("jobs").dead_ttl(MINUTE)] {
+            ["gone", "retry"].into_iter().try_for_each(write)?;
+            let gone = admin.consumer("g", "gone").read()?.unwrap();
+            let Stream::Number(number) = gone.stream else { panic!("{gone:?}") };
+            let (stream, id) = (format!("jobs:s{number}"), gone.id.to_string());
+            user.server.cli(&["XCLAIM", &stream, "g", "gone", "0", &id, "IDLE", "60000", "JUSTID"]);
+            ["slow", "reject"].into_iter().try_for_each(write)?;
+            let worker = queue.consumer("g", "c").worker().lease(lease).delete(true);
+            let drained = worker.keep_consumers(Duration::ZERO).drain(work)?;
+            assert_eq!((drained.done, drained.dead), (3, 1), "{drained:?}");
+            assert_eq!(admin.dead_letters(9)?.len(), 1);
+            admin.delete_dead_letters(&admin.dead_letters(9)?)?;
+        }
+        assert_eq!(admin.remove_idle_consumers(Duration::ZERO)?, 1, "only the worker's is left");
+        Ok(())
+    });
+    let queue = user.admin().shuffle_queue("jobs");
+    let worker = user.connect().shuffle_queue("jobs").consumer("g", "c").worker();
+    assert_woken(
+        move || {
+            worker.run(|_: &shuffle::Job| worker.stop(MINUTE)).unwrap();
+            1
+        },
+        move || {
+            queue.write("t", [("n", "1")]).unwrap();
+        },
+    );
 }
 
 #[test]
@@ -211,7 +333,9 @@ fn everything(store: &TaskStore) -> Result<()> {
     )?;
     assert_eq!(store.list("out", TaskQuery::new())?.tasks.len(), 1);
     assert_eq!(store.fetch([&task.id])?.len(), 1);
-    assert_eq!(store.queue_stats(Filter::new())?.len(), 2);
+    store.pause("paused")?;
+    assert_eq!(store.queue_stats(Filter::new())?.len(), 3);
+    store.resume("paused")?;
     assert_eq!(store.queue_stats(Filter::new().exact("in").prefix("o"))?.len(), 2);
     let claimed = store.claim_many(["in", "out"], MINUTE, 2)?;
     assert_eq!(claimed.len(), 2);
@@ -227,7 +351,51 @@ fn everything(store: &TaskStore) -> Result<()> {
     let done = tasks.iter().fold(Modification::new(), |all, task| all.delete(task.handle()));
     let done = store.modify(done.change_doc(change))?;
     store.modify(Modification::new().delete_doc(done.changed_docs[0].handle()))?;
+    operate(store)?;
+    work(store)?;
     store.time().map(drop)
+}
+
+/// Cancels, and goes through queues in pages and steps, also behind a task that is there and one that is gone.
+fn operate(store: &TaskStore) -> Result<()> {
+    for value in ["1", "2", "3", "4"] {
+        store.insert("err", value)?;
+    }
+    let claimed = store.claim(["err"], MINUTE)?.unwrap();
+    assert_eq!(store.cancel([&claimed.id])?, [true]);
+    store.modify(Modification::new().delete(&claimed))?;
+    let one = TaskFilter::new().limit(1);
+    let page = store.list("err", TaskQuery::new().limit(1))?;
+    let next = page.next.unwrap();
+    assert_eq!(store.list("err", TaskQuery::new().after(next.clone()))?.tasks.len(), 2);
+    assert_eq!(store.purge("err", one.clone())?.tasks, 1);
+    assert_eq!(store.list("err", TaskQuery::new().after(next))?.tasks.len(), 2);
+    assert_eq!(store.move_tasks("err", "moved", one.clone())?.tasks, 1);
+    assert_eq!(store.redrive("err", "moved", one)?.tasks, 1);
+    assert_eq!(store.purge("moved", TaskFilter::new())?.tasks, 2);
+    Ok(())
+}
+
+/// A worker that renews, ends several jobs in one step, retries, gives back and puts aside.
+fn work(store: &TaskStore) -> Result<()> {
+    for value in ["1", "2", "3", "4"] {
+        store.insert("in", value)?;
+    }
+    let lease = Duration::from_millis(300);
+    let worker = store.worker(["in"]).lease(lease).concurrency(4).max_attempts(2);
+    let drained = worker.drain(|job: &tasks::Job| match job.task().value.as_deref() {
+        Some("1") => {
+            std::thread::sleep(2 * lease);
+            assert!(!job.is_lost(), "the lease is not renewed");
+            Ok(())
+        }
+        Some("2") => Err(tasks::Failure::Reject("rejected".into())),
+        Some("3") => Err(tasks::Failure::RetryAfter("again".into(), Duration::ZERO)),
+        _ => Ok(()),
+    })?;
+    assert_eq!((drained.done, drained.retried, drained.dead), (2, 1, 2), "{drained:?}");
+    assert_eq!(store.purge("in/err", TaskFilter::new())?.tasks, 2);
+    Ok(())
 }
 
 #[test]
@@ -243,6 +411,34 @@ fn a_task_store() {
             store.insert("in", "1").unwrap();
         },
     );
+}
+
+#[test]
+fn a_worker_of_a_task_store() {
+    let user = User::of_docs("shop");
+    let store = user.connect().tasks("shop");
+    let worker = store.worker(["in"]).concurrency(4).prefetch(4);
+    assert_woken(
+        move || {
+            worker.run(|_: &tasks::Job| worker.stop(MINUTE)).unwrap();
+            1
+        },
+        move || {
+            store.insert("in", "1").unwrap();
+        },
+    );
+}
+
+/// Only those are listed to which the user has a right.
+#[test]
+fn the_task_stores_of_a_server() {
+    User::of_docs("shop-lister").assert_smallest(&[], |user| {
+        for name in ["bank", "shop"] {
+            user.admin().tasks(name).insert("in", "1")?;
+        }
+        assert_eq!(user.connect().task_stores()?, [b"shop"]);
+        Ok(())
+    });
 }
 
 /// A user without the right to subscribe waits too, only not as well: it polls, and no wait ends with

@@ -33,6 +33,11 @@ fn a_consumer_that_stood_still_for_longer_than_its_lease_commits_nothing() {
     chaos(&["fold"]);
 }
 
+#[test]
+fn killed_producers_consumers_servers_and_engines_lose_no_event_and_repeat_none_that_ended() {
+    chaos(&["events", "--kills", "8"]);
+}
+
 fn url(directory: &Path) -> String {
     format!("file:{}", directory.display())
 }

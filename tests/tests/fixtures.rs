@@ -1,8 +1,11 @@
 //! Data that earlier versions wrote still loads. A release adds a folder to `fixtures/` by
 //! `MILLPOND_WRITE_FIXTURE=tests/fixtures/file-<version> cargo test -p millpond-tests --test fixtures`,
-//! and never touches an old one.
+//! and never touches an old one; with `tasks-<version>` in place of `file-<version>` it writes those of task stores.
 
-use std::path::Path;
+#[path = "fixtures/tasks.rs"]
+mod tasks;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,21 +66,44 @@ fn check(directory: &Path, torn_bytes: u64) -> Result<(), millpond::Error> {
 
 #[test]
 fn the_data_of_every_version_loads() {
-    if let Some(directory) = std::env::var_os("MILLPOND_WRITE_FIXTURE") {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(directory);
+    if let Some(directory) = to_write("file-") {
         write(&directory).expect("the fixture can be written");
         std::fs::remove_file(directory.join("lock")).expect("the lock is no data");
     }
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mut versions = 0;
-    for entry in std::fs::read_dir(fixtures).expect("there are fixtures") {
-        let entry = entry.expect("the folder can be read");
-        let copy = copy_of(&entry.path());
-        check(copy.path(), 0)
-            .unwrap_or_else(|error| panic!("{}: {error:?}", entry.path().display()));
-        versions += 1;
+    for fixture in fixtures("file-") {
+        let copy = copy_of(&fixture);
+        check(copy.path(), 0).unwrap_or_else(|error| panic!("{}: {error:?}", fixture.display()));
     }
-    assert!(versions > 0);
+}
+
+#[test]
+fn the_task_stores_of_every_version_load() {
+    if let Some(directory) = to_write("tasks-") {
+        tasks::write(&directory).expect("the fixture can be written");
+    }
+    for fixture in fixtures("tasks-") {
+        tasks::check(&fixture).unwrap_or_else(|error| panic!("{}: {error:?}", fixture.display()));
+    }
+}
+
+/// The folder that a fixture is to be written to, if it is one of this kind.
+fn to_write(kind: &str) -> Option<PathBuf> {
+    let directory = PathBuf::from(std::env::var_os("MILLPOND_WRITE_FIXTURE")?);
+    let name = directory.file_name()?.to_str()?;
+    name.starts_with(kind)
+        .then(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&directory))
+}
+
+/// The folders of this kind, of which there is one at least.
+fn fixtures(kind: &str) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"));
+    let all = all.expect("there are fixtures").map(|entry| entry.expect("it can be read").path());
+    let is_it = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(kind))
+    };
+    let found: Vec<_> = all.filter(is_it).collect();
+    assert!(!found.is_empty(), "no fixture of {kind}");
+    found
 }
 
 /// Format 1 has no state, and says that it was closed by a last frame of 44 bytes.

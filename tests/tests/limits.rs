@@ -85,6 +85,7 @@ fn constants() -> Vec<(&'static str, String)> {
         shuffle::BATCH_STRINGS_MAX,
         shuffle::READ_MESSAGES_MAX,
         shuffle::ACK_MESSAGES_MAX,
+        shuffle::REASON_BYTES_MAX,
         shuffle::TTL_MAX,
         shuffle::DEADLINE_MAX,
         tasks::ID_CHARS_MAX,
@@ -93,6 +94,8 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::VALUE_BYTES_MAX,
         tasks::JSON_DEPTH_MAX,
         tasks::ERR_BYTES_MAX,
+        tasks::HEADERS_MAX,
+        tasks::HEADERS_BYTES_MAX,
         tasks::PRIORITY_MAX,
         tasks::DELAY_MAX,
         tasks::CLAIM_TASKS_MAX,
@@ -100,16 +103,21 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::MODIFICATION_ENTRIES_MAX,
         tasks::MODIFICATION_BYTES_MAX,
         tasks::PAGE_MAX,
+        tasks::SWEEP_TASKS_MAX,
         tasks::STATS_MAX,
         tasks::FILTER_NAMES_MAX,
         shuffle::STREAMS_DEFAULT,
         shuffle::STREAMS_PER_SHARD_DEFAULT,
         shuffle::DEADLINE_DEFAULT,
+        shuffle::LEASE_DEFAULT,
+        shuffle::BACKOFF_DEFAULT,
+        shuffle::KEEP_CONSUMERS_DEFAULT,
         tasks::LEASE_DEFAULT,
         tasks::BACKOFF_DEFAULT,
         tasks::BACKOFF_MAX_DEFAULT,
         tasks::RELEASE_DELAY_DEFAULT,
         tasks::PAGE_DEFAULT,
+        tasks::SWEEP_TASKS_DEFAULT,
     ]
 }
 
@@ -236,7 +244,7 @@ fn limits_of_tasks(client: &Client) {
     );
     let work = |lease| store.worker(["none"]).lease(lease).jobs().try_for_each(|job| job.map(drop));
     check(
-        "the lease of a worker's tasks",
+        "the lease of a worker's tasks or messages",
         "1 ms to 100 years",
         [work(MS), work(CENTURY)],
         vec![work(MS / 2), work(CENTURY + MS)],

@@ -27,9 +27,24 @@ enum Step {
         group: u8,
         which: Vec<prop::sample::Index>,
     },
-    /// Takes over everything that is pending.
+    /// Which of them are given back, if the consumer still has them.
+    Release {
+        group: u8,
+        which: Vec<prop::sample::Index>,
+    },
+    /// Which of them are given up.
+    Reject {
+        group: u8,
+        which: Vec<prop::sample::Index>,
+    },
+    /// Which of the dead letters are put back.
+    Requeue {
+        which: Vec<prop::sample::Index>,
+    },
+    /// Takes over everything that is pending, or only what was released.
     Reclaim {
         group: u8,
+        only_released: bool,
         max: usize,
         max_deliveries: u64,
     },
@@ -55,26 +70,35 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(tenants, streams)| Step::Write { tenants, streams }),
         4 => (0u8..2, 1usize..12, prop::option::weighted(0.2, 0u32..9))
             .prop_map(|(group, max, prefer)| Step::Read { group, max, prefer }),
-        3 => (0u8..2, prop::collection::vec(any::<prop::sample::Index>(), 1..9))
-            .prop_map(|(group, which)| Step::Ack { group, which }),
-        1 => (0u8..2, 1usize..12, 0u64..4).prop_map(|(group, max, max_deliveries)| Step::Reclaim {
-            group,
-            max,
-            max_deliveries,
-        }),
+        3 => (0u8..2, which()).prop_map(|(group, which)| Step::Ack { group, which }),
+        1 => (0u8..2, which()).prop_map(|(group, which)| Step::Release { group, which }),
+        1 => (0u8..2, which()).prop_map(|(group, which)| Step::Reject { group, which }),
+        1 => which().prop_map(|which| Step::Requeue { which }),
+        2 => (0u8..2, any::<bool>(), 1usize..12, 0u64..4).prop_map(
+            |(group, only_released, max, max_deliveries)| Step::Reclaim {
+                group,
+                only_released,
+                max,
+                max_deliveries,
+            }
+        ),
         1 => (0u8..2).prop_map(|group| Step::Counts { group }),
         1 => Just(Step::Reopen),
     ]
+}
+
+fn which() -> impl Strategy<Value = Vec<prop::sample::Index>> {
+    prop::collection::vec(any::<prop::sample::Index>(), 1..9)
 }
 
 fn case() -> impl Strategy<Value = Case> {
     (any::<bool>(), prop::collection::vec(step(), 1..30)).prop_map(|(deletes, mut steps)| {
         for step in &mut steps {
             // A message that dies is deleted.
-            if let Step::Reclaim { max_deliveries, .. } = step
-                && !deletes
-            {
-                *max_deliveries = 0;
+            match step {
+                Step::Reclaim { max_deliveries, .. } if !deletes => *max_deliveries = 0,
+                Step::Reject { which, .. } if !deletes => which.clear(),
+                _ => {}
             }
         }
         Case { deletes, steps }
@@ -90,10 +114,16 @@ enum StepResult {
     Written(Vec<u32>),
     Read(Vec<Place>),
     Reclaimed(Vec<Place>, u64),
+    /// The dead letters with their reasons, and to which streams some of them went.
+    Requeued(Vec<String>, Vec<Option<u32>>),
+    Flags(Vec<bool>),
     Numbers(Vec<u64>),
 }
 
 const TTL: u64 = 3_600;
+
+/// Nothing is idle for as long but what was released so.
+const IDLE: Duration = Duration::from_secs(3_600);
 
 fn group_name(case: &Case, group: u8) -> &'static str {
     if group == 0 || case.deletes { "one" } else { "two" }
@@ -161,23 +191,63 @@ impl Expecting {
                 if read.is_empty() {
                     return StepResult::Nothing;
                 }
-                let mut acknowledged = 0;
-                for index in which {
+                let mut ack = |index: &prop::sample::Index| {
                     let (stream, id) = index.get(read);
                     let key = format!("{name}:s{stream}");
                     let ids = [id.clone()];
-                    acknowledged += self.model.ack(&key, group_name(case, *group), &ids);
+                    let acknowledged = self.model.ack(&key, group_name(case, *group), &ids);
                     if case.deletes {
                         self.model.delete(&key, &ids);
                     }
-                }
-                StepResult::Numbers(vec![acknowledged])
+                    acknowledged == 1
+                };
+                StepResult::Flags(which.iter().map(&mut ack).collect())
             }
-            Step::Reclaim { group, max, max_deliveries } => {
+            Step::Release { group, which } | Step::Reject { group, which } => {
+                let read = &self.read[usize::from(*group != 0 && !case.deletes)];
+                if read.is_empty() {
+                    return StepResult::Nothing;
+                }
                 let group = group_name(case, *group);
+                let mut own = 0;
+                for index in which {
+                    let (stream, id) = index.get(read);
+                    let key = format!("{name}:s{stream}");
+                    own += u64::from(match step {
+                        Step::Reject { .. } => {
+                            let held = (key.as_str(), group, "c");
+                            self.model.reject(&name, held, id, "no").expect("no key is broken")
+                        }
+                        _ => self.model.release(&key, group, "c", id, IDLE.as_millis() as i64),
+                    });
+                }
+                StepResult::Numbers(vec![own])
+            }
+            Step::Requeue { which } => {
+                let letters = self.model.dead_letters(&name, 1_000).expect("no key is broken");
+                if letters.is_empty() {
+                    return StepResult::Nothing;
+                }
+                let ids = which.iter().map(|index| index.get(&letters).0.clone());
+                let ids: Vec<_> = ids.collect();
+                let places = self.model.requeue_dead_letters(&name, Some(TTL), 16, &ids);
+                let stream = |place: Option<(String, String)>| {
+                    let (key, _) = place?;
+                    let number = key.rsplit_once(":s").expect("a stream's key").1;
+                    Some(number.parse().expect("a number"))
+                };
+                let places = places.expect("no key is broken").into_iter().map(stream).collect();
+                let shown = letters.into_iter().map(|(_, letter)| {
+                    format!("{} {} {}", letter.message.2[0].1, letter.deliveries, letter.reason)
+                });
+                StepResult::Requeued(shown.collect(), places)
+            }
+            Step::Reclaim { group, only_released, max, max_deliveries } => {
+                let group = group_name(case, *group);
+                let idle = if *only_released { IDLE.as_millis() as i64 } else { 0 };
                 let (messages, dead) = self
                     .model
-                    .reclaim(&name, group, "d", *max, *max_deliveries)
+                    .reclaim(&name, (group, "d"), idle, *max, *max_deliveries)
                     .expect("no key is broken");
                 let place = |(taken, deliveries): ((String, String, _), u64)| {
                     let (stream, _, fields): (_, _, Vec<(String, String)>) = taken;
@@ -253,15 +323,49 @@ impl Found {
                 }
                 let receipts = which.iter().map(|index| index.get(read));
                 let consumer = queue.consumer(group_name(case, *group), "c");
-                StepResult::Numbers(vec![match case.deletes {
-                    true => consumer.ack_and_delete(receipts)?,
-                    false => consumer.ack(receipts)?,
+                StepResult::Flags(match case.deletes {
+                    true => consumer.ack_and_delete_each(receipts)?,
+                    false => consumer.ack_each(receipts)?,
+                })
+            }
+            Step::Release { group, which } | Step::Reject { group, which } => {
+                let read = &self.read[usize::from(*group != 0 && !case.deletes)];
+                if read.is_empty() {
+                    return Ok(StepResult::Nothing);
+                }
+                let receipts = which.iter().map(|index| index.get(read));
+                let consumer = queue.consumer(group_name(case, *group), "c");
+                StepResult::Numbers(vec![match step {
+                    Step::Reject { .. } => consumer.reject(receipts, "no")?,
+                    _ => consumer.release(receipts, IDLE, Duration::ZERO)?,
                 }])
             }
-            Step::Reclaim { group, max, max_deliveries } => {
+            Step::Requeue { which } => {
+                let mut letters = queue.dead_letters(1)?;
+                while let Some(last) = letters.last()
+                    && let mut more = queue.dead_letters_after(7, last)?
+                    && !more.is_empty()
+                {
+                    letters.append(&mut more);
+                }
+                if letters.is_empty() {
+                    return Ok(StepResult::Nothing);
+                }
+                let ids = which.iter().map(|index| index.get(&letters));
+                let receipts = queue.requeue_dead_letters(ids)?;
+                let shown = letters.iter().map(|letter| {
+                    let number = letter.message.field("n").expect("it was written");
+                    let number = String::from_utf8_lossy(number);
+                    format!("{number} {} {}", letter.deliveries, letter.reason)
+                });
+                let places = receipts.iter().map(|found| found.map(|found| stream(found.stream)));
+                StepResult::Requeued(shown.collect(), places.collect())
+            }
+            Step::Reclaim { group, only_released, max, max_deliveries } => {
                 let consumer = queue.consumer(group_name(case, *group), "d");
                 let consumer = consumer.max_deliveries(*max_deliveries);
-                let reclaimed = consumer.reclaim(Duration::ZERO, *max)?;
+                let min_idle = if *only_released { IDLE } else { Duration::ZERO };
+                let reclaimed = consumer.reclaim(min_idle, *max)?;
                 let place = |message: &Message| {
                     let deliveries = message.deliveries;
                     let number = message.field("n").expect("it was written");

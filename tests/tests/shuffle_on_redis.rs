@@ -49,6 +49,19 @@ fn walk(client: &Client, name: &str) -> Result {
     assert_eq!(consumer.ack(&all[..10])?, 10);
     assert_eq!(consumer.ack_and_delete(&all)?, 6);
     assert_eq!((queue.len()?, queue.backlog()?), (0, 0));
+
+    let receipts = queue.requeue_dead_letters(&letters)?;
+    assert_eq!((receipts.iter().flatten().count(), queue.backlog()?), (5, 5));
+    let again = consumer.read_many(9)?;
+    assert_eq!(consumer.release(&again[..2], MINUTE, std::time::Duration::ZERO)?, 2);
+    let reclaimed = other.reclaim(MINUTE, 9)?.messages;
+    assert!(reclaimed.len() == 2 && reclaimed.iter().all(|message| message.deliveries == 1));
+    assert_eq!(consumer.reject(&again, "rejected")?, 3);
+    assert_eq!(other.ack_and_delete_each(&again)?.iter().filter(|is_done| **is_done).count(), 2);
+    let letters = queue.dead_letters(1)?;
+    assert_eq!(letters[0].reason, "rejected");
+    assert_eq!(queue.dead_letters_after(9, &letters[0])?.len(), 2);
+    assert_eq!(queue.remove_idle_consumers(MINUTE)?, 0);
     Ok(())
 }
 
@@ -202,6 +215,8 @@ fn no_wait_for_notifications_that_cannot_come() -> Result {
     Ok(())
 }
 
+const MINUTE: std::time::Duration = std::time::Duration::from_secs(60);
+
 fn call(server: &Redis, script: &Script, args: &[&str]) -> Reply {
     let mut words = vec!["EVAL", script.source(), "4", "q", "q:meta", "q:notifications", "q:dead"];
     words.extend(args);
@@ -219,6 +234,14 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
     let reclaim = shuffle::Reclaim::new("q", "g", "c", std::time::Duration::ZERO, 1)?;
     let reclaim = reclaim.invocation().script;
     let extend = shuffle::Extend::new("q", "g", "c", [] as [Receipt; 0])?.invocation().script;
+    let release = shuffle::Release::new("q", "g", "c", [] as [Receipt; 0], MINUTE, MINUTE)?;
+    let release = release.invocation().script;
+    let reject = shuffle::Reject::new("q", "g", "c", [] as [Receipt; 0], "no")?.invocation().script;
+    let ack_each = shuffle::AckEach::new("q", "g", [] as [Receipt; 0])?.invocation().script;
+    let no_ids = [] as [shuffle::MessageId; 0];
+    let requeue = shuffle::RequeueDeadLetters::new("q", no_ids, 1, None)?.invocation().script;
+    let remove_idle = shuffle::RemoveIdleConsumers::new("q", MINUTE)?.invocation().script;
+    let dead_letters = shuffle::ReadDeadLetters::new("q", 1)?.invocation().script;
     let resize = shuffle::Resize::new("q", 1, None)?.invocation().script;
     let delete_dead = shuffle::DeleteDeadLetters::new("q", [] as [shuffle::MessageId; 0])?;
     let delete_dead = delete_dead.invocation().script;
@@ -251,10 +274,31 @@ fn malformed_arguments_are_refused_and_change_nothing() -> Result {
         (ack, vec!["g", "0", "0", "1", "1-18446744073709551616"]),
         (stats, vec![]),
         (reclaim, vec![]),
-        (reclaim, vec!["g", "c", "-1", "1", "0", "1000", "0"]),
-        (reclaim, vec!["g", "c", "0", "0", "0", "1000", "0"]),
-        (reclaim, vec!["g", "c", "0", "1", "x", "1000", "0"]),
-        (reclaim, vec!["g", "c", "0", "1", "0", "1", "0"]),
+        (reclaim, vec!["g", "c", "-1", "1", "0", "1000", "0", "r"]),
+        (reclaim, vec!["g", "c", "0", "0", "0", "1000", "0", "r"]),
+        (reclaim, vec!["g", "c", "0", "1", "x", "1000", "0", "r"]),
+        (reclaim, vec!["g", "c", "0", "1", "0", "1", "0", "r"]),
+        (reclaim, vec!["g", "c", "0", "1", "0", "1000", "0"]),
+        (ack_each, vec![]),
+        (ack_each, vec!["g"]),
+        (ack_each, vec!["g", "0", "0", "2", "1-1"]),
+        (release, vec![]),
+        (release, vec!["g", "c"]),
+        (release, vec!["g", "c", "-1", "0", "1", "1-1"]),
+        (release, vec!["g", "c", "1", "0", "1", "x"]),
+        (reject, vec![]),
+        (reject, vec!["g", "c", "no", "1"]),
+        (reject, vec!["g", "c", "no", "0", "0", "1", "x"]),
+        (requeue, vec![]),
+        (requeue, vec!["1", "1", "1-1"]),
+        (requeue, vec!["0", "0", "1-1"]),
+        (requeue, vec!["0", "65537", "1-1"]),
+        (requeue, vec!["0", "1", "x"]),
+        (remove_idle, vec![]),
+        (remove_idle, vec!["-1"]),
+        (dead_letters, vec!["1"]),
+        (dead_letters, vec!["1", "x"]),
+        (dead_letters, vec!["0", ""]),
         (extend, vec![]),
         (extend, vec!["g"]),
         (extend, vec!["g", "c", "0", "1", "x"]),
@@ -443,4 +487,161 @@ fn an_async_writer_takes_the_size_of_a_queue() -> Result {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
         Ok(())
     })
+}
+
+/// Letters of any size, more of them than a step takes, and some that another program left.
+#[test]
+fn dead_letters_go_back_with_the_settings_of_the_queue() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(4).ttl(MINUTE);
+    let long: Vec<_> = (0..9_000).map(|i| (format!("f{i}"), "v".repeat(i % 7))).collect();
+    queue.write("long", long.iter().map(|(f, v)| (f, v)))?;
+    queue.write_many((0..25_000).map(|i| (i.to_string(), [("i", i.to_string())])))?;
+    let consumer = queue.consumer("g", "c");
+    let mut written = 0;
+    loop {
+        let messages = consumer.read_many(10_000)?;
+        if messages.is_empty() {
+            break;
+        }
+        written += consumer.reject(&messages, "rejected")?;
+    }
+    assert_eq!((written, queue.len()?), (25_001, 0));
+    server.cli(&["XADD", "q:dead", "*", "another", "program's"]);
+
+    // What is known of the queue expires, and its dead letters do not.
+    server.cli(&["DEL", "q:meta", "q:notifications", "q:s0", "q:s1", "q:s2", "q:s3"]);
+    let mut page = queue.dead_letters(10_000)?;
+    let mut letters = Vec::new();
+    while let Some(last) = page.last() {
+        let next = queue.dead_letters_after(10_000, last)?;
+        letters.append(&mut page);
+        page = next;
+    }
+    assert_eq!(letters.len(), 25_001);
+    let foreign =
+        server.cli(&["XREVRANGE", "q:dead", "+", "-", "COUNT", "1"]).array()[0].array()[0].text();
+    let ids = letters.iter().map(|letter| letter.id).chain([foreign.parse()?]);
+    let receipts = queue.requeue_dead_letters(ids)?;
+    assert_eq!(receipts.len(), 25_002);
+    assert_eq!(receipts.last(), Some(&None), "it is no message of the queue");
+    for (letter, receipt) in letters.iter().zip(&receipts) {
+        assert_eq!(receipt.map(|receipt| receipt.stream), Some(letter.message.stream));
+    }
+    assert_eq!(server.cli(&["XLEN", "q:dead"]).integer(), 1);
+    assert_eq!(server.cli(&["XLEN", "q:notifications"]).integer(), 1);
+    for key in ["q:meta", "q:s0", "q:s1", "q:s2", "q:s3", "q:notifications"] {
+        let ttl = server.cli(&["PTTL", key]).integer();
+        assert!((1..=60_000).contains(&ttl), "{key}: {ttl}");
+    }
+    let mut read = 0;
+    loop {
+        let messages = consumer.read_many(10_000)?;
+        if messages.is_empty() {
+            break;
+        }
+        read += messages.len();
+        for message in messages.iter().filter(|message| message.fields.len() > 1) {
+            let fields = long.iter().map(|(f, v)| (f.clone().into(), v.clone().into()));
+            assert_eq!(message.fields, Vec::from_iter(fields));
+        }
+        consumer.ack_and_delete(&messages)?;
+    }
+    assert_eq!(read, 25_001);
+
+    server.cli(&["SET", "q:notifications", "x"]);
+    let error = queue.requeue_dead_letters([letters[0].id]).expect_err("it holds a string");
+    assert_eq!(error.kind(), ErrorKind::WrongType);
+    server.cli(&["DEL", "q:notifications", "q:dead", "q:s1"]);
+    queue.write("t", [("i", "1")])?;
+    let messages = consumer.read_many(9)?;
+    server.cli(&["SET", "q:dead", "x"]);
+    let error = consumer.reject(&messages, "no").expect_err("it holds a string");
+    assert!(error.to_string().contains("key q:dead holds a string"), "{error}");
+    assert_eq!(queue.pending_count("g")?, 1, "nothing is lost");
+    Ok(())
+}
+
+/// The names that consumers leave behind, of which a server keeps one for each stream and group.
+#[test]
+fn idle_consumers_that_hold_nothing_are_removed() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(4).streams_per_shard(1);
+    queue.write_many((0..40).map(|i| (i.to_string(), [("i", i.to_string())])))?;
+    let consumers = |group| {
+        let keys = ["q:s0", "q:s1", "q:s2", "q:s3"];
+        let known =
+            keys.map(|key| server.cli(&["XINFO", "CONSUMERS", key, group]).array().to_vec());
+        let name = |consumer: &Reply| consumer.array()[1].text().to_owned();
+        known.concat().iter().map(name).collect::<std::collections::BTreeSet<_>>()
+    };
+    for (group, name) in [("g", "done"), ("g", "busy"), ("h", "done"), ("g", "done, too")] {
+        let consumer = queue.consumer(group, name);
+        let messages = consumer.read_many(12)?;
+        consumer.ack(&messages[usize::from(name == "busy")..])?;
+    }
+    queue.consumer("g", "rest").read_many(100)?;
+    let all = ["busy", "done", "done, too", "rest"].map(str::to_owned).into();
+    assert_eq!(queue.remove_idle_consumers(MINUTE)?, 0, "nobody is idle for so long");
+    assert_eq!((consumers("g"), consumers("h").len()), (all, 1));
+    assert_eq!(queue.remove_idle_consumers(std::time::Duration::ZERO)?, 3);
+    assert_eq!(queue.remove_idle_consumers(std::time::Duration::ZERO)?, 0);
+    let busy = ["busy", "rest"].map(str::to_owned).into();
+    assert_eq!((consumers("g"), consumers("h").len()), (busy, 0));
+    // One that comes again is there again.
+    assert_eq!(queue.consumer("h", "done").read_many(100)?.len(), 28);
+    server.cli(&["SET", "q:s3", "x"]);
+    let error = queue.remove_idle_consumers(MINUTE).expect_err("it holds a string");
+    assert!(error.to_string().contains("key q:s3 holds a string"), "{error}");
+    Ok(())
+}
+
+/// The stream at the queue's own name is another program's, where consumers have the same steps.
+#[test]
+fn messages_of_the_default_stream_are_rejected_and_released() -> Result {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url())?;
+    let queue = client.shuffle_queue("q").streams(2);
+    queue.write("t", [("i", "0")])?;
+    for i in ["1", "2", "3"] {
+        server.cli(&["XADD", "q", "*", "i", i]);
+    }
+    let consumer = queue.consumer("g", "c").default_stream(true);
+    let messages = consumer.read_many(9)?;
+    assert_eq!(messages.len(), 4);
+    assert_eq!(consumer.release(&messages, MINUTE, std::time::Duration::ZERO)?, 4);
+    let other = queue.consumer("g", "other").default_stream(true);
+    let reclaimed = other.reclaim(MINUTE, 9)?.messages;
+    assert_eq!(reclaimed.len(), 4);
+    assert!(reclaimed.iter().all(|message| message.deliveries == 1));
+    assert_eq!(other.ack_each(&reclaimed[..1])?, [true]);
+    assert_eq!(other.reject(&reclaimed, "no")?, 3);
+    assert_eq!(server.cli(&["XLEN", "q"]).integer() + queue.len()? as i64, 1);
+    let letters = queue.dead_letters(9)?;
+    let receipts = queue.requeue_dead_letters(&letters)?;
+    assert!(receipts.iter().flatten().all(|receipt| receipt.stream != Stream::Default));
+    assert_eq!(queue.consumer("g", "c").read_many(9)?.len(), 3, "readers of the queue find them");
+    Ok(())
+}
+
+/// What a worker gives back while the server is away is there as soon as it is back, and was no delivery.
+#[test]
+fn a_stop_within_an_outage_gives_back_what_is_held_ready() -> Result {
+    let server = Redis::builder().appendonly_always().start();
+    let queue = millpond::connect(&format!("{}?retries=0", server.url()))?.shuffle_queue("q");
+    queue.write_many((0..5).map(|i| ("t", [("i", i.to_string())])))?;
+    let worker = queue.consumer("g", "c").worker().prefetch(4).lease(MINUTE);
+    worker.run(|_| {
+        server.kill();
+        worker.stop(MINUTE);
+        // The first tries are in vain.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        server.restart();
+    })?;
+    let messages = queue.consumer("g", "other").reclaim(MINUTE, 9)?.messages;
+    assert_eq!(messages.len(), 4);
+    assert!(messages.iter().all(|message| message.deliveries == 1));
+    Ok(())
 }

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use millpond::tasks::{
-    Claim, Dependency, Doc, DocId, DocQuery, Filter, Modification, NewDoc, NewTask, Task, TaskId,
-    TaskQuery, TaskStore,
+    Claim, Dependency, Doc, DocId, DocQuery, Filter, Headers, Modification, Modified, Modify,
+    ModifyMany, NewDoc, NewTask, Task, TaskFilter, TaskId, TaskQuery, TaskStore,
 };
 use millpond::{Client, ErrorKind};
 use millpond_tests::servers::Redis;
@@ -27,8 +27,12 @@ const COLLISIONS: [Collision; 3] = [Collision::Refuse, Collision::Skip, Collisio
 enum Step {
     /// A claimant and what it requests.
     Modify(usize, Vec<Wish>),
+    /// Several in one step, made from what was there before it.
+    ModifyMany(Vec<(usize, Vec<Wish>)>),
     Claim {
         claimant: usize,
+        /// Whether each task gets a claimant of its own.
+        is_each: bool,
         queues: Vec<usize>,
         max: usize,
         seed: u32,
@@ -50,6 +54,9 @@ enum Step {
     Fetch {
         ids: Vec<u8>,
     },
+    Cancel {
+        ids: Vec<u8>,
+    },
     Docs {
         namespace: usize,
         start: Option<usize>,
@@ -59,6 +66,16 @@ enum Step {
     FetchDocs {
         namespace: usize,
         ids: Vec<u8>,
+    },
+    /// All steps of it.
+    Sweep {
+        claimant: usize,
+        sweep: model::Sweep,
+    },
+    /// A queue, and whether it is paused or resumed.
+    Pause {
+        queue: usize,
+        is_paused: bool,
     },
     Counts,
     /// The durable engine is closed and opened again.
@@ -81,6 +98,7 @@ enum Wish {
         queue: usize,
         at: At,
         text: u8,
+        headers: Option<u8>,
     },
     Delete {
         id: u8,
@@ -151,8 +169,11 @@ fn wish() -> impl Strategy<Value = Wish> {
     prop_oneof![
         6 => (id(), queue(), at(), prop_oneof![3 => Just(0u8), 1 => 0u8..10], any::<bool>())
             .prop_map(|(id, queue, at, priority, skip)| Wish::Insert { id, queue, at, priority, skip }),
-        4 => (id(), stale(), queue(), at(), 0u8..3)
-            .prop_map(|(id, stale, queue, at, text)| Wish::Change { id, stale, queue, at, text }),
+        4 => (id(), stale(), queue(), at(), 0u8..3, prop::option::weighted(0.3, 0u8..4)).prop_map(
+            |(id, stale, queue, at, text, headers)| Wish::Change {
+                id, stale, queue, at, text, headers,
+            }
+        ),
         2 => (id(), stale()).prop_map(|(id, stale)| Wish::Delete { id, stale }),
         1 => (id(), stale()).prop_map(|(id, stale)| Wish::Depend { id, stale }),
         4 => (
@@ -175,15 +196,54 @@ fn wish() -> impl Strategy<Value = Wish> {
     ]
 }
 
+fn sweep() -> impl Strategy<Value = model::Sweep> {
+    let queue = (0..QUEUES.len(), prop::option::weighted(0.7, 1..QUEUES.len()), any::<bool>());
+    let filter = (
+        any::<[bool; 3]>(),
+        prop::option::weighted(0.3, 0..CLAIMANTS.len()),
+        0..3usize,
+        any::<bool>(),
+    );
+    (queue, 1usize..6, filter).prop_map(
+        |((queue, to, redrives), max, (states, of, err, with_held))| {
+            let other = |by: usize| QUEUES[(queue + by) % QUEUES.len()].to_owned();
+            model::Sweep {
+                queue: other(0),
+                to: to.map(other),
+                redrives,
+                after: None,
+                max,
+                states,
+                of: of.map(|of| CLAIMANTS[of].to_owned()),
+                err: "e".repeat(err),
+                with_held,
+            }
+        },
+    )
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let claimant = || 0..CLAIMANTS.len();
     let queue = || 0..QUEUES.len();
     prop_oneof![
         8 => (claimant(), prop::collection::vec(wish(), 1..6))
             .prop_map(|(claimant, wishes)| Step::Modify(claimant, wishes)),
-        5 => (claimant(), prop::collection::vec(queue(), 1..4), 1usize..6, any::<u32>()).prop_map(
-            |(claimant, queues, max, seed)| Step::Claim { claimant, queues, max, seed }
-        ),
+        4 => prop::collection::vec((claimant(), prop::collection::vec(wish(), 1..4)), 1..6)
+            .prop_map(Step::ModifyMany),
+        5 => (
+            claimant(),
+            prop::bool::weighted(0.2),
+            prop::collection::vec(queue(), 1..4),
+            1usize..6,
+            any::<u32>(),
+        )
+            .prop_map(|(claimant, is_each, queues, max, seed)| Step::Claim {
+                claimant,
+                is_each,
+                queues,
+                max,
+                seed,
+            }),
         2 => (
             claimant(),
             prop::collection::vec((0u8..14, prop::bool::weighted(0.1)), 0..3),
@@ -195,6 +255,7 @@ fn step() -> impl Strategy<Value = Step> {
         ),
         1 => (queue(), 1usize..5).prop_map(|(queue, limit)| Step::List { queue, limit }),
         1 => prop::collection::vec(0u8..16, 1..6).prop_map(|ids| Step::Fetch { ids }),
+        2 => prop::collection::vec(0u8..16, 1..6).prop_map(|ids| Step::Cancel { ids }),
         1 => (
             0..NAMESPACES.len(),
             prop::option::of(0..KEYS.len()),
@@ -204,6 +265,9 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(namespace, start, end, limit)| Step::Docs { namespace, start, end, limit }),
         1 => (0..NAMESPACES.len(), prop::collection::vec(0u8..9, 1..5))
             .prop_map(|(namespace, ids)| Step::FetchDocs { namespace, ids }),
+        2 => (claimant(), sweep()).prop_map(|(claimant, sweep)| Step::Sweep { claimant, sweep }),
+        1 => (queue(), any::<bool>())
+            .prop_map(|(queue, is_paused)| Step::Pause { queue, is_paused }),
         1 => Just(Step::Counts),
         1 => Just(Step::Reopen),
     ]
@@ -223,14 +287,26 @@ fn doc_id(id: u8) -> String {
     }
 }
 
+/// None, one, or two, of which one is no text.
+fn headers_of(number: u8) -> model::Headers {
+    let all = [("trace", vec![number, 0, 0xff]), ("é", Vec::new())];
+    all.into_iter().take(number.into()).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 #[derive(Debug, PartialEq)]
 enum StepResult {
     Nothing,
     Tasks(Vec<model::Task>),
+    /// Which of the tasks are cancelled.
+    Renewed(Vec<String>),
+    Cancelled(Vec<bool>),
     Docs(Vec<model::Doc>),
     Done(model::Done),
+    /// How many each step took.
+    Swept(Vec<u64>),
     Refused(Refusal),
-    Counts(Vec<(String, [u64; 5])>, Vec<(String, [u64; 2])>),
+    Many(Vec<StepResult>),
+    Counts(Vec<(String, [u64; 8])>, Vec<(String, [u64; 2])>),
 }
 
 /// The modification of a wish, with the versions that the model knows; each task and document once.
@@ -255,14 +331,16 @@ fn entries(model: &Model, wishes: &[Wish]) -> Vec<Entry> {
         err: "e".repeat(text.into()),
         value: (text > 0).then(|| format!("[{text}]")),
         priority,
+        headers: headers_of(id % 4),
     };
     let entry = |wish: &Wish| match *wish {
         Wish::Insert { id, queue, at, priority, skip } => {
             (task_id(id), Entry::Insert { task: task(id, 0, queue, at, id % 3, priority), skip })
         }
-        Wish::Change { id, stale, queue, at, text } => {
+        Wish::Change { id, stale, queue, at, text, headers } => {
             let task = task(id, version(id, stale), queue, at, text, 0);
-            (task_id(id), Entry::Change { task })
+            let task = model::Task { headers: headers_of(headers.unwrap_or(0)), ..task };
+            (task_id(id), Entry::Change { task, sets_headers: headers.is_some() })
         }
         Wish::Delete { id, stale } => {
             (task_id(id), Entry::Delete { id: task_id(id), version: version(id, stale) })
@@ -320,13 +398,14 @@ fn modification(entries: &[Entry]) -> Modification {
                 .at_ms(task.at_ms)
                 .attempt(task.attempt)
                 .err(&task.err)
+                .headers(&task.headers)
                 .priority(task.priority);
             if let Some(value) = &task.value {
                 new = new.value(value);
             }
             whole.insert(if *skip { new.skip_colliding() } else { new })
         }
-        Entry::Change { task } => {
+        Entry::Change { task, sets_headers } => {
             let record = Task {
                 id: task.id.as_str().into(),
                 version: task.version,
@@ -341,8 +420,10 @@ fn modification(entries: &[Entry]) -> Modification {
                 claims: 0,
                 priority: 0,
                 expires_ms: None,
+                headers: Headers::NONE,
             };
-            whole.change(record.change().at_ms(task.at_ms))
+            let change = record.change().at_ms(task.at_ms);
+            whole.change(if *sets_headers { change.headers(&task.headers) } else { change })
         }
         Entry::Delete { id, version } => whole.delete(TaskId::new(id, *version)),
         Entry::Depend { id, version } => whole.depend(TaskId::new(id, *version)),
@@ -397,7 +478,12 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> StepResult {
             let entries = entries(model, wishes);
             of(model.modify(CLAIMANTS[*claimant], &entries))
         }
-        Step::Claim { claimant, queues, max, seed } => {
+        Step::ModifyMany(all) => {
+            let all: Vec<_> = all.iter().map(|(by, wishes)| (by, entries(model, wishes))).collect();
+            let done = all.iter().map(|(by, entries)| of(model.modify(CLAIMANTS[**by], entries)));
+            StepResult::Many(done.collect())
+        }
+        Step::Claim { claimant, is_each, queues, max, seed } => {
             let mut names: Vec<String> = Vec::new();
             for queue in queues {
                 if !names.contains(&QUEUES[*queue].to_owned()) {
@@ -405,7 +491,11 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> StepResult {
                 }
             }
             let until = lease_ms(number);
-            StepResult::Tasks(model.claim(CLAIMANTS[*claimant], &names, until, *max, *seed))
+            let claimant = |number: usize| match is_each {
+                true => format!("{}.{number}", CLAIMANTS[*claimant]),
+                false => CLAIMANTS[*claimant].into(),
+            };
+            StepResult::Tasks(model.claim(claimant, &names, until, *max, *seed))
         }
         Step::Renew { claimant, .. } => {
             let (tasks, docs) = renewals(model, step);
@@ -413,7 +503,11 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> StepResult {
                 return StepResult::Nothing;
             }
             let done = model.renew(CLAIMANTS[*claimant], &tasks, &docs, lease_ms(number));
-            done.map_or_else(StepResult::Refused, |()| StepResult::Nothing)
+            done.map_or_else(StepResult::Refused, StepResult::Renewed)
+        }
+        Step::Cancel { ids } => {
+            let ids: Vec<_> = ids.iter().map(|id| task_id(*id)).collect();
+            StepResult::Cancelled(model.cancel(&ids))
         }
         Step::ClaimDocs { claimant, namespace, key } => {
             let docs = model.claim_docs(
@@ -437,6 +531,25 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> StepResult {
         Step::FetchDocs { namespace, ids } => {
             let doc = |id: &u8| model.doc(NAMESPACES[*namespace], &doc_id(*id)).cloned();
             StepResult::Docs(ids.iter().filter_map(doc).collect())
+        }
+        Step::Sweep { claimant, sweep } => {
+            let (mut sweep, mut counts) = (sweep.clone(), Vec::new());
+            loop {
+                let (count, next) = model.sweep(CLAIMANTS[*claimant], &sweep);
+                counts.push(count);
+                if next.is_none() {
+                    return StepResult::Swept(counts);
+                }
+                sweep.after = next;
+            }
+        }
+        Step::Pause { queue, is_paused: true } => {
+            model.paused.insert(QUEUES[*queue].into());
+            StepResult::Nothing
+        }
+        Step::Pause { queue, is_paused: false } => {
+            model.paused.remove(QUEUES[*queue]);
+            StepResult::Nothing
         }
         Step::Counts => StepResult::Counts(
             model.queue_stats().into_iter().collect(),
@@ -497,6 +610,7 @@ impl Ours<'_> {
             err: task.err.as_ref().into(),
             value: task.value.as_deref().map(Into::into),
             priority: task.priority,
+            headers: task.headers.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         }
     }
 
@@ -518,6 +632,44 @@ impl Ours<'_> {
         docs.iter().map(doc).collect()
     }
 
+    fn sweep(
+        &self,
+        store: &TaskStore,
+        sweep: &model::Sweep,
+    ) -> Result<StepResult, millpond::Error> {
+        let [available, claimed, future] = sweep.states;
+        let mut filter = TaskFilter::new().limit(sweep.max).err(&sweep.err);
+        if available {
+            filter = filter.available();
+        }
+        if claimed {
+            filter = filter.claimed();
+        }
+        if future {
+            filter = filter.future();
+        }
+        if let Some(of) = &sweep.of {
+            filter = filter.claimant(of);
+        }
+        if sweep.with_held {
+            filter = filter.include_held();
+        }
+        let mut counts = Vec::new();
+        loop {
+            let (queue, filter_now) = (&sweep.queue, filter.clone());
+            let swept = match &sweep.to {
+                None => store.purge(queue, filter_now)?,
+                Some(to) if sweep.redrives => store.redrive(queue, to, filter_now)?,
+                Some(to) => store.move_tasks(queue, to, filter_now)?,
+            };
+            counts.push(swept.tasks);
+            match swept.next {
+                Some(next) => filter = filter.after(next),
+                None => return Ok(StepResult::Swept(counts)),
+            }
+        }
+    }
+
     fn run(
         &self,
         model: &Model,
@@ -528,19 +680,24 @@ impl Ours<'_> {
         let result = match step {
             Step::Modify(claimant, wishes) => {
                 let modification = modification(&entries(model, wishes));
-                store(claimant).modify(modification).map(|done| {
-                    StepResult::Done(model::Done {
-                        inserted: self.tasks(&done.inserted),
-                        changed: self.tasks(&done.changed),
-                        inserted_docs: self.docs(&done.inserted_docs),
-                        changed_docs: self.docs(&done.changed_docs),
-                    })
+                store(claimant).modify(modification).map(|done| self.done(&done))
+            }
+            Step::ModifyMany(all) => {
+                let modify = |(by, wishes): &(usize, Vec<Wish>)| {
+                    let modification = modification(&entries(model, wishes));
+                    Modify::new(self.name, CLAIMANTS[*by], modification)
+                };
+                let modifications = all.iter().map(modify).collect::<Result<_, _>>();
+                self.client.run(modifications.and_then(ModifyMany::new)).and_then(|all| {
+                    let done = |done: Result<Modified, _>| refused(done.map(|of| self.done(&of)));
+                    all.into_iter().map(done).collect::<Result<_, _>>().map(StepResult::Many)
                 })
             }
-            Step::Claim { claimant, queues, max, seed } => {
+            Step::Claim { claimant, is_each, queues, max, seed } => {
                 let queues = queues.iter().map(|queue| QUEUES[*queue]);
                 let claimant = CLAIMANTS[*claimant];
-                let claim = Claim::new(self.name, claimant, queues, lease(number), *max, *seed);
+                let claim = Claim::new(self.name, claimant, queues, lease(number), *max, *seed)
+                    .map(|claim| claim.for_each(*is_each));
                 self.client.run(claim).map(|claimed| StepResult::Tasks(self.tasks(&claimed.tasks)))
             }
             Step::Renew { claimant, .. } => {
@@ -554,8 +711,13 @@ impl Ours<'_> {
                     for (renewed, (id, version)) in renewed.tasks.iter().zip(&tasks) {
                         assert_eq!(*renewed, TaskId::new(id, version + 1));
                     }
-                    StepResult::Nothing
+                    let cancelled = renewed.cancelled.iter().map(|id| id.as_ref().to_owned());
+                    StepResult::Renewed(cancelled.collect())
                 })
+            }
+            Step::Cancel { ids } => {
+                let flags = self.store.cancel(ids.iter().map(|id| task_id(*id)));
+                flags.map(StepResult::Cancelled)
             }
             Step::ClaimDocs { claimant, namespace, key } => store(claimant)
                 .claim_docs(NAMESPACES[*namespace], KEYS[*key], lease(number))
@@ -599,10 +761,30 @@ impl Ours<'_> {
                 let docs = self.store.fetch_docs(NAMESPACES[*namespace], ids);
                 docs.map(|docs| StepResult::Docs(self.docs(&docs)))
             }
+            Step::Sweep { claimant, sweep } => self.sweep(&store(claimant), sweep),
+            Step::Pause { queue, is_paused } => {
+                let queue = QUEUES[*queue];
+                let done = match is_paused {
+                    true => self.store.pause(queue),
+                    false => self.store.resume(queue),
+                };
+                done.map(|()| StepResult::Nothing)
+            }
             Step::Counts => {
                 let queues = self.store.queue_stats(Filter::new())?.into_iter().map(|of| {
-                    let counts =
-                        [of.size, of.available, of.claimed, of.future, of.max_claims.into()];
+                    let (claims, paused) = (of.max_claims.into(), of.paused.into());
+                    let time = |at_ms: Option<u64>| at_ms.map_or(0, |at_ms| self.time(at_ms));
+                    let available = time(of.oldest_available_ms);
+                    let counts = [
+                        of.size,
+                        of.available,
+                        of.claimed,
+                        of.future,
+                        claims,
+                        paused,
+                        available,
+                        time(of.oldest_lease_ms),
+                    ];
                     (of.queue.as_ref().to_owned(), counts)
                 });
                 let namespaces = self.store.namespace_stats(Filter::new())?;
@@ -613,13 +795,26 @@ impl Ours<'_> {
             }
             Step::Reopen => Ok(StepResult::Nothing),
         };
-        match result {
-            Err(error) if error.kind() == ErrorKind::Dependency => {
-                let dependency = error.dependency().expect("it says what is wrong");
-                Ok(StepResult::Refused(refusal(dependency)))
-            }
-            result => result,
+        refused(result)
+    }
+
+    fn done(&self, done: &Modified) -> StepResult {
+        StepResult::Done(model::Done {
+            inserted: self.tasks(&done.inserted),
+            changed: self.tasks(&done.changed),
+            inserted_docs: self.docs(&done.inserted_docs),
+            changed_docs: self.docs(&done.changed_docs),
+        })
+    }
+}
+
+fn refused(result: Result<StepResult, millpond::Error>) -> Result<StepResult, millpond::Error> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Dependency => {
+            let dependency = error.dependency().expect("it says what is wrong");
+            Ok(StepResult::Refused(refusal(dependency)))
         }
+        result => result,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use millpond::tasks::{Failure, Job, Modification, NewDoc, NewTask, TaskStore};
-use millpond::{Async, Client, ErrorKind};
+use millpond::{Async, Client, ErrorKind, ReportKind};
 use millpond_tests::block_on;
 use millpond_tests::servers::Redis;
 
@@ -36,7 +36,7 @@ fn run(stores: &[TaskStore; 2], wait: Duration) -> (Duration, u64) {
         for store in stores {
             scope.spawn(|| {
                 let worker = store.worker(["q"]).lease(LEASE).max_attempts(1).max_claims(1);
-                let run = worker.run(|job| {
+                let run = worker.drain(|job| {
                     runs.fetch_add(1, Ordering::Relaxed);
                     work(job, wait)
                 });
@@ -47,7 +47,7 @@ fn run(stores: &[TaskStore; 2], wait: Duration) -> (Duration, u64) {
     (start.elapsed(), runs.into_inner())
 }
 
-/// Without exclusion it takes a lease at least.
+/// Without exclusion it takes a lease at least, and with it little more than the work.
 fn trap(client: &Client, has_own_stores: bool, wait: Duration) {
     let name = format!("{has_own_stores} {wait:?}");
     let store = client.tasks(&name);
@@ -62,7 +62,7 @@ fn trap(client: &Client, has_own_stores: bool, wait: Duration) {
     let docs = store.fetch_docs("n", ["d"]).expect("the store is there");
     assert_eq!(docs[0].content.as_deref(), Some(&*TASKS.to_string()));
     assert!(wait.is_zero() || runs == TASKS, "those that wait run once: {runs}");
-    assert!(took < LEASE * 2 / 3, "it took {took:?}, and {runs} runs");
+    assert!(took < Duration::from_secs(2), "it took {took:?}, and {runs} runs");
 }
 
 fn traps(url: &str) {
@@ -100,7 +100,7 @@ fn a_taken_document_is_no_failed_attempt() {
         let runs = AtomicU32::new(0);
         let worker = store.worker(["q"]).lease(LEASE).max_attempts(2).max_claims(1);
         worker
-            .run(|job| {
+            .drain(|job| {
                 match runs.fetch_add(1, Ordering::Relaxed) {
                     0..8 => {}
                     8 => drop(
@@ -112,7 +112,7 @@ fn a_taken_document_is_no_failed_attempt() {
                 }
                 job.claim_docs("n", "k")?;
                 assert_eq!((job.task().attempt, &*job.task().err), (0, ""));
-                Ok(job.delete())
+                Ok::<_, Failure>(())
             })
             .expect("the store is there");
         assert_eq!(runs.into_inner(), 9);
@@ -214,7 +214,7 @@ fn a_wait_that_outlives_its_job_holds_nothing() {
     }
 }
 
-/// The task is available again at once, as a failed attempt, and `on_error` is called.
+/// The task is available again at once, as a failed attempt, and it is reported.
 #[test]
 fn a_refused_end_releases_the_task_and_is_reported() {
     let server = Redis::start();
@@ -230,19 +230,22 @@ fn a_refused_end_releases_the_task_and_is_reported() {
         let none = Duration::ZERO;
         let worker = store.worker(["q"]).lease(LEASE).backoff(none, none).max_attempts(2);
         worker
-            .on_error(move |job, error| {
-                let told = (job.task().attempt, error.kind(), job.is_ended());
+            .on_report(move |report| {
+                let (job, error) = (report.job.as_ref(), report.error.as_ref());
+                let (job, error) = (job.expect("it is of a job"), error.expect("it says why"));
+                let told = (report.kind, job.task().attempt, error.kind(), job.is_ended());
                 tell.lock().expect("the store is there").push(told);
             })
-            .run(|job| {
+            .drain(|job| -> Result<_, Failure> {
                 // It holds documents of its own, which are free again as well.
                 job.claim_docs("n", "k")?;
                 let again = NewDoc::new("n", "other").id("there");
                 Ok(job.delete().insert(NewTask::new("out")).insert_doc(again))
             })
             .expect("the store is there");
-        let refused = |attempt| (attempt, ErrorKind::Dependency, true);
-        assert_eq!(*told.lock().expect("the store is there"), [refused(0), refused(1)], "{url}");
+        let refused = |kind, attempt| (kind, attempt, ErrorKind::Dependency, true);
+        let all = [refused(ReportKind::Refused, 0), refused(ReportKind::Dead, 1)];
+        assert_eq!(*told.lock().expect("the store is there"), all, "{url}");
         let task =
             store.claim(["q/err"], LEASE).expect("it is not over").expect("the store is there");
         assert!(task.err.contains("ids of documents that are taken: n/there"), "{}", task.err);

@@ -27,6 +27,8 @@ use millpond::tasks::{
     TaskQuery, TaskStore,
 };
 use millpond::{Client, ErrorKind};
+use millpond_tests::history::{self, Disorder};
+use millpond_tests::random::{Random, fresh_seed};
 use millpond_tests::servers::Redis;
 
 const QUEUES: [&str; 3] = ["p", "q", "r"];
@@ -120,23 +122,6 @@ struct Call {
 fn wall_ms() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.expect("it is later than 1970").as_millis() as u64
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.below(all.len() as u64) as usize]
-    }
 }
 
 /// What the threads know of, so that they meet.
@@ -548,45 +533,15 @@ impl<'a> History<'a> {
                 }
             }
         }
-        // How many steps each one waits for, and which wait for it.
-        let mut before = vec![0_usize; self.calls.len()];
-        let mut after: Vec<Vec<usize>> = vec![Vec::new(); self.calls.len()];
-        for places in lines.values() {
-            for (earlier, later) in places.values().zip(places.values().skip(1)) {
-                for one in earlier {
-                    after[*one].extend(later);
-                    later.iter().for_each(|other| before[*other] += 1);
-                }
-            }
-        }
-        let key = |number: usize, time: Duration| (time, number);
-        let mut returns: BTreeSet<_> =
-            (0..self.calls.len()).map(|n| key(n, self.calls[n].returned)).collect();
-        let mut ready: BTreeSet<_> = (0..self.calls.len())
-            .filter(|n| before[*n] == 0)
-            .map(|n| key(n, self.calls[n].called))
-            .collect();
-        while let Some((called, number)) = ready.pop_first() {
-            // The step that was called first is the least of those that must come before another.
-            let (returned, waits) = *returns.first().expect("this one is among them");
-            if returned < called {
-                return Err(format!(
-                    "there is no order: {:?}\nreturned before this was called, and comes behind it: {:?}",
-                    self.calls[waits], self.calls[number]
-                ));
-            }
-            returns.remove(&key(number, self.calls[number].returned));
-            for other in &after[number] {
-                before[*other] -= 1;
-                if before[*other] == 0 {
-                    ready.insert(key(*other, self.calls[*other].called));
-                }
-            }
-        }
-        match returns.first() {
-            None => Ok(()),
-            Some((_, number)) => Err(format!("each waits for another: {:?}", self.calls[*number])),
-        }
+        let times: Vec<_> = self.calls.iter().map(|call| (call.called, call.returned)).collect();
+        let lines = lines.into_values().map(|places| places.into_values().collect());
+        history::order(&times, lines).map_err(|disorder| match disorder {
+            Disorder::Behind(waits, number) => format!(
+                "there is no order: {:?}\nreturned before this was called, and comes behind it: {:?}",
+                self.calls[waits], self.calls[number]
+            ),
+            Disorder::Circle(number) => format!("each waits for another: {:?}", self.calls[number]),
+        })
     }
 
     /// Refusals.
@@ -701,7 +656,7 @@ fn play(client: &Client, seed: u64, steps: u64) -> (Vec<Call>, Vec<(Id, State)>)
             .map(|number| {
                 let mut actor = Actor {
                     store: store.clone().claimant(format!("c{}", number % (THREADS - 1))),
-                    random: Random(seed ^ number << 32),
+                    random: Random::new(seed ^ number << 32),
                     seen: &seen,
                     numbers: &numbers,
                     began,
@@ -725,12 +680,6 @@ fn play(client: &Client, seed: u64, steps: u64) -> (Vec<Call>, Vec<(Id, State)>)
     let docs = store.list_docs("n", DocQuery::new().limit(10_000)).expect("it reads").docs;
     left.extend(docs.iter().map(|doc| (doc_id(&doc.id), State::from(doc))));
     (calls, left)
-}
-
-fn fresh_seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let set = std::env::var("MILLPOND_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
-    set.unwrap_or_else(|| std::hash::RandomState::new().build_hasher().finish() % 1_000_000_000)
 }
 
 fn play_and_check(client: &Client, what: &str, steps: u64) {

@@ -105,3 +105,34 @@ fn many_tasks_that_expire_together_delay_no_step_for_long() {
     assert!((26..=60).contains(&calls), "{calls} steps");
     assert_eq!(size(&store), 1);
 }
+
+/// On a cluster they lie on several masters, of which each has more keys than a step looks at.
+#[test]
+fn stores_are_listed_wherever_they_lie() {
+    let (server, cluster) = (Redis::start(), Cluster::start());
+    for url in [server.unix_url(), cluster.url(), "memory:".to_owned()] {
+        let client = millpond::connect(&url).unwrap();
+        assert_eq!(client.task_stores().unwrap(), [b""; 0]);
+        let name = |number: u32| format!("s{number:02}");
+        for number in 0..20 {
+            let store = client.tasks(name(number));
+            match number % 3 {
+                0 => drop(store.insert("q", "1").unwrap()),
+                1 => drop(store.put_doc(NewDoc::new("n", "k").content("0")).unwrap()),
+                _ => store.pause("q").unwrap(),
+            }
+            for other in 0..if url == "memory:" { 0 } else { 150 } {
+                client.ick(format!("{{{number}-{other}}}")).add([(1.0, "a")]).unwrap();
+            }
+        }
+        client.tasks("{tagged}:eu").pause("q").unwrap();
+        // What is empty is no store, and neither are keys of other programs.
+        let gone = client.tasks("gone").insert("q", "1").unwrap();
+        client.tasks("gone").modify(Modification::new().delete(&gone)).unwrap();
+        server.cli(&["HSET", "other:tasks:meta", "a", "1"]);
+        server.cli(&["HSET", "other:tasks", "a", "1"]);
+        let mut names: Vec<_> = (0..20).map(|number| name(number).into_bytes()).collect();
+        names.push(b"{tagged}:eu".into());
+        assert_eq!(client.task_stores().unwrap(), names, "{url}");
+    }
+}

@@ -67,7 +67,7 @@ async def asynchronous(url, sha, concurrent):
             figures.append((await measure(order[0]), await measure(order[1])))
     await pool.aclose()
     row = {"name": "asyncio", "concurrent": concurrent, "peer": "redis-py"}
-    return with_figures({**row, "aim": 3 if concurrent == 64 else None}, figures)
+    return with_figures({**row, "aim": 3 if concurrent == 64 else None}, *zip(*figures[1:]))
 
 
 def main():

@@ -11,6 +11,8 @@ require "json"
 require "redis"
 require "redis/ick"
 
+require_relative "measure"
+
 ROUNDS = 15
 # Within 1.1 times.
 AIM = 1 / 1.1
@@ -24,22 +26,11 @@ def rate(calls, &call)
   calls / (Process.clock_gettime(Process::CLOCK_MONOTONIC) - began)
 end
 
-def median(values)
-  sorted = values.sort
-  (sorted[(sorted.size - 1) / 2] + sorted[sorted.size / 2]) / 2.0
-end
-
 # Ours and theirs in turn, round by round.
 def row(name, peer, calls, ours, theirs, aim: nil)
   GC.start
-  figures = Array.new(ROUNDS + 1) do |round|
-    order = round.odd? ? [theirs, ours] : [ours, theirs]
-    measured = order.map { |call| rate(calls, &call) }
-    round.odd? ? measured.reverse : measured
-  end
-  figures.shift # the first round warms up
-  { name: name, concurrent: 1, peer: peer, aim: aim, ours: median(figures.map(&:first)),
-    theirs: median(figures.map(&:last)), ratio: median(figures.map { |one, other| one / other }) }.compact
+  figures = in_turn(ROUNDS, ours: -> { rate(calls, &ours) }, theirs: -> { rate(calls, &theirs) })
+  with_figures({ name: name, concurrent: 1, peer: peer, aim: aim }.compact, figures[:ours], figures[:theirs])
 end
 
 url = ARGV.fetch(0)

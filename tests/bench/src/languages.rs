@@ -1,5 +1,5 @@
-//! Calls from the other languages, each measured by a program of its own that runs ours and the
-//! peer's in turn and prints rows as JSON.
+//! Calls and workers of the other languages, each measured by a program of its own that runs ours
+//! and the peers' in turn and prints rows as JSON.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -101,6 +101,50 @@ pub(crate) const SHUFFLE_PYTHON: Language = Language {
            slower.",
     variable: "MILLPOND_BENCH_PYTHON",
     arguments: &["python/messages.py"],
+    script: false,
+};
+
+pub(crate) const WORKER_NODE: Language = Language {
+    title: "Workers in Node",
+    text: "Jobs a second of one process, on the same redis-server without persistence: \
+           `worker.run` of a task store, of a shuffle queue of 64 streams with 40 tenants and of a \
+           queue of events, with `prefetch: 100`, against BullMQ's `Worker`. All jobs are \
+           enqueued first; the time is from the start of the first until the store holds none. A handler does nothing, or \
+           waits 5 ms, of which a hundred at once can be 20,000 a second: the waits alone. Aims: \
+           3 times BullMQ, 4 times with events, and 0.9 of the waits alone.",
+    variable: "MILLPOND_BENCH_NODE",
+    arguments: &["node/worker.mjs"],
+    script: false,
+};
+
+pub(crate) const WORKER_PYTHON: Language = Language {
+    title: "Workers in Python",
+    text: "Jobs a second, on the same redis-server without persistence: asyncio's `worker.run` of \
+           a task store, of a shuffle queue of 64 streams with 40 tenants and of a queue of \
+           events, in one process with \
+           `prefetch=100`, against dramatiq and Celery in two processes, which their own commands \
+           start. They have a hundred at once as well, or as many as the row says where those do \
+           more. Celery acknowledges early unless it is told to do so late; then a crash loses \
+           what it had begun. All jobs are enqueued first; the time is from the start of the \
+           first until the store holds none. A handler does nothing, or waits 5 ms, of which a \
+           hundred at once can be 20,000 a second: the waits alone. Aims: 10 times dramatiq, and \
+           0.9 of the waits alone.",
+    variable: "MILLPOND_BENCH_PYTHON",
+    arguments: &["python/worker.py"],
+    script: false,
+};
+
+pub(crate) const WORKER_RUBY: Language = Language {
+    title: "Workers in Ruby",
+    text: "Jobs a second of one process, on the same redis-server without persistence: \
+           `worker.run` of a task store and of a shuffle queue of 64 streams with 40 tenants, \
+           with `prefetch: 100`, against Sidekiq with hiredis, on as many threads. What they \
+           promise is not the same: Sidekiq takes a job out of the store when it begins, so a \
+           crash loses it. All jobs are enqueued first; the time is from the start of the first \
+           until the last has ended and the store holds none. A handler does nothing, or waits 5 \
+           ms.",
+    variable: "MILLPOND_BENCH_RUBY",
+    arguments: &["ruby/worker.rb"],
     script: false,
 };
 

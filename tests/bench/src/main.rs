@@ -5,18 +5,23 @@
 //!
 //! `millpond-bench [part …]` measures only the named parts and replaces their sections in the file:
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
-//! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`,
-//! `tasks-looking`, `tasks-waking`, `tasks-server`, `embedded`.
+//! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`, `tasks-looking`, `tasks-waking`,
+//! `tasks-server`, `events-server`, `events-peer`, `events-bodies`, `events-lateness`,
+//! `events-minute`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
+//! is all that begin so.
 
 mod embedded;
+mod events;
 mod fairness;
 mod languages;
 mod measure;
+mod plot;
 mod report;
 mod rust_calls;
 mod server_time;
 mod shuffle;
 mod tasks;
+mod worker;
 
 use std::error::Error;
 
@@ -25,7 +30,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 26] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -42,6 +47,15 @@ const PARTS: [Part; 17] = [
     ("tasks-looking", tasks::looking),
     ("tasks-waking", tasks::waking),
     ("tasks-server", tasks::server_time),
+    ("events-server", events::server_time),
+    ("events-peer", events::peer),
+    ("events-bodies", events::bodies),
+    ("events-lateness", events::lateness),
+    ("events-minute", events::minute),
+    ("worker", worker::measure),
+    ("worker-node", |report| languages::WORKER_NODE.measure(report)),
+    ("worker-python", |report| languages::WORKER_PYTHON.measure(report)),
+    ("worker-ruby", |report| languages::WORKER_RUBY.measure(report)),
     ("embedded", embedded::measure),
 ];
 
@@ -52,12 +66,19 @@ fn main() -> Outcome {
     {
         return fairness::wait(url, threads, block_ms);
     }
-    if let Some(unknown) = wanted.iter().find(|name| PARTS.iter().all(|(part, _)| part != name)) {
+    // `events` is all that begin so.
+    let is_of = |part: &str, name: &str| {
+        part == name
+            || part.strip_prefix(name).is_some_and(|rest| name == "events" && rest.starts_with('-'))
+    };
+    if let Some(unknown) =
+        wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| is_of(part, name)))
+    {
         return Err(format!("there is no part {unknown}").into());
     }
     let mut report = report::Report::default();
     for (name, measure) in PARTS {
-        if wanted.is_empty() || wanted.iter().any(|part| part == name) {
+        if wanted.is_empty() || wanted.iter().any(|wanted| is_of(name, wanted)) {
             eprintln!("measuring {name} …");
             measure(&mut report)?;
         }

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use millpond::shuffle::{Message, ShuffleConsumer};
-use millpond::{Client, Error, Result, Retry};
+use millpond::{Client, Result};
 
 use super::lines::{delivered, name_of};
 use super::{GROUP, MAX_DELIVERIES, MIN_IDLE, Outcome, queue};
+use crate::children::failed;
 use crate::clock;
 use crate::random::Random;
 
@@ -35,15 +36,6 @@ pub(super) fn consume(
             failed(&error, &say)?;
         }
     }
-    Ok(())
-}
-
-fn failed(error: &Error, say: impl Fn(String)) -> Outcome<()> {
-    if error.retry() == Retry::Never {
-        return Err(format!("a consumer got {error:?}"));
-    }
-    say(format!("x {}", error.kind().name()));
-    std::thread::sleep(Duration::from_millis(10));
     Ok(())
 }
 

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 use millpond::shuffle::{Message, Receipt, Stream};
 
-use super::Outcome;
 use super::ledger::{Fate, Ledger};
+use crate::children::Hear;
 
 pub(super) fn name_of(message: &Message) -> &str {
     let name = message.field("n").and_then(|name| str::from_utf8(name).ok());
@@ -52,17 +52,7 @@ pub(super) struct Heard {
     pub(super) late: u64,
 }
 
-impl Heard {
-    /// Handles what one child printed in its life.
-    pub(super) fn take(&mut self, lines: &[String]) -> Outcome<()> {
-        // The messages of each write, in their order.
-        let mut calls: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for line in lines {
-            self.line(line, &mut calls).ok_or_else(|| format!("a child said: {line}"))?;
-        }
-        Ok(())
-    }
-
+impl Hear for Heard {
     fn line<'a>(
         &mut self,
         line: &'a str,

@@ -17,13 +17,13 @@ mod lines;
 mod server;
 mod writer;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use millpond::shuffle::ShuffleQueue;
 use millpond::{Client, Error};
 
 use crate::random::Random;
-use crate::said;
+use crate::{said, watchdog};
 use ledger::Ledger;
 
 type Outcome<T> = Result<T, String>;
@@ -106,5 +106,21 @@ fn check_empty(queue: &ShuffleQueue) -> Outcome<()> {
     match (backlog, stats.pending(), stats.lag()) {
         (0, 0, 0) => Ok(()),
         left => Err(format!("backlog, pending and lag are {left:?} and not 0: {stats:?}")),
+    }
+}
+
+/// Waits until those that are left have done everything.
+fn wait_until_done(client: &Client) -> Outcome<()> {
+    let began = Instant::now();
+    loop {
+        watchdog::alive();
+        let left = queue(client).backlog().map_err(said)?;
+        if left == 0 {
+            return Ok(());
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(format!("{left} messages are left after {PATIENCE:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -4,48 +4,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use millpond::Client;
 use millpond_tests::servers::{Redis, Reply};
 
 use super::lines::Heard;
-use super::{Outcome, PATIENCE, STREAMS_MAX, check, queue};
-use crate::pipe::Speaker;
+use super::{Outcome, STREAMS_MAX, check, wait_until_done};
+use crate::children::{Children, are_of_kills};
 use crate::random::Random;
 use crate::{said, watchdog};
 
 const WRITERS: usize = 4;
 const CONSUMERS: usize = 5;
-
-/// Processes that live until they are killed, each replaced by another one then.
-struct Children {
-    url: String,
-    seed: u64,
-    lives: u64,
-    heard: Heard,
-}
-
-impl Children {
-    fn start(&mut self, role: &str) -> Outcome<Speaker> {
-        self.lives += 1;
-        let (seed, life) = (self.seed.to_string(), self.lives.to_string());
-        Speaker::start(&["shuffle-child", role, &self.url, &seed, &life])
-            .map_err(|error| format!("no child: {error}"))
-    }
-
-    fn start_all(&mut self, role: &str, count: usize) -> Outcome<Vec<Speaker>> {
-        (0..count).map(|_| self.start(role)).collect()
-    }
-
-    /// Kills one of `group` and starts another one in its place.
-    fn replace(&mut self, role: &str, group: &mut [Speaker], slot: usize) -> Outcome<()> {
-        let killed = std::mem::replace(&mut group[slot], self.start(role)?);
-        self.end(killed)
-    }
-
-    fn end(&mut self, child: Speaker) -> Outcome<()> {
-        self.heard.take(&child.kill()?)
-    }
-}
 
 /// Kills a writer, a consumer or the server, `kills` times.
 ///
@@ -56,7 +24,7 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
     let server = Redis::builder().appendonly_always().start();
     let url = format!("{}?timeout=5s&connect_timeout=500ms", server.url());
     let client = millpond::connect(&url).map_err(said)?;
-    let mut children = Children { url, seed, lives: 0, heard: Heard::default() };
+    let mut children: Children<Heard> = Children::new("shuffle-child", url, seed);
     let mut writers = children.start_all("writer", WRITERS)?;
     let mut consumers = children.start_all("consumer", CONSUMERS)?;
     for child in writers.iter().chain(&consumers) {
@@ -95,10 +63,7 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
         children.end(consumer)?;
     }
     let Heard { mut ledger, errors, dead, late } = children.heard;
-    let expected = ["CONNECTION_LOST", "CONNECTION_FAILED", "UNAVAILABLE"];
-    if let Some(kind) = errors.keys().find(|kind| !expected.contains(&kind.as_str())) {
-        return Err(format!("a call failed with {kind}"));
-    }
+    are_of_kills(&errors)?;
     check(&client, &mut ledger)?;
     let [writers, consumers, servers] = counts;
     println!(
@@ -108,22 +73,6 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
         ledger.counts()
     );
     Ok(())
-}
-
-/// Waits until those that are left have done everything.
-fn wait_until_done(client: &Client) -> Outcome<()> {
-    let began = Instant::now();
-    loop {
-        watchdog::alive();
-        let left = queue(client).backlog().map_err(said)?;
-        if left == 0 {
-            return Ok(());
-        }
-        if began.elapsed() > PATIENCE {
-            return Err(format!("{left} messages are left after {PATIENCE:?}"));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// Returns how many streams the queue has, and the first one beyond in which a message waits.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use millpond::tasks::{DocQuery, Filter, TaskQuery, TaskStore};
 use millpond::{Client, Error};
-use millpond_tests::servers::Redis;
+use millpond_tests::servers::{Redis, wait_until};
 use tempfile::TempDir;
 
 use crate::file::{has_unfinished, newest, url_of};
@@ -150,9 +150,8 @@ fn on_redis(kills: u64, seed: u64) -> Outcome<()> {
             false => child.kill()?,
         };
         let heard = Heard::of(&lines)?;
+        settle(&server);
         let client = millpond::connect(&url).map_err(said)?;
-        // The server still has what the child sent last.
-        settle(&client)?;
         check(&client, seed, round, &mut models, &heard, &mut counts)
             .map_err(|wrong| format!("kill {round}: {wrong}"))?;
     }
@@ -160,21 +159,12 @@ fn on_redis(kills: u64, seed: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Waits until what a killed client has sent is done: until nothing changes any more. Meanwhile what is
-/// counted need not be what is listed a moment later.
-fn settle(client: &Client) -> Outcome<()> {
-    let mut before = None;
-    for _ in 0..50 {
-        let now = read(client);
-        if let (Some(Ok(before)), Ok(now)) = (&before, &now)
-            && before == now
-        {
-            return Ok(());
-        }
-        before = Some(now);
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Err(format!("it does not come to rest: {:?}", before.map(|last| last.err())))
+/// Waits until the server has done what a killed client has sent: then it has closed its connections, and only the one
+/// that asks is left.
+fn settle(server: &Redis) {
+    wait_until("a killed client's connections are closed", || {
+        server.cli(&["CLIENT", "LIST"]).text().lines().count() == 1
+    });
 }
 
 fn start(url: &str, seed: u64, round: u64) -> Outcome<Speaker> {
@@ -235,9 +225,10 @@ fn check(
             }
             if done == heard.intended[writer] {
                 return Err(format!(
-                    "thread {writer} after {} steps acknowledged and {done} begun: {}",
+                    "thread {writer} after {} steps acknowledged: {}\nand after {done} begun: {}",
                     heard.acknowledged[writer],
-                    difference.unwrap_or_default()
+                    difference.unwrap_or_default(),
+                    model.difference(found)
                 ));
             }
             let step = plan.next(model);

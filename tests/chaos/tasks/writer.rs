@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicU64;
 
-use millpond::tasks::{DocChange, DocId, Modification, NewDoc, NewTask, Task, TaskId, TaskStore};
+use millpond::tasks::{
+    DocChange, DocId, Headers, Modification, NewDoc, NewTask, Task, TaskId, TaskStore,
+};
 use millpond::{Client, ErrorKind, Result};
 
 use super::model::{Entry, Model, Step, StepResult};
@@ -143,5 +145,6 @@ fn at_version(id: &str, version: u64) -> Task {
         value: None,
         priority: 0,
         expires_ms: None,
+        headers: Headers::NONE,
     }
 }

@@ -26,6 +26,8 @@ function called(on, call, given) {
   if (call in WORKER) return WORKER[call](on, given.jobs)
   if (call === 'shard') return made(millpond, call, given)
   const { tasks, docs, ...rest } = given
+  // The jobs of a request are worked on one after the other.
+  if (call === 'worker') return made(on, call, { concurrency: 1, ...given })
   return made(on, call, call === 'renew' ? { held: { tasks, docs }, ...rest } : given)
 }
 
@@ -47,7 +49,7 @@ async function result(request) {
   if (request.calls) {
     let found = client
     for (const [call, given] of request.calls) found = await called(found, call, given)
-    return gathered(found)
+    return (await gathered(found)) ?? null
   }
   if (request.call === 'open') {
     await client?.close()

@@ -59,13 +59,14 @@ export function decoded(value) {
 }
 
 /** What is given by the names of the package. */
-export function options(given) {
+export function options(given, after = 'delayMs') {
   const named = ([name, value]) => {
     if (name === 'modification') return [name, modification(value)]
     if (name === 'pairs') return [name, pairs(value)]
+    if (name === 'events' || name === 'schedules') return [name, value.map((one) => options(one))]
     const isBytes = value?.utf8 !== undefined || value?.b64 !== undefined
     if ((name === 'value' || name === 'content') && !isBytes) return ['json', decoded(value)]
-    return [name === 'after_ms' ? 'delayMs' : camel(name), decoded(value)]
+    return [name === 'after_ms' ? after : camel(name), decoded(value)]
   }
   return Object.fromEntries(Object.entries(given).map(named))
 }
@@ -77,7 +78,8 @@ export function made(on, call, given) {
   if (typeof on[method] !== 'function' || names === undefined) {
     throw new Unsupported(`the call ${call} is not known`)
   }
-  const rest = options(given)
+  const rest = options(given, on.constructor?.name === 'EventQueue' ? 'afterMs' : undefined)
+  if (names[0] === 'schedule') return on[method](rest)
   const places = names.filter((name) => name !== 'options').map((name) => {
     const value = rest[name]
     delete rest[name]
@@ -106,7 +108,7 @@ export function modification(lists) {
   const made = ([name, entries]) => {
     if (name === 'changes') return [name, entries.map(change)]
     const docChange = ({ doc, set = {} }) => new Doc(options(doc)).change(options(set))
-    return [camel(name), entries.map(name === 'doc_changes' ? docChange : options)]
+    return [camel(name), entries.map(name === 'doc_changes' ? docChange : (entry) => options(entry))]
   }
   return Object.fromEntries(Object.entries(lists).map(made))
 }

@@ -63,7 +63,7 @@ function gathered(mixed $found): mixed
 /** Makes one call. */
 function called(mixed $on, string $name, array $given, callable $perform): mixed
 {
-    if ($name === 'work' || $name === 'run') {
+    if (in_array($name, ['work', 'drain', 'run'], true)) {
         return $name($on, $given['jobs'], $perform);
     }
     if ($name === 'are_empty') {

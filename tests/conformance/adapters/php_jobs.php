@@ -6,32 +6,43 @@
 
 declare(strict_types=1);
 
-use Millpond\Exception\MillpondException;
+use Millpond\EventJob;
+use Millpond\EventWorker;
+use Millpond\MoveJob;
+use Millpond\RejectJob;
+use Millpond\ReleaseJob;
+use Millpond\Report;
+use Millpond\RetryJob;
+use Millpond\ShuffleJob;
+use Millpond\ShuffleWorker;
 use Millpond\Tasks\Job;
-use Millpond\Tasks\Modification;
-use Millpond\Tasks\MoveTask;
-use Millpond\Tasks\ReleaseTask;
-use Millpond\Tasks\RetryTask;
+use Millpond\Tasks\NewTask;
 use Millpond\Tasks\Worker;
 
 /** The errors with which a handler ends a job. */
-const ENDS = ['retry' => RetryTask::class, 'move' => MoveTask::class, 'release' => ReleaseTask::class];
+const ENDS = ['retry' => RetryJob::class, 'move' => MoveJob::class, 'release' => ReleaseJob::class,
+    'reject' => RejectJob::class];
+
+/** What is done before the end of a job, whose arguments the rest are. */
+const BEFORE = ['claim_docs', 'claim_wait_ms', 'run', 'sleep_ms', 'stop_ms', 'until_told_ms', 'then'];
 
 /** The arguments of the end of a job. */
 function rest(array $said): array
 {
-    return array_diff_key($said, array_flip(['claim_docs', 'claim_wait_ms', 'run', 'sleep_ms', 'then']));
+    return array_diff_key($said, array_flip(BEFORE));
 }
 
 /** What a job does before it ends; notes its documents. */
-function meanwhile(Job $job, array $said, callable $perform, array &$docs): void
+function meanwhile(Job|ShuffleJob|EventJob $job, array $said, callable $perform, array &$docs): void
 {
     $wait = isset($said['claim_wait_ms']) ? ['wait' => seconds($said['claim_wait_ms'])] : [];
     foreach ($said['claim_docs'] ?? [] as [$namespace, $key]) {
         $docs = [...$docs, ...$job->claimDocs($namespace, $key, ...$wait)];
     }
     foreach ($said['run'] ?? [] as $request) {
-        $request['calls'][0][1]['claimant'] ??= $job->task->claimant;
+        if ($request['calls'][0][0] === 'tasks') {
+            $request['calls'][0][1]['claimant'] ??= $job->task->claimant;
+        }
         $perform($request);
     }
     usleep(($said['sleep_ms'] ?? 0) * 1000);
@@ -49,12 +60,18 @@ function ended(Job $job, array $said): mixed
 }
 
 /** The same as a handler says it. */
-function outcome(array $said): ?Modification
+function outcome(array $said): mixed
 {
     return match ($said['then']) {
         'done' => null,
+        'value' => $said['value'] ?? null,
         'finish' => modification($said['modification']),
         'fail' => throw new RuntimeException($said['err']),
+        'nearly' => match ($said['as']) {
+            'plain' => $said['modification'],
+            'builder' => new NewTask('out'),
+            'unawaited' => (static fn (): Generator => yield)(),
+        },
         default => throw made(ENDS[$said['then']], '__construct', rest($said)),
     };
 }
@@ -83,28 +100,58 @@ function work(Worker $worker, array $saidOfAll, callable $perform): array
     return $seen;
 }
 
-/** The same by a handler. */
-function run(Worker $worker, array $saidOfAll, callable $perform): array
+/** The same by a handler, until nothing is available. */
+function drain(Worker|ShuffleWorker|EventWorker $worker, array $saidOfAll, callable $perform): object
 {
-    $seen = [];
-    $worker->run(static function (Job $job) use ($saidOfAll, $perform, &$seen): ?Modification {
-        $said = $saidOfAll[count($seen)] ?? throw new RetryTask('no such job');
-        [$docs, $isLost, $failure] = [[], false, null];
-        $outcome = attempt(static function () use ($job, $said, $perform, &$docs, &$isLost, &$failure): void {
+    $drained = null;
+    $jobs = handled($worker, $saidOfAll, $perform, static function (callable ...$how) use ($worker, &$drained): void {
+        $drained = $worker->drain(...$how);
+    });
+
+    return (object) ['jobs' => $jobs, 'drained' => $drained];
+}
+
+/** The same until it is stopped. */
+function run(Worker|ShuffleWorker|EventWorker $worker, array $saidOfAll, callable $perform): array
+{
+    return handled($worker, $saidOfAll, $perform, $worker->run(...));
+}
+
+/** What a handler sees, and what is reported of it. */
+function handled(Worker|ShuffleWorker|EventWorker $worker, array $saidOfAll, callable $perform, callable $work): array
+{
+    $seen = $told = [];
+    $key = static fn (object $of): string => json_encode(encoded($of));
+    $work(static function (Job|ShuffleJob|EventJob $job) use ($worker, $saidOfAll, $perform, $key, &$seen): mixed {
+        $said = $saidOfAll[count($seen)] ?? throw new RetryJob('no such job');
+        [$docs, $failure] = [[], null];
+        $isLate = static fn (): bool => $job->timeLeft() === 0.0;
+        $answer = attempt(static function () use ($job, $said, $perform, $worker, $isLate, &$docs, &$failure): void {
             try {
                 meanwhile($job, $said, $perform, $docs);
             } catch (\Throwable $failure) {
                 throw $failure;
             }
-            $isLost = $job->isLost();
+            isset($said['stop_ms']) ? $worker->stop(seconds($said['stop_ms'])) : null;
+            for ($left = $said['until_told_ms'] ?? 0; $left > 0 && !$job->isLost() && !$isLate(); $left -= 5) {
+                usleep(5_000);
+            }
         });
-        $one = ['task' => $job->task, 'docs' => $docs, 'is_lost' => $isLost, 'answer' => $outcome];
-        $seen[] = [...$one, 'told' => null];
+        // A language without threads has one handler at work.
+        $taken = match (true) {
+            $job instanceof Job => ['task' => $job->task],
+            $job instanceof EventJob => ['event' => $job->event],
+            default => ['message' => $job->message],
+        };
+        $seen[] = $taken + ['docs' => $docs, 'is_lost' => $job->isLost(), 'is_late' => $isLate()] + ['at_once' => 1, 'answer' => $answer];
 
         return $failure === null ? outcome($said) : throw $failure;
-    }, static function (Job $job, MillpondException $error) use (&$seen): void {
-        $seen[array_key_last($seen)]['told'] = $error->errorName;
+    }, onError: static fn () => null, onEvent: static function (Report $report) use ($key, &$told): void {
+        if ($report->of !== null) {
+            $told[$key($report->of)] = ['kind' => $report->kind->value, 'told' => $report->error?->errorName];
+        }
     });
+    $nothing = ['kind' => null, 'told' => null];
 
-    return $seen;
+    return array_map(static fn (array $one): array => $one + ($told[$key(current($one))] ?? $nothing), $seen);
 }

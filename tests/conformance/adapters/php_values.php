@@ -7,7 +7,13 @@
 declare(strict_types=1);
 
 use Millpond\Entry;
+use Millpond\EventConfig;
+use Millpond\EventPosition;
+use Millpond\EventReceipt;
+use Millpond\NewEvent;
 use Millpond\Receipt;
+use Millpond\Schedule;
+use Millpond\ScheduleInfo;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocChange;
 use Millpond\Tasks\DocId;
@@ -25,7 +31,8 @@ final class Unsupported extends Exception
 }
 
 /** What a request has by its fields, and the package by a class. */
-const RECORDS = [Receipt::class, TaskId::class, DocId::class, Position::class, DocPosition::class];
+const RECORDS = [Receipt::class, TaskId::class, DocId::class, Position::class, DocPosition::class, EventReceipt::class,
+    EventPosition::class];
 
 function snake(string $name): string
 {
@@ -89,10 +96,11 @@ function arguments(ReflectionMethod $method, array &$given): array
         $name = snake($parameter->name);
         $type = $parameter->getType();
         $class = $type instanceof ReflectionNamedType && !$type->isBuiltin() ? $type->getName() : null;
+        $class = $name === 'event' ? NewEvent::class : $class;
         $keys = match ($name) {
             'value', 'content' => in_array('json', $names, true) ? [] : [$name],
             'json' => ['json', 'value', 'content'],
-            'delay' => ['after_ms'],
+            'delay' => ['after_ms', 'delay_ms'],
             // What the core calls a shard key.
             'key' => [$name, 'shard_key'],
             default => [$name, "{$name}_ms"],
@@ -108,6 +116,8 @@ function arguments(ReflectionMethod $method, array &$given): array
         $value = match (true) {
             $class === Modification::class => modification($given[$key]),
             $key === 'pairs' => pairs($given[$key]),
+            $key === 'events' => array_map(static fn (array $one): NewEvent => made(NewEvent::class, '__construct', $one), $given[$key]),
+            $key === 'schedules' => array_map(static fn (array $one): Schedule => made(Schedule::class, '__construct', $one), $given[$key]),
             default => decoded($given[$key]),
         };
         unset($given[$key]);
@@ -191,6 +201,7 @@ function encoded(mixed $value): mixed
         is_string($value) && preg_match('//u', $value) !== 1 => ['b64' => base64_encode($value)],
         is_float($value) && !is_finite($value) => ['float' => is_nan($value) ? 'nan' : ($value > 0 ? 'inf' : '-inf')],
         is_array($value) => array_map(encoded(...), $value),
+        $value instanceof BackedEnum => $value->value,
         $value instanceof Entry => [encoded($value->member), encoded($value->score)],
         is_object($value) => fields($value),
         default => $value,
@@ -203,7 +214,10 @@ function fields(object $of): array
     $shown = [];
     foreach (get_object_vars($of) as $name => $value) {
         $json = $of instanceof Doc ? 'content' : 'value';
-        $shown[$name === 'json' ? $json : snake($name)] = encoded($value);
+        $table = is_array($value) && !array_is_list($value);
+        $pairs = $table ? array_map(null, array_map(strval(...), array_keys($value)), array_values($value)) : $value;
+        $isTime = ($of instanceof EventConfig || $of instanceof ScheduleInfo) && is_float($value);
+        $shown[$name === 'json' ? $json : snake($name) . ($isTime ? '_ms' : '')] = encoded($isTime ? (int) round($value * 1000) : $pairs);
     }
 
     return $shown;

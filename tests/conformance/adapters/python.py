@@ -10,7 +10,7 @@ import threading
 import time
 
 import millpond
-from python_jobs import run, work
+from python_jobs import drain, run, work
 from python_values import LISTS, Unsupported, finished, first, listed, made, settled, shown
 
 
@@ -50,23 +50,20 @@ class Session:
 
     def called(self, on, name, given):
         """Makes one call."""
-        if name in ("work", "run"):
-            return {"work": work, "run": run}[name](self, on, given["jobs"])
+        if name == "worker":
+            given = {"concurrency": 1, **given}
+        if name in ("work", "drain", "run"):
+            return {"work": work, "drain": drain, "run": run}[name](self, on, given["jobs"])
         if name == "unlink":
             name, given = "delete", {"unlink": True}
         if name == "are_empty":
             given = {name: value for name, value in given.items() if name != "limit"}
+        if name == "reschedule_at_ms":
+            name = "reschedule"
         method = getattr(on, name, None) or getattr(millpond, name, None)
         if not callable(method):
             raise Unsupported(f"the call {name} is not known")
         return made(method, given)
-
-    async def handle(self, worker, handler, on_error):
-        """Runs a worker with a coroutine as the handler."""
-        if self.is_async:
-            await worker.run(handler, on_error)
-        else:
-            worker.run(lambda job: finished(handler(job)), on_error)
 
     def begin_later(self, request):
         """Makes a request after a while, beside what comes next."""
@@ -108,14 +105,16 @@ class Session:
 
 
 async def gathered(found):
-    """What a call returns; of a loop the first batch, and of a collection of garbage all."""
+    """What a call returns; of a loop the first batch, of a collection of garbage all, and of the sizes
+    of queues a list.
+    """
     if hasattr(found, "scanned"):
         seen = [value for batch in await listed(found) for value in batch]
         return {"scanned": found.scanned, "deleted": found.deleted, "seen": seen}
     if hasattr(found, "__next__") or hasattr(found, "__anext__"):
         return await first(found) or []
-    # The sizes of queues.
-    return list(found.items()) if isinstance(found, dict) else found
+    is_sizes = isinstance(found, dict) and not isinstance(found.get("drained"), dict)
+    return list(found.items()) if is_sizes else found
 
 
 async def serve(session, read):

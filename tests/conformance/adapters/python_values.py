@@ -7,7 +7,7 @@ import math
 import millpond
 
 # What a request has by its fields, and the package by a type.
-RECORDS = ("Receipt", "TaskId", "DocId", "Position", "DocPosition")
+RECORDS = ("Receipt", "TaskId", "DocId", "Position", "DocPosition", "EventPosition")
 FIELDS = {}
 # Lists of a modification and of what it met.
 LISTS = ("inserts", "changes", "deletes", "depends", "claims")
@@ -31,6 +31,8 @@ def decoded(value):
         return [decoded(item) for item in value]
     if not isinstance(value, dict):
         return value
+    if value.keys() == {"id", "token"}:
+        return (value["id"], decoded(value["token"]))
     for name in RECORDS:
         if value.keys() == set(fields(getattr(millpond, name))):
             return getattr(millpond, name)(**{name: decoded(item) for name, item in value.items()})
@@ -64,9 +66,13 @@ def arguments(callee, given):
             value = [tuple(decoded(pair)) for pair in value]
             if any(score is None or isinstance(score, bool) for score, _ in value):
                 raise Unsupported("a bool is a number in Python, and None the server's time")
+        elif name == "events":
+            value = [made(millpond.NewEvent, event) for event in value]
+        elif name == "schedules":
+            value = [made(millpond.Schedule, schedule) for schedule in value]
         else:
             value = decoded(value)
-        if name == "after_ms":
+        if name == "after_ms" and "after" not in names:
             name = "delay_ms"
         if name in ("value", "content") and "json" in names:
             name = "json"
@@ -130,11 +136,18 @@ def shown(value):
         return {name: shown(item) for name, item in value.items()}
     if type(value).__module__.startswith("millpond"):
         names = fields(type(value))
+        if isinstance(value, (millpond.EventConfig, millpond.ScheduleInfo)):
+            parts = value._asdict().items()
+            ms = {f"{name}_ms": round(part * 1000) for name, part in parts if isinstance(part, float)}
+            return ms | {name: shown(part) for name, part in parts if not isinstance(part, float)}
+        if isinstance(value, millpond.Event):
+            headers = [[name, shown(header)] for name, header in value.headers.items()]
+            return {name: shown(part) for name, part in value._asdict().items()} | {"headers": headers}
         if "json" not in names:
             return {name: shown(getattr(value, name)) for name in names}
         text = "value" if "value" in names else "content"
-        names = [name for name in names if name != "json"]
-        return {name: getattr(value, "json" if name == text else name) for name in names}
+        of = {name: getattr(value, "json" if name == text else name) for name in names if name != "json"}
+        return of | ({"headers": shown(list(of["headers"].items()))} if "headers" in of else {})
     if isinstance(value, (list, tuple)):
         return [shown(item) for item in value]
     return value

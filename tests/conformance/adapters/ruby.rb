@@ -14,7 +14,7 @@ class Session
   include Values
 
   # What the gem calls another way.
-  NAMES = { "extend" => "renew", "are_empty" => "are_empty?" }.freeze
+  NAMES = { "are_empty" => "are_empty?", "reschedule_at_ms" => "reschedule" }.freeze
 
   def open(url)
     close
@@ -48,7 +48,7 @@ class Session
 
   # Makes one call.
   def called(on, name, given)
-    return public_send(name, on, given["jobs"]) if %w[work run].include?(name)
+    return public_send(name, on, given["jobs"]) if %w[work drain run].include?(name)
     return gc(on, given) if name == "gc"
 
     given = given.transform_keys("shard_key" => "key") if name == "shard"
@@ -56,6 +56,8 @@ class Session
     if name == "list_docs"
       given = given.except("start", "end").merge("keys" => given["start"]...given["end"])
     end
+    name = "renew" if name == "extend"
+    given = given.merge("reason" => { "symbol" => given["reason"] }) if name == "redrive_all" && given["reason"]
     name = NAMES.fetch(name, name)
     on = Millpond unless on.respond_to?(name)
     raise Unsupported, "the call #{name} is not known" unless on.respond_to?(name)
@@ -73,7 +75,7 @@ class Session
   def shown(found)
     case found
     when Enumerator then found.first || []
-    when Hash then found.key?(:scanned) ? found : found.to_a
+    when Hash then found.key?(:scanned) || found.key?(:drained) ? found : found.to_a
     else found
     end
   end
@@ -103,7 +105,7 @@ class Session
   # What a modification met, as a response has it.
   def dependency(error)
     lists = %w[inserts changes deletes depends claims].flat_map { |name| [name, "doc_#{name}"] }
-    lists.to_h { |name| [name, error.public_send(name).map(&:to_a)] }
+    lists.to_h { |name| [name.to_sym, error.public_send(name).map(&:to_a)] }
   end
 end
 

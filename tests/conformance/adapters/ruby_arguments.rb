@@ -3,9 +3,14 @@
 # What a request has for the parameters of a method, and the fields of a result.
 module Arguments
   # What a request has by its fields, and the gem by a type.
-  RECORDS = [Millpond::Receipt, Millpond::TaskId, Millpond::DocId, Millpond::Position, Millpond::DocPosition].freeze
+  RECORDS = [Millpond::Receipt, Millpond::TaskId, Millpond::DocId, Millpond::Position, Millpond::DocPosition,
+             Millpond::EventReceipt, Millpond::EventPosition].freeze
+  # What an event to publish has.
+  EVENT = Millpond::EventQueue.instance_method(:publish).parameters
+  # What a schedule has.
+  SCHEDULE = Millpond::EventQueue.instance_method(:put_schedule).parameters
   # Texts that the gem has as symbols.
-  SYMBOLS = %i[set track_keys].freeze
+  SYMBOLS = %i[set track_keys if_exists state missed overlap].freeze
 
   private
 
@@ -28,9 +33,11 @@ module Arguments
   def argument(parameters, name, value)
     return [:modification, modification(value)] if name == "modification"
     return [:pairs, pairs(value)] if name == "pairs"
+    lists = { "events" => EVENT, "schedules" => SCHEDULE }
+    return [name.to_sym, value.map { |one| one.to_h { |of, part| argument(lists[name], of, part) } }] if lists[name]
 
     names = parameters.map(&:last)
-    name = "delay_ms" if name == "after_ms"
+    name = "delay_ms" if name == "after_ms" && !names.include?(:after)
     name = "json" if %w[value content].include?(name) && names.include?(:json)
     value = decoded(value)
     name, value = name.delete_suffix("_ms"), seconds(value) if name.end_with?("_ms") && !names.include?(name.to_sym)
@@ -66,6 +73,9 @@ module Arguments
 
   # The fields of a result by their names.
   def parts(value)
+    if value.is_a?(Millpond::EventConfig) || value.is_a?(Millpond::ScheduleInfo)
+      return value.to_h.to_h { |name, part| part.is_a?(Float) ? [:"#{name}_ms", (part * 1000).round] : [name, part] }
+    end
     return value.to_h if value.is_a?(Struct)
 
     names = value.class.instance_method(:initialize).parameters.map(&:last)

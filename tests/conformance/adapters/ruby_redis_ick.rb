@@ -73,7 +73,7 @@ class Session
   # The gem leaves out what an empty set has not.
   def stats(name)
     found = @ick.ickstats(name)
-    found && RANGES.to_h { |range| [range, nil] }.merge(found)
+    found && RANGES.to_h { |range| [range, nil] }.merge(found).transform_keys(&:to_sym)
   end
 
   # What the library says that a server's error means.

@@ -43,8 +43,11 @@ module Values
       text.valid_encoding? ? text : { "b64" => [value].pack("m0") }
     when Float then value.finite? ? value : { "float" => NUMBERS.key(value) }
     when Array then value.map { |item| encoded(item) }
-    when Hash then value.transform_values { |item| encoded(item) }
+    when Hash
+      shown = value.transform_values { |item| encoded(item) }
+      value.keys.all?(String) ? shown.to_a : shown
     when nil, true, false, Numeric then value
+    when Symbol then value.to_s
     else encoded(parts(value))
     end
   end

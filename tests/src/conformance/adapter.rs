@@ -53,9 +53,9 @@ impl Adapter {
         Self::new(&self.language)
     }
 
-    /// Whether a delete removes a broken Ick.
-    pub(crate) fn deletes_broken_icks(&self) -> bool {
-        self.language.deletes_broken_icks
+    /// Whether its language has one of the abilities in which languages differ.
+    pub(crate) fn has(&self, ability: &str) -> bool {
+        self.language.abilities.contains(&ability)
     }
 
     /// Opens a client, closing the one that was open.

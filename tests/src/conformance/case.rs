@@ -28,7 +28,7 @@ pub(crate) enum Body {
     Shuffle(Box<Plans>),
     /// The streams of tenants.
     Shards(Shards),
-    /// Steps of task stores.
+    /// Steps in patterns.
     Tasks(Box<tasks::Plan>),
     /// The case cannot be read, and why.
     Unreadable(String),
@@ -124,7 +124,7 @@ impl Body {
     pub(crate) fn queue(&self) -> &'static str {
         match self {
             Self::Shuffle(_) | Self::Shards(_) => "shuffle",
-            Self::Tasks(_) => "tasks",
+            Self::Tasks(plan) => plan.queue,
             Self::Steps(_) | Self::Keys(_) | Self::Unreadable(_) => "ick",
         }
     }

@@ -10,7 +10,17 @@ use crate::adapter::repository;
 use crate::backend::BACKENDS;
 
 /// The queues that there are.
-const QUEUES: [&str; 3] = ["ick", "shuffle", "tasks"];
+const QUEUES: [&str; 4] = ["ick", "shuffle", "tasks", "events"];
+
+/// In what languages differ. Each is true or false of all but those of which `adapters.json` says otherwise:
+/// `deletes_broken_icks` (a delete removes a broken Ick; that of redis-ick, and of the drop-in for it, refuses it),
+/// `is_concurrent` (a worker has several jobs at a time), `cancels_handlers` (a handler that is late, or
+/// whose job is lost, is ended by the library; elsewhere the job says so).
+pub(crate) const ABILITIES: [&str; 3] =
+    ["deletes_broken_icks", "is_concurrent", "cancels_handlers"];
+
+/// Those that most languages do not have.
+const RARE: [&str; 1] = ["cancels_handlers"];
 
 /// A language and the command that starts its adapter.
 #[derive(Clone)]
@@ -21,8 +31,8 @@ pub(crate) struct Language {
     backends: Option<Vec<String>>,
     /// The queues that it has; all where none is named.
     queues: Option<Vec<String>>,
-    /// Whether a delete removes a broken Ick. That of redis-ick, and of the drop-in for it, refuses it.
-    pub(crate) deletes_broken_icks: bool,
+    /// Those of [`ABILITIES`] that it has.
+    pub(crate) abilities: Vec<&'static str>,
 }
 
 impl Language {
@@ -63,8 +73,10 @@ pub(crate) fn languages(named: Option<&[String]>) -> Result<Vec<Result<Language>
             entry.clone().and_then(|entry| names(entry, field, known)).map_err(in_language)
         };
         let (backends, queues) = (list("backends", &BACKENDS)?, list("queues", &QUEUES)?);
-        let deletes_broken_icks = entry?["deletes_broken_icks"].as_bool().unwrap_or(true);
-        Ok(Language { name: name.clone(), command, backends, queues, deletes_broken_icks })
+        let entry = entry?;
+        let has = |name: &&str| entry[*name].as_bool().unwrap_or(!RARE.contains(name));
+        let abilities = ABILITIES.into_iter().filter(has).collect();
+        Ok(Language { name: name.clone(), command, backends, queues, abilities })
     };
     Ok(match named {
         Some(named) => named.iter().map(language).collect(),

@@ -26,6 +26,8 @@ mod result;
 mod returns;
 mod runner;
 mod rust;
+mod rust_events;
+mod rust_jobs;
 mod rust_shuffle;
 mod rust_tasks;
 mod shuffle;

@@ -1,14 +1,17 @@
 //! The adapter for Rust: the calls of shuffle queues.
 
+use std::time::Duration;
+
 use millpond::Client;
 use millpond::shuffle::{
-    Deadline, Message, MessageId, Receipt, ShuffleConsumer, ShuffleQueue, Stats, Stream, TrackKeys,
-    shard,
+    Deadline, Job, Message, MessageId, Receipt, ShuffleConsumer, ShuffleQueue, Stats, Stream,
+    TrackKeys, shard,
 };
 use serde_json::{Value, json};
 
 use crate::rust::{Failure, list, string, text, unknown, unsupported};
-use crate::rust_tasks::duration;
+use crate::rust_jobs::{Held, Outcome, handled, worker};
+use crate::rust_tasks::{duration, given};
 use crate::value::wire_bytes;
 
 type Result<T> = std::result::Result<T, Failure>;
@@ -56,35 +59,56 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
         "read" | "read_many" => read(&consumer(queue, request)?, call, request)?,
         "ack" => json!(consumer(queue, request)?.ack(receipts(request)?)?),
         "ack_and_delete" => json!(consumer(queue, request)?.ack_and_delete(receipts(request)?)?),
+        "ack_each" => json!(consumer(queue, request)?.ack_each(receipts(request)?)?),
+        "ack_and_delete_each" => {
+            json!(consumer(queue, request)?.ack_and_delete_each(receipts(request)?)?)
+        }
+        "release" => {
+            let times = (duration(&request["min_idle_ms"])?, duration(&request["delay_ms"])?);
+            json!(consumer(queue, request)?.release(receipts(request)?, times.0, times.1)?)
+        }
+        "reject" => {
+            let reason = text(&request["reason"])?;
+            json!(consumer(queue, request)?.reject(receipts(request)?, reason)?)
+        }
         "extend" => json!(consumer(queue, request)?.extend(receipts(request)?)?),
         "reclaim" => {
-            let max_deliveries = number(&request["max_deliveries"])?;
-            let consumer = consumer(queue, request)?.max_deliveries(max_deliveries);
-            let reclaimed =
-                consumer.reclaim(duration(&request["min_idle_ms"])?, number(&request["max"])?)?;
+            let reclaimed = consumer(queue, request)?
+                .reclaim(duration(&request["min_idle_ms"])?, number(&request["max"])?)?;
             let messages: Value = reclaimed.messages.iter().map(message).collect();
             json!({"messages": messages, "dead": reclaimed.dead})
         }
+        "drain" | "run" => handle(client, queue, call, request)?,
         "len" => json!(queue.len()?),
         "backlog" => json!(queue.backlog()?),
         "pending_count" => json!(queue.pending_count(string(&request["group"])?)?),
         "stats" => stats(&queue.stats(string(&request["group"])?)?),
         "dead_letters" => {
-            let letters = queue.dead_letters(number(&request["max"])?)?;
+            let max = number(&request["max"])?;
+            let letters = match &request["after"] {
+                Value::Null => queue.dead_letters(max)?,
+                after => queue.dead_letters_after(max, text(after)?.parse::<MessageId>()?)?,
+            };
             letters
                 .iter()
                 .map(|letter| {
                     json!({
                         "id": letter.id.to_string(), "group": wire_bytes(&letter.group),
                         "consumer": wire_bytes(&letter.consumer), "deliveries": letter.deliveries,
-                        "message": message(&letter.message),
+                        "message": message(&letter.message), "reason": letter.reason,
                     })
                 })
                 .collect()
         }
         "delete_dead_letters" => {
-            let ids: Vec<MessageId> = list(&request["letters"], |id| Ok(text(id)?.parse()?))?;
-            json!(queue.delete_dead_letters(ids)?)
+            json!(queue.delete_dead_letters(letters(request)?)?)
+        }
+        "requeue_dead_letters" => {
+            let receipts = queue.requeue_dead_letters(letters(request)?)?;
+            receipts.into_iter().map(|found| found.map_or(Value::Null, receipt)).collect()
+        }
+        "remove_idle_consumers" => {
+            json!(queue.remove_idle_consumers(duration(&request["min_idle_ms"])?)?)
         }
         other => return Err(unknown(other)),
     })
@@ -112,12 +136,46 @@ fn queue(client: &Client, request: &Value) -> Result<ShuffleQueue> {
 }
 
 fn consumer(queue: &ShuffleQueue, request: &Value) -> Result<ShuffleConsumer> {
-    let consumer = queue.consumer(string(&request["group"])?, string(&request["consumer"])?);
+    let mut consumer = queue.consumer(string(&request["group"])?, string(&request["consumer"])?);
+    if let Some(deliveries) = given(&request["max_deliveries"]) {
+        consumer = consumer.max_deliveries(number(deliveries)?);
+    }
     let prefer = match &request["prefer_stream"] {
         Value::Null => None,
         stream => Some(number(stream)?),
     };
     Ok(consumer.prefer_stream(prefer).default_stream(request["default_stream"] == true))
+}
+
+impl Held for Job {
+    fn shown(&self) -> (&'static str, Value) {
+        ("message", message(self.message()))
+    }
+
+    fn is_lost(&self) -> bool {
+        Job::is_lost(self)
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        Job::time_left(self)
+    }
+
+    fn claim_docs(&self, _: &Value, _: &mut Vec<Value>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Has a worker do the jobs of a request by a handler, until nothing is available or until it is stopped.
+fn handle(client: &Client, queue: &ShuffleQueue, call: &str, request: &Value) -> Result<Value> {
+    if list(&request["jobs"], Ok)?.iter().any(|said| said["then"] == "finish") {
+        return Err(unsupported("a modification as the end of a message"));
+    }
+    let mut worker = worker!(consumer(queue, request)?.worker(), request);
+    if let Some(backoff) = given(&request["backoff_ms"]) {
+        worker = worker.backoff(duration(backoff)?, duration(&request["backoff_max_ms"])?);
+    }
+    let worker = worker.delete(request["delete"] == true);
+    Ok(handled!(worker, Job, client, call, request, |outcome: Outcome| outcome.map(drop)))
 }
 
 /// What waits is the loop here.
@@ -181,6 +239,10 @@ fn receipts(request: &Value) -> Result<Vec<Receipt>> {
         };
         Ok(Receipt { stream, id: text(&receipt["id"])?.parse()? })
     })
+}
+
+fn letters(request: &Value) -> Result<Vec<MessageId>> {
+    list(&request["letters"], |id| Ok(text(id)?.parse()?))
 }
 
 fn fields(fields: &Value) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {

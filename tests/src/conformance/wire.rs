@@ -7,8 +7,17 @@ use crate::value::wire_bytes;
 /// The arguments of a call that are not about the store or the job.
 const STORE: [&str; 2] = ["store", "claimant"];
 
+/// The arguments of a shuffle queue, and of a consumer of it.
+pub(crate) const QUEUE: [&str; 6] =
+    ["name", "streams", "streams_per_shard", "ttl_ms", "dead_ttl_ms", "track_keys"];
+pub(crate) const CONSUMER: [&str; 5] =
+    ["group", "consumer", "prefer_stream", "default_stream", "max_deliveries"];
+
+/// The calls of a shuffle queue that are made on a consumer, or on a worker of it.
+const OF_CONSUMER: [&str; 5] = ["read_many", "ack", "reclaim", "drain", "run"];
+
 /// The arguments of a worker; a lease is one as well, but only there.
-const WORKER: [&str; 8] = [
+const WORKER: [&str; 12] = [
     "queues",
     "lease_ms",
     "wait_ms",
@@ -17,10 +26,14 @@ const WORKER: [&str; 8] = [
     "backoff_ms",
     "backoff_max_ms",
     "error_queue",
+    "concurrency",
+    "prefetch",
+    "timeout_ms",
+    "delete",
 ];
 
 /// The request that makes these calls.
-pub(crate) fn calls<const N: usize>(calls: [(&str, Value); N]) -> Value {
+pub(crate) fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let calls = calls.into_iter().map(|(call, arguments)| json!([call, arguments]));
     json!({"calls": calls.collect::<Value>()})
 }
@@ -43,7 +56,67 @@ pub(crate) fn is_unknown(why: &str) -> bool {
     why.starts_with("the call ") && (why.ends_with(" is not known") || why.contains(" takes no "))
 }
 
-/// The request for a step of a case about a task store, whose arguments are in one list there.
+/// The request for a step of a case in patterns, whose arguments are in one list there.
+pub(crate) fn of_step(step: &Value) -> Value {
+    match step["call"].as_str().unwrap_or_default() {
+        "task_stores" => calls([("task_stores", json!({}))]),
+        call => match (call.strip_prefix("shuffle_"), call.strip_prefix("events_")) {
+            (Some(call), _) => of_shuffle(call, step),
+            (_, Some(call)) => of_events(call, step),
+            _ => of_tasks(step),
+        },
+    }
+}
+
+/// The request for a call of a shuffle queue, by default of one consumer of one queue that a cluster has in one slot.
+fn of_shuffle(call: &str, step: &Value) -> Value {
+    let mut rest = step.as_object().cloned().unwrap_or_default();
+    rest.remove("call");
+    rest.retain(|_, value| !value.is_null());
+    rest.entry("name").or_insert_with(|| json!("{q}"));
+    let mut on = vec![("shuffle_queue", taken(&mut rest, &QUEUE).into())];
+    if OF_CONSUMER.contains(&call) {
+        rest.entry("group").or_insert_with(|| json!("g"));
+        rest.entry("consumer").or_insert_with(|| json!("A"));
+        on.push(("consumer", taken(&mut rest, &CONSUMER).into()));
+    }
+    if let "drain" | "run" = call {
+        on.push(("worker", worker(&mut rest)));
+        rest = Map::from_iter([("jobs".to_owned(), jobs(&rest))]);
+    }
+    calls(on.into_iter().chain([(call, rest.into())]))
+}
+
+/// The request for a call of events, by default of one queue.
+fn of_events(call: &str, step: &Value) -> Value {
+    let mut rest = step.as_object().cloned().unwrap_or_default();
+    rest.remove("call");
+    rest.retain(|_, value| !value.is_null());
+    let name = rest.remove("name").unwrap_or_else(|| json!("orders"));
+    let mut on = vec![("events", json!({"name": name}))];
+    if let "drain" | "run" = call {
+        on.push(("worker", worker(&mut rest)));
+        rest = Map::from_iter([("jobs".to_owned(), jobs(&rest))]);
+    }
+    if let Some(delivery) = rest.get_mut("delivery") {
+        *delivery = receipt(delivery);
+    }
+    if let Some(Value::Array(deliveries)) = rest.get_mut("deliveries") {
+        deliveries.iter_mut().for_each(|delivery| *delivery = receipt(delivery));
+    }
+    calls(on.into_iter().chain([(call, rest.into())]))
+}
+
+/// What ends the delivery of an event that was received.
+fn receipt(event: &Value) -> Value {
+    let token = match &event["token"] {
+        Value::String(text) => json!({"utf8": text}),
+        encoded => encoded.clone(),
+    };
+    json!({"id": event["id"], "token": token})
+}
+
+/// The request for a call of a task store.
 pub(crate) fn of_tasks(step: &Value) -> Value {
     let call = step["call"].as_str().unwrap_or_default();
     let call = call.strip_prefix("tasks_").unwrap_or(call);
@@ -54,19 +127,13 @@ pub(crate) fn of_tasks(step: &Value) -> Value {
     rest.retain(|_, value| !value.is_null());
     let tasks = ("tasks", present(store));
     let arguments = match call {
-        "work" | "run" => {
-            let mut worker = taken(&mut rest, &WORKER);
-            if let Some(Value::Array(backoff)) = worker.remove("backoff_ms") {
-                for (name, ms) in ["backoff_ms", "backoff_max_ms"].into_iter().zip(backoff) {
-                    worker.insert(name.to_owned(), ms);
-                }
-            }
-            let jobs = rest["jobs"].as_array().into_iter().flatten().map(job).collect::<Value>();
-            return calls([tasks, ("worker", worker.into()), (call, json!({"jobs": jobs}))]);
+        "work" | "drain" | "run" => {
+            let worker = worker(&mut rest);
+            return calls([tasks, ("worker", worker), (call, json!({"jobs": jobs(&rest)}))]);
         }
         "modify" => json!({"modification": modification(&rest.into())}),
         "put_doc" => rest.remove("doc").unwrap_or_default(),
-        "list" => {
+        "list" | "purge" | "move_tasks" | "redrive" => {
             if let Some(claimant) = rest.remove("only_claimant") {
                 rest.insert("claimant".to_owned(), claimant);
             }
@@ -78,13 +145,29 @@ pub(crate) fn of_tasks(step: &Value) -> Value {
     calls([tasks, (call, present(arguments))])
 }
 
+/// Takes the arguments of a worker.
+fn worker(from: &mut Map<String, Value>) -> Value {
+    let mut worker = taken(from, &WORKER);
+    if let Some(Value::Array(backoff)) = worker.remove("backoff_ms") {
+        for (name, ms) in ["backoff_ms", "backoff_max_ms"].into_iter().zip(backoff) {
+            worker.insert(name.to_owned(), ms);
+        }
+    }
+    worker.into()
+}
+
+fn jobs(of: &Map<String, Value>) -> Value {
+    of.get("jobs").and_then(Value::as_array).into_iter().flatten().map(job).collect()
+}
+
 /// A job of a worker, which makes requests of its own.
 fn job(said: &Value) -> Value {
     let mut said = said.clone();
     if let Some(requests) = said["run"].as_array() {
-        said["run"] = requests.iter().map(of_tasks).collect();
+        said["run"] = requests.iter().map(of_step).collect();
     }
-    if said["err"].is_null() && ["retry", "move"].iter().any(|then| said["then"] == *then) {
+    if said["err"].is_null() && ["retry", "move", "reject"].iter().any(|then| said["then"] == *then)
+    {
         said["err"] = json!("");
     }
     if said["modification"].is_object() {

@@ -157,6 +157,22 @@ impl Redis {
                 Err(PortTaken) => false,
             }
         });
+        drop(process);
+        self.repair();
+    }
+
+    /// Has the append-only file written anew if its end was missing, which a kill can leave. Of a step that was cut off in
+    /// the middle of a command the server removes that command and not the whole step: what was not executed by now
+    /// would be by the next start, with what is written behind it (valkey-io/valkey#4342).
+    fn repair(&self) {
+        let log = fs::read_to_string(self.directory().join("server.log")).unwrap_or_default();
+        if log.contains("short read while loading the AOF") {
+            self.cli(&["BGREWRITEAOF"]);
+            wait_until("the append-only file is written anew", || {
+                let is = |field| self.info("persistence", field).is_some_and(|is| is == "1");
+                !is("aof_rewrite_in_progress") && !is("aof_rewrite_scheduled")
+            });
+        }
     }
 
     /// Runs one command with all rights, over a new connection to the unix socket.

@@ -3,7 +3,7 @@
 
 #![allow(missing_docs, reason = "the names are those of the library")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The time at which everything happens, in milliseconds.
 pub const NOW: u64 = 1_000_000_000_000;
@@ -23,7 +23,10 @@ pub struct Task {
     pub err: String,
     pub value: Option<String>,
     pub priority: u8,
+    pub headers: Headers,
 }
+
+pub type Headers = BTreeMap<String, Vec<u8>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doc {
@@ -44,8 +47,10 @@ pub enum Entry {
         task: Task,
         skip: bool,
     },
+    /// Its headers stay as they are, unless it sets them.
     Change {
         task: Task,
+        sets_headers: bool,
     },
     Delete {
         id: String,
@@ -115,6 +120,26 @@ pub struct Done {
 pub struct Model {
     pub tasks: Vec<Task>,
     pub docs: Vec<Doc>,
+    pub paused: BTreeSet<String>,
+    /// The tasks that were claimed since they were inserted, changed or moved.
+    pub claimed: BTreeSet<String>,
+    /// Those of them that are cancelled.
+    pub cancelled: BTreeSet<String>,
+}
+
+/// What to delete, or to move.
+#[derive(Clone, Debug, Default)]
+pub struct Sweep {
+    pub queue: String,
+    pub to: Option<String>,
+    pub redrives: bool,
+    pub after: Option<(u64, String)>,
+    pub max: usize,
+    /// Available, claimed, future.
+    pub states: [bool; 3],
+    pub of: Option<String>,
+    pub err: String,
+    pub with_held: bool,
 }
 
 /// The generator that claims draw from.
@@ -143,7 +168,7 @@ impl Model {
     /// Leases tasks until this time.
     pub fn claim(
         &mut self,
-        claimant: &str,
+        claimant: impl Fn(usize) -> String,
         queues: &[String],
         until_ms: u64,
         max: usize,
@@ -157,7 +182,7 @@ impl Model {
         }
         let mut taken: Vec<Task> = Vec::new();
         for queue in order {
-            while taken.len() < max {
+            while taken.len() < max && !self.paused.contains(queue) {
                 let mut available: Vec<&Task> = self
                     .tasks
                     .iter()
@@ -177,8 +202,10 @@ impl Model {
                 task.at_ms = until_ms;
                 task.version += 1;
                 task.claims += 1;
-                claimant.clone_into(&mut task.claimant);
+                task.claimant = claimant(taken.len() + 1);
                 taken.push(task.clone());
+                self.cancelled.remove(&id);
+                self.claimed.insert(id);
             }
         }
         taken
@@ -215,7 +242,7 @@ impl Model {
                     }
                 }
                 Entry::Insert { .. } => {}
-                Entry::Change { task } => {
+                Entry::Change { task, .. } => {
                     let what = format!("{}:{}", task.id, task.version);
                     match self.fault(&task.id, task.version, claimant) {
                         Some(true) => held[1].push(what),
@@ -277,7 +304,8 @@ impl Model {
                         self.tasks.push(task);
                     }
                 }
-                Entry::Change { task } => {
+                Entry::Change { task, sets_headers } => {
+                    self.end_claims(&task.id);
                     let found = self.tasks.iter_mut().find(|found| found.id == task.id);
                     let found = found.expect("it was checked");
                     *found = Task {
@@ -285,11 +313,15 @@ impl Model {
                         claimant: holder(task.at_ms),
                         claims: found.claims,
                         priority: found.priority,
+                        headers: if *sets_headers { &task.headers } else { &found.headers }.clone(),
                         ..task.clone()
                     };
                     done.changed.push(found.clone());
                 }
-                Entry::Delete { id, .. } => self.tasks.retain(|task| task.id != *id),
+                Entry::Delete { id, .. } => {
+                    self.end_claims(id);
+                    self.tasks.retain(|task| task.id != *id);
+                }
                 Entry::Depend { .. } | Entry::DependDoc(_) => {}
                 Entry::InsertDoc { doc, collision } => {
                     let is_it =
@@ -327,14 +359,32 @@ impl Model {
         done
     }
 
-    /// Renews these until this time.
+    /// Cancels what is claimed; says of each whether it is.
+    pub fn cancel(&mut self, ids: &[String]) -> Vec<bool> {
+        let is_claimed = |id: &String| {
+            self.claimed.contains(id) && self.task(id).is_some_and(|task| task.at_ms > NOW)
+        };
+        let flags: Vec<_> = ids.iter().map(is_claimed).collect();
+        let claimed = ids.iter().zip(&flags).filter(|(_, is_claimed)| **is_claimed);
+        self.cancelled.extend(claimed.map(|(id, _)| id.clone()));
+        flags
+    }
+
+    fn end_claims(&mut self, id: &str) {
+        self.claimed.remove(id);
+        self.cancelled.remove(id);
+    }
+
+    /// Renews these until this time; returns which of the tasks are cancelled.
     pub fn renew(
         &mut self,
         claimant: &str,
         tasks: &[(String, u64)],
         docs: &[DocRef],
         until_ms: u64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Vec<String>, Refusal> {
+        let ids = tasks.iter().map(|(id, _)| id.clone());
+        let cancelled: Vec<_> = ids.filter(|id| self.cancelled.contains(id)).collect();
         let tasks = tasks.iter().map(|(id, version)| {
             let task = self.task(id).cloned().unwrap_or(Task {
                 id: id.clone(),
@@ -347,8 +397,10 @@ impl Model {
                 err: String::new(),
                 value: None,
                 priority: 0,
+                headers: Headers::new(),
             });
-            Entry::Change { task: Task { version: *version, at_ms: until_ms, ..task } }
+            let task = Task { version: *version, at_ms: until_ms, ..task };
+            Entry::Change { task, sets_headers: false }
         });
         let docs = docs.iter().map(|doc| Entry::ChangeDoc {
             doc: doc.clone(),
@@ -356,7 +408,10 @@ impl Model {
             at_ms: Some(until_ms),
         });
         let entries: Vec<_> = tasks.chain(docs).collect();
-        self.modify(claimant, &entries).map(|_| ())
+        let before = (self.claimed.clone(), self.cancelled.clone());
+        self.modify(claimant, &entries)?;
+        (self.claimed, self.cancelled) = before;
+        Ok(cancelled)
     }
 
     /// Leases the documents of a key until this time.
@@ -389,6 +444,39 @@ impl Model {
         Ok(docs)
     }
 
+    /// Deletes tasks of a queue or moves them to another one, of the first `max` behind a time and an id; returns
+    /// how many, and what to go on after.
+    pub fn sweep(&mut self, claimant: &str, sweep: &Sweep) -> (u64, Option<(u64, String)>) {
+        let mut tasks = self.tasks_of(&sweep.queue);
+        tasks.retain(|task| sweep.after.as_ref() < Some(&(task.at_ms, task.id.clone())));
+        let has_more = tasks.len() > sweep.max;
+        tasks.truncate(sweep.max);
+        let next = tasks.last().filter(|_| has_more).map(|last| (last.at_ms, last.id.clone()));
+        tasks.retain(|task| {
+            let is_available = task.at_ms <= NOW;
+            let state = if is_available { 0 } else { 2 - usize::from(task.claims > 0) };
+            (sweep.states[state] || sweep.states == [false; 3])
+                && task.err.starts_with(&sweep.err)
+                && sweep.of.as_ref().is_none_or(|of| is_available || *of == task.claimant)
+                && (sweep.with_held || !is_held(task.at_ms, &task.claimant, claimant))
+        });
+        for swept in &tasks {
+            self.end_claims(&swept.id);
+            let at = self.tasks.iter().position(|task| task.id == swept.id).expect("it is there");
+            let Some(to) = &sweep.to else {
+                self.tasks.remove(at);
+                continue;
+            };
+            let task = &mut self.tasks[at];
+            task.queue.clone_from(to);
+            task.version += 1;
+            if sweep.redrives {
+                (task.attempt, task.err) = (0, String::new());
+            }
+        }
+        (tasks.len() as u64, next)
+    }
+
     /// The tasks of a queue by time and id.
     pub fn tasks_of(&self, queue: &str) -> Vec<Task> {
         let mut tasks: Vec<Task> =
@@ -405,9 +493,11 @@ impl Model {
         docs
     }
 
-    /// Of each queue: all, available, claimed, future, and the most claims of a task.
-    pub fn queue_stats(&self) -> BTreeMap<String, [u64; 5]> {
-        let mut stats = BTreeMap::<String, [u64; 5]>::new();
+    /// Of each queue: all, available, claimed, future, the most claims of a task, 1 if it is paused, and the
+    /// time of the first that is available and that of the first that is claimed, 0 for none.
+    pub fn queue_stats(&self) -> BTreeMap<String, [u64; 8]> {
+        let paused = self.paused.iter().map(|queue| (queue.clone(), [0, 0, 0, 0, 0, 1, 0, 0]));
+        let mut stats: BTreeMap<String, [u64; 8]> = paused.collect();
         for task in &self.tasks {
             let of = stats.entry(task.queue.clone()).or_default();
             of[0] += 1;
@@ -418,6 +508,10 @@ impl Model {
             };
             of[bucket] += 1;
             of[4] = of[4].max(task.claims.into());
+            let first = &mut of[if bucket == 1 { 6 } else { 7 }];
+            if bucket != 3 && (*first == 0 || task.at_ms < *first) {
+                *first = task.at_ms;
+            }
         }
         stats
     }

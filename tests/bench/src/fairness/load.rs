@@ -11,6 +11,7 @@ use millpond_tests::waiting::fields;
 
 use crate::Outcome;
 use crate::measure::Ending;
+use crate::plot::Pickup;
 
 pub(super) const TENANTS: usize = 32;
 
@@ -30,14 +31,6 @@ const TICK: Duration = Duration::from_millis(10);
 pub(super) struct Load {
     pub(super) streams: u32,
     pub(super) heavy: bool,
-}
-
-/// One light message that was picked up.
-pub(super) struct Pickup {
-    /// When it was written, since the load began.
-    pub(super) written: Duration,
-    /// How long it took from there.
-    pub(super) delay: Duration,
 }
 
 impl Load {
@@ -64,9 +57,9 @@ impl Load {
                             let at = message.field("at").map(String::from_utf8_lossy);
                             if let Some(at) = at.and_then(|at| at.parse::<u64>().ok()) {
                                 let delay = Duration::from_nanos(now.saturating_sub(at));
-                                let written = Duration::from_nanos(at - began_ns);
+                                let at = Duration::from_nanos(at - began_ns);
                                 let mut pickups = pickups.lock().expect("nobody panicked");
-                                pickups.push(Pickup { written, delay });
+                                pickups.push(Pickup { at, delay });
                                 picked.fetch_add(1, Ordering::Relaxed);
                             }
                             std::thread::sleep(WORK);

@@ -1,35 +1,24 @@
 //! What a burst of one tenant costs the others in a shuffle queue, and what waiting costs.
 
 mod load;
-mod plot;
 mod waiting;
-
-use std::time::Duration;
 
 use millpond_tests::servers::Redis;
 
 use crate::Outcome;
+use crate::plot::{self, Picture, Run};
 use crate::report::{Report, number};
-use load::{Load, Pickup};
+use load::Load;
 
 pub(crate) use waiting::wait;
 
-/// One load on one kind of queue, and how its light tenants' messages fared.
-struct Run {
-    name: &'static str,
-    color: &'static str,
-    pickups: Vec<Pickup>,
-}
-
-impl Run {
-    /// The delay that this share of the messages did not exceed.
-    fn percentile(&self, share: f64) -> Duration {
-        let mut delays: Vec<_> = self.pickups.iter().map(|pickup| pickup.delay).collect();
-        delays.sort_unstable();
-        let at = (delays.len() as f64 * share) as usize;
-        delays.get(at.min(delays.len().saturating_sub(1))).copied().unwrap_or_default()
-    }
-}
+const PICTURE: Picture = Picture {
+    title: "How long light tenants’ messages wait beside one that writes 1,000 times as much",
+    delay: "from write to pick-up",
+    at: "time of the write, s",
+    all: "percentile of messages",
+    lasts: load::DURATION,
+};
 
 const RUNS: [(&str, &str, Load); 3] = [
     ("plain stream", "#d55e00", Load { streams: 1, heavy: true }),
@@ -71,6 +60,6 @@ pub(crate) fn measure(report: &mut Report) -> Outcome {
         section.row([run.name.into(), delay(0.5), delay(0.9), delay(0.99), delay(1.0)]);
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fairness.svg");
-    std::fs::write(path, plot::draw(&runs))?;
+    std::fs::write(path, plot::draw(&PICTURE, &runs))?;
     waiting::measure(report)
 }

@@ -18,7 +18,7 @@ pub(crate) fn measure(report: &mut Report) -> Outcome {
     embedded::measure(report)
 }
 
-fn tenant(n: usize) -> String {
+pub(crate) fn tenant(n: usize) -> String {
     (n * 7 % TENANTS).to_string()
 }
 

@@ -203,30 +203,44 @@ static json_t *call_stats(struct request *request) {
 
 static json_t *call_dead_letters(struct request *request) {
     uint64_t max = size(request, "max");
+    json_t *list = json_array(), *last = value_of(request, "after");
+    millpond_shuffle_id after;
+    if (last != NULL)
+        read_id(request, last, &after.time_ms, &after.sequence);
     millpond_shuffle_queue *queue = queue_of(request);
     millpond_shuffle_dead_letters *letters = NULL;
-    json_t *list = json_array();
-    if (queue != NULL)
+    if (queue != NULL && last == NULL)
         millpond_shuffle_dead_letters_read(queue, (size_t)max, &letters, &request->error);
+    else if (queue != NULL)
+        millpond_shuffle_dead_letters_after(queue, (size_t)max, &after, &letters, &request->error);
     const millpond_shuffle_dead_letter *letter;
     for (size_t i = 0; (letter = millpond_shuffle_dead_letters_at(letters, i)) != NULL; i++)
         json_array_append_new(
-            list, json_pack("{s:o,s:o,s:o,s:I,s:o}", "id",
+            list, json_pack("{s:o,s:o,s:o,s:I,s:o,s:o}", "id",
                             json_id(letter->id_time_ms, letter->id_sequence), "group",
                             json_bytes(letter->group, letter->group_length), "consumer",
                             json_bytes(letter->consumer, letter->consumer_length), "deliveries",
                             (json_int_t)letter->message->deliveries, "message",
-                            json_message(letter->message)));
+                            json_message(letter->message), "reason",
+                            json_bytes(letter->reason, letter->reason_length)));
     millpond_shuffle_dead_letters_free(letters);
     millpond_shuffle_queue_free(queue);
     return list;
 }
 
-static json_t *call_delete_dead_letters(struct request *request) {
+/* The ids of the letters of a request; the caller frees them. */
+static millpond_shuffle_id *letters_of(struct request *request, size_t *count) {
     json_t *list = value_of(request, "letters"), *item;
-    size_t i, count = json_array_size(list);
-    millpond_shuffle_id *ids = calloc(count + 1, sizeof *ids);
+    size_t i;
+    *count = json_array_size(list);
+    millpond_shuffle_id *ids = calloc(*count + 1, sizeof *ids);
     json_array_foreach(list, i, item) read_id(request, item, &ids[i].time_ms, &ids[i].sequence);
+    return ids;
+}
+
+static json_t *call_delete_dead_letters(struct request *request) {
+    size_t count;
+    millpond_shuffle_id *ids = letters_of(request, &count);
     millpond_shuffle_queue *queue = queue_of(request);
     uint64_t deleted = 0;
     if (queue != NULL)
@@ -234,6 +248,32 @@ static json_t *call_delete_dead_letters(struct request *request) {
     millpond_shuffle_queue_free(queue);
     free(ids);
     return json_integer((json_int_t)deleted);
+}
+
+static json_t *call_requeue_dead_letters(struct request *request) {
+    size_t count;
+    millpond_shuffle_id *ids = letters_of(request, &count);
+    millpond_shuffle_queue *queue = queue_of(request);
+    millpond_shuffle_receipt *receipts = calloc(count + 1, sizeof *receipts);
+    if (queue != NULL)
+        millpond_shuffle_requeue_dead_letters(queue, ids, count, receipts, &request->error);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, receipts[i].id_time_ms == 0 ? json_null()
+                                                                 : json_receipt(receipts[i]));
+    millpond_shuffle_queue_free(queue);
+    free(receipts);
+    free(ids);
+    return list;
+}
+
+static json_t *call_remove_idle_consumers(struct request *request) {
+    uint64_t min_idle_ms = duration_ms(request, "min_idle_ms"), removed = 0;
+    millpond_shuffle_queue *queue = queue_of(request);
+    if (queue != NULL)
+        millpond_shuffle_remove_idle_consumers(queue, min_idle_ms, &removed, &request->error);
+    millpond_shuffle_queue_free(queue);
+    return json_integer((json_int_t)removed);
 }
 
 static json_t *call_shard(struct request *request) {
@@ -255,7 +295,14 @@ static json_t *call_shard(struct request *request) {
     return list;
 }
 
+static json_t *call_task_stores(struct request *request) {
+    millpond_keys *names = NULL;
+    millpond_client_task_stores(client, &names, &request->error);
+    return json_values(json_array(), names);
+}
+
 const struct call shuffle_calls[] = {
+    {"task_stores.task_stores", call_task_stores},
     {"shuffle_queue.write", call_write},
     {"shuffle_queue.write_many", call_write_many},
     {"shuffle_queue.write_tracked", call_write_tracked},
@@ -270,6 +317,8 @@ const struct call shuffle_calls[] = {
     {"shuffle_queue.stats", call_stats},
     {"shuffle_queue.dead_letters", call_dead_letters},
     {"shuffle_queue.delete_dead_letters", call_delete_dead_letters},
+    {"shuffle_queue.requeue_dead_letters", call_requeue_dead_letters},
+    {"shuffle_queue.remove_idle_consumers", call_remove_idle_consumers},
     {"shard.shard", call_shard},
     {NULL, NULL},
 };

@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* The consumer of a request, or NULL. */
-static millpond_shuffle_consumer *consumer_of(struct request *request) {
+millpond_shuffle_consumer *consumer_of(struct request *request) {
     millpond_bytes group = named(request, "group"), name = named(request, "consumer");
     millpond_shuffle_consumer *consumer = NULL;
     millpond_shuffle_consumer_options options;
@@ -91,6 +90,62 @@ static json_t *call_extend(struct request *request) {
     return count_done(request, millpond_shuffle_extend);
 }
 
+typedef millpond_status (*step_of_each)(millpond_shuffle_consumer *consumer,
+                                        const millpond_shuffle_receipt *receipts, size_t count,
+                                        bool *flags, millpond_error **error);
+
+static json_t *flag_each(struct request *request, step_of_each step) {
+    size_t count;
+    millpond_shuffle_receipt *list = receipts(request, &count);
+    millpond_shuffle_consumer *consumer = consumer_of(request);
+    bool *flags = calloc(count + 1, sizeof *flags);
+    if (consumer != NULL)
+        step(consumer, list, count, flags, &request->error);
+    json_t *found = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(found, json_boolean(flags[i]));
+    millpond_shuffle_consumer_free(consumer);
+    free(flags);
+    free(list);
+    return found;
+}
+
+static json_t *call_ack_each(struct request *request) {
+    return flag_each(request, millpond_shuffle_ack_each);
+}
+
+static json_t *call_ack_and_delete_each(struct request *request) {
+    return flag_each(request, millpond_shuffle_ack_and_delete_each);
+}
+
+static json_t *call_release(struct request *request) {
+    size_t count;
+    uint64_t released = 0, min_idle_ms = duration_ms(request, "min_idle_ms");
+    uint64_t delay_ms = duration_ms(request, "delay_ms");
+    millpond_shuffle_receipt *list = receipts(request, &count);
+    millpond_shuffle_consumer *consumer = consumer_of(request);
+    if (consumer != NULL)
+        millpond_shuffle_release(consumer, list, count, min_idle_ms, delay_ms, &released,
+                                 &request->error);
+    millpond_shuffle_consumer_free(consumer);
+    free(list);
+    return json_integer((json_int_t)released);
+}
+
+static json_t *call_reject(struct request *request) {
+    size_t count;
+    uint64_t rejected = 0;
+    millpond_shuffle_receipt *list = receipts(request, &count);
+    millpond_bytes reason = named(request, "reason");
+    millpond_shuffle_consumer *consumer = consumer_of(request);
+    if (consumer != NULL)
+        millpond_shuffle_reject(consumer, list, count, reason.data, reason.length, &rejected,
+                                &request->error);
+    millpond_shuffle_consumer_free(consumer);
+    free(list);
+    return json_integer((json_int_t)rejected);
+}
+
 static json_t *call_reclaim(struct request *request) {
     uint64_t min_idle_ms = duration_ms(request, "min_idle_ms"), max = size(request, "max"), dead = 0;
     millpond_shuffle_consumer *consumer = consumer_of(request);
@@ -106,7 +161,11 @@ const struct call shuffle_consumer_calls[] = {
     {"shuffle_queue.read_many", call_read_many},
     {"shuffle_queue.ack", call_ack},
     {"shuffle_queue.ack_and_delete", call_ack_and_delete},
+    {"shuffle_queue.ack_each", call_ack_each},
+    {"shuffle_queue.ack_and_delete_each", call_ack_and_delete_each},
     {"shuffle_queue.extend", call_extend},
+    {"shuffle_queue.release", call_release},
+    {"shuffle_queue.reject", call_reject},
     {"shuffle_queue.reclaim", call_reclaim},
     {NULL, NULL},
 };

@@ -14,6 +14,8 @@ int64_t milliseconds(struct request *request, json_t *value);
 uint64_t duration_ms(struct request *request, const char *name);
 /* The queue of a request, or NULL. */
 millpond_shuffle_queue *queue_of(struct request *request);
+/* The consumer of a request, or NULL. */
+millpond_shuffle_consumer *consumer_of(struct request *request);
 millpond_shuffle_field *fields(struct request *request, json_t *list, size_t *count);
 
 void read_id(struct request *request, json_t *text, uint64_t *time_ms, uint64_t *sequence);

@@ -1,5 +1,7 @@
 #include "task_values.h"
 
+#include "shuffle_values.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -93,6 +95,22 @@ millpond_doc_id *doc_ids(struct request *request, json_t *of, const char *name, 
     return found;
 }
 
+millpond_bytes headers(struct request *request, json_t *of) {
+    json_t *pairs = json_object_get(of, "headers");
+    if (pairs == NULL)
+        return (millpond_bytes){NULL, 0};
+    size_t count, size = 1, length = 0;
+    millpond_shuffle_field *list = fields(request, pairs, &count);
+    for (size_t i = 0; i < count; i++)
+        size += 4 + list[i].field_length + list[i].value_length;
+    char *piece = allocate(request, size, 1);
+    for (size_t i = 0; i < count; i++)
+        length = millpond_headers_add(piece, length, size, list[i].field, list[i].field_length,
+                                      list[i].value, list[i].value_length);
+    free(list);
+    return (millpond_bytes){piece, length};
+}
+
 static void read_new_task(struct request *request, json_t *of, millpond_new_task *task) {
     millpond_new_task_init(task, sizeof *task);
     task->queue = text(request, of, "queue");
@@ -105,6 +123,7 @@ static void read_new_task(struct request *request, json_t *of, millpond_new_task
     task->attempt = count(request, of, "attempt");
     task->priority = count(request, of, "priority");
     task->skip_colliding = is_true(of, "skip_colliding");
+    task->headers = headers(request, of);
 }
 
 /* A change of a task besides a retry. */
@@ -117,6 +136,7 @@ static void read_set(struct request *request, json_t *set, millpond_task_change 
         change->attempt = count(request, set, "attempt");
     if (is_given(set, "err"))
         change->err = text(request, set, "err");
+    change->headers = headers(request, set);
     change->at_ms = whole(request, set, "at_ms");
     change->delay_ms = whole(request, set, "after_ms");
     bool sets_the_same =
@@ -222,18 +242,28 @@ static json_t *json_number(uint64_t number) {
     return json_integer((json_int_t)number);
 }
 
+json_t *json_headers(millpond_bytes rest) {
+    json_t *list = json_array();
+    millpond_bytes name, value;
+    while (millpond_headers_next(&rest, &name, &value))
+        json_array_append_new(list,
+                              json_pack("[o,o]", json_text(name), json_bytes(value.data, value.length)));
+    return list;
+}
+
 json_t *json_task(const millpond_task *task) {
     json_t *expires = json_null();
     if (task->expires_ms != MILLPOND_NOT_SET)
         expires = json_integer(task->expires_ms);
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
+    json_t *headers = json_headers(task->headers);
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
                      json_text(task->id), "version", json_number(task->version), "queue",
                      json_text(task->queue), "at_ms", json_number(task->at_ms), "created_ms",
                      json_number(task->created_ms), "modified_ms", json_number(task->modified_ms),
                      "claimant", json_text(task->claimant), "claims", json_number(task->claims),
                      "attempt", json_number(task->attempt), "err", json_text(task->err), "value",
                      json_text(task->value), "priority", json_number(task->priority),
-                     "expires_ms", expires);
+                     "expires_ms", expires, "headers", headers);
 }
 
 json_t *json_tasks(const millpond_tasks_result *result, size_t begin, size_t end) {

@@ -17,6 +17,10 @@ int64_t whole(struct request *request, json_t *of, const char *name);
 int64_t wait_of(struct request *request, json_t *of, const char *name);
 /* The same from 0 on, and 0 where there is none. */
 uint64_t count(struct request *request, json_t *of, const char *name);
+/* Headers in one piece; NULL if there are none to set. */
+millpond_bytes headers(struct request *request, json_t *of);
+/* The same as pairs. */
+json_t *json_headers(millpond_bytes headers);
 /* Whether it was given and is true. */
 bool is_true(json_t *of, const char *name);
 

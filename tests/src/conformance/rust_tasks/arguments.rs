@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use millpond::tasks::{
-    DocChange, DocId, DocPosition, DocQuery, Filter, LEASE_DEFAULT, Modification, NewDoc, NewTask,
-    Position, Task, TaskChange, TaskId, TaskQuery,
+    DocChange, DocId, DocPosition, DocQuery, Filter, Headers, LEASE_DEFAULT, Modification, NewDoc,
+    NewTask, Position, Task, TaskChange, TaskFilter, TaskId, TaskQuery,
 };
 use serde_json::Value;
 
 use super::Result;
-use crate::rust::{list, unsupported};
+use crate::rust::{list, string, unsupported};
 
 /// The modification of a request.
-pub(super) fn modification(request: &Value) -> Result<Modification> {
+pub(crate) fn modification(request: &Value) -> Result<Modification> {
     let mut all = Modification::new();
     for task in list(&request["inserts"], new_task)? {
         all = all.insert(task);
@@ -56,6 +56,7 @@ fn new_task(entry: &Value) -> Result<NewTask> {
             "err" => task.err(text(value)?),
             "priority" => task.priority(number(value)?),
             "ttl_ms" => task.ttl(duration(value)?),
+            "headers" => task.headers(headers(value)?),
             "skip_colliding" if *value == true => task.skip_colliding(),
             _ => task,
         };
@@ -80,6 +81,7 @@ fn change(entry: &Value) -> Result<TaskChange> {
         value: given(&of["value"]).map(text).transpose()?.map(Into::into),
         priority: 0,
         expires_ms: None,
+        headers: Headers::NONE,
     }
     .change();
     if let Some(err) = given(&entry["retry"]) {
@@ -101,10 +103,15 @@ fn change(entry: &Value) -> Result<TaskChange> {
             "after_ms" => change.after(duration(value)?),
             "attempt" => change.attempt(number(value)?),
             "err" => change.err(text(value)?),
+            "headers" => change.headers(headers(value)?),
             _ => change,
         };
     }
     Ok(change)
+}
+
+pub(crate) fn headers(pairs: &Value) -> Result<Vec<(&str, Vec<u8>)>> {
+    list(pairs, |pair| Ok((text(&pair[0])?, string(&pair[1])?)))
 }
 
 pub(super) fn new_doc(entry: &Value) -> Result<NewDoc> {
@@ -144,11 +151,37 @@ pub(super) fn doc_handle(entry: &Value) -> Result<DocId> {
     Ok(DocId::new(text(&entry["namespace"])?, text(&entry["id"])?, version))
 }
 
+fn after(request: &Value) -> Result<Option<Position>> {
+    let position = |after: &Value| {
+        Ok(Position { at_ms: number(&after["at_ms"])?, id: text(&after["id"])?.into() })
+    };
+    given(&request["after"]).map(position).transpose()
+}
+
+pub(super) fn task_filter(request: &Value) -> Result<TaskFilter> {
+    let mut filter = TaskFilter::new();
+    if let Some(after) = after(request)? {
+        filter = filter.after(after);
+    }
+    for (field, value) in fields(request) {
+        filter = match field {
+            "limit" => filter.limit(number(value)?),
+            "available" if *value == true => filter.available(),
+            "claimed" if *value == true => filter.claimed(),
+            "future" if *value == true => filter.future(),
+            "claimant" => filter.claimant(text(value)?),
+            "err" => filter.err(text(value)?),
+            "include_held" if *value == true => filter.include_held(),
+            _ => filter,
+        };
+    }
+    Ok(filter)
+}
+
 pub(super) fn task_query(request: &Value) -> Result<TaskQuery> {
     let mut query = TaskQuery::new();
-    if let Some(after) = given(&request["after"]) {
-        let id = text(&after["id"])?.into();
-        query = query.after(Position { at_ms: number(&after["at_ms"])?, id });
+    if let Some(after) = after(request)? {
+        query = query.after(after);
     }
     if let Some(limit) = given(&request["limit"]) {
         query = query.limit(number(limit)?);
@@ -193,7 +226,7 @@ pub(super) fn filter(request: &Value) -> Result<Filter> {
 }
 
 /// An argument, if it is given.
-pub(super) fn given(value: &Value) -> Option<&Value> {
+pub(crate) fn given(value: &Value) -> Option<&Value> {
     (!value.is_null()).then_some(value)
 }
 

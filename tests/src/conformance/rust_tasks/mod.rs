@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::rust::{Failure, list, unknown};
 
-pub(crate) use arguments::duration;
 use arguments::{
-    doc_handle, doc_query, filter, given, handle, lease, modification, new_doc, number, queues,
-    task_query, text,
+    doc_handle, doc_query, filter, handle, lease, new_doc, number, queues, task_filter, task_query,
+    text,
 };
+pub(crate) use arguments::{duration, given, headers, modification};
 pub(crate) use results::dependency;
 use results::{
-    doc, doc_id, doc_position, docs, modified, namespace_stats, position, queue_stats, task,
+    doc, doc_id, doc_position, docs, modified, namespace_stats, position, queue_stats, swept, task,
     task_id, tasks,
 };
 
@@ -44,8 +44,10 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
             let renewed = store.renew(tasks, docs, lease(request)?)?;
             let tasks: Value = renewed.tasks.iter().map(task_id).collect();
             let docs: Value = renewed.docs.iter().map(doc_id).collect();
-            json!({"tasks": tasks, "docs": docs, "at_ms": renewed.at_ms})
+            let cancelled: Value = renewed.cancelled.iter().map(|id| json!(&**id)).collect();
+            json!({"tasks": tasks, "docs": docs, "at_ms": renewed.at_ms, "cancelled": cancelled})
         }
+        "cancel" => json!(store.cancel(list(&request["ids"], text)?)?),
         "fetch" => tasks(&store.fetch(list(&request["ids"], text)?)?),
         "list" => {
             let page = store.list(text(&request["queue"])?, task_query(request)?)?;
@@ -57,6 +59,23 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
         }
         "are_empty" => json!(store.are_empty(filter(request)?)?),
         "queue_stats" => store.queue_stats(filter(request)?)?.iter().map(queue_stats).collect(),
+        "pause" => {
+            store.pause(text(&request["queue"])?)?;
+            Value::Null
+        }
+        "resume" => {
+            store.resume(text(&request["queue"])?)?;
+            Value::Null
+        }
+        "purge" => swept(&store.purge(text(&request["queue"])?, task_filter(request)?)?),
+        "move_tasks" | "redrive" => {
+            let (queue, to) = (text(&request["queue"])?, text(&request["to"])?);
+            let filter = task_filter(request)?;
+            swept(&match call {
+                "redrive" => store.redrive(queue, to, filter)?,
+                _ => store.move_tasks(queue, to, filter)?,
+            })
+        }
         "claim_docs" => {
             let (namespace, key) = (text(&request["namespace"])?, text(&request["key"])?);
             docs(&store.claim_docs(namespace, key, lease(request)?)?)
@@ -80,7 +99,7 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
         }
         "time" => json!(store.time()?),
         "work" => worker::work(client, store, request)?,
-        "run" => worker::run(client, store, request)?,
+        "drain" | "run" => worker::handle(client, store, call, request)?,
         other => return Err(unknown(other)),
     })
 }

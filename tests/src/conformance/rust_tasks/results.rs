@@ -1,10 +1,12 @@
 //! The library's results, as an adapter's responses.
 
 use millpond::tasks::{
-    Dependency, Doc, DocId, DocPosition, Modified, NamespaceStats, Position, QueueStats, Task,
-    TaskId,
+    Dependency, Doc, DocId, DocPosition, Modified, NamespaceStats, Position, QueueStats, Swept,
+    Task, TaskId,
 };
 use serde_json::{Value, json};
+
+use crate::value::wire_bytes;
 
 pub(super) fn modified(done: &Modified) -> Value {
     json!({
@@ -41,6 +43,10 @@ pub(super) fn position(of: &Position) -> Value {
     json!({"at_ms": of.at_ms, "id": &*of.id})
 }
 
+pub(super) fn swept(of: &Swept) -> Value {
+    json!({"tasks": of.tasks, "next": of.next.as_ref().map(position)})
+}
+
 pub(super) fn doc_position(of: &DocPosition) -> Value {
     json!({"key": &*of.key, "secondary_key": &*of.secondary_key, "id": &*of.id})
 }
@@ -48,7 +54,8 @@ pub(super) fn doc_position(of: &DocPosition) -> Value {
 pub(super) fn queue_stats(of: &QueueStats) -> Value {
     json!({
         "queue": &*of.queue, "size": of.size, "available": of.available, "claimed": of.claimed,
-        "future": of.future, "max_claims": of.max_claims,
+        "future": of.future, "max_claims": of.max_claims, "paused": of.paused,
+        "oldest_available_ms": of.oldest_available_ms, "oldest_lease_ms": of.oldest_lease_ms,
     })
 }
 
@@ -61,11 +68,13 @@ pub(super) fn tasks(tasks: &[Task]) -> Value {
 }
 
 pub(super) fn task(of: &Task) -> Value {
+    let headers = of.headers.iter().map(|(name, value)| json!([name, wire_bytes(value)]));
+    let headers: Value = headers.collect();
     json!({
         "id": &*of.id, "version": of.version, "queue": &*of.queue, "at_ms": of.at_ms,
         "created_ms": of.created_ms, "modified_ms": of.modified_ms, "claimant": &*of.claimant,
         "claims": of.claims, "attempt": of.attempt, "err": &*of.err, "value": of.value.as_deref(),
-        "priority": of.priority, "expires_ms": of.expires_ms,
+        "priority": of.priority, "expires_ms": of.expires_ms, "headers": headers,
     })
 }
 

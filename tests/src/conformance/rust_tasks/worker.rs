@@ -1,22 +1,48 @@
 //! The adapter for Rust: the workers of task stores.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::time::Duration;
 
 use millpond::Client;
-use millpond::tasks::{Failure, Job, Modification, TaskStore, Worker};
-use serde_json::{Value, json};
+use millpond::tasks::{Job, TaskStore, Worker};
+use serde_json::Value;
 
 use super::Result;
 use super::arguments::{duration, given, modification, number, queues, text};
 use super::results::{docs, modified, task};
-use crate::rust::{self, list, unsupported};
+use crate::rust::{self, unsupported};
+use crate::rust_jobs::{Held, handled, meanwhile, seen, worker};
+
+impl Held for Job {
+    fn shown(&self) -> (&'static str, Value) {
+        ("task", task(self.task()))
+    }
+
+    fn is_lost(&self) -> bool {
+        Job::is_lost(self)
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        Job::time_left(self)
+    }
+
+    fn claim_docs(&self, said: &Value, claimed: &mut Vec<Value>) -> Result<()> {
+        for pair in said["claim_docs"].as_array().into_iter().flatten() {
+            let (namespace, key) = (text(&pair[0])?, text(&pair[1])?);
+            let found = match given(&said["claim_wait_ms"]) {
+                Some(wait) => self.claim_docs_within(namespace, key, duration(wait)?)?,
+                None => Job::claim_docs(self, namespace, key)?,
+            };
+            let found = docs(&found);
+            claimed.extend(found.as_array().into_iter().flatten().cloned());
+        }
+        Ok(())
+    }
+}
 
 /// Takes jobs, and does with each as the request says.
 pub(super) fn work(client: &Client, store: &TaskStore, request: &Value) -> Result<Value> {
     let mut jobs = worker(store, request)?.jobs();
-    let mut seen = Vec::new();
+    let mut all = Vec::new();
     for said in request["jobs"].as_array().into_iter().flatten() {
         let Some(job) = jobs.next().transpose()? else { break };
         let (mut docs, mut is_lost) = (Vec::new(), false);
@@ -24,52 +50,26 @@ pub(super) fn work(client: &Client, store: &TaskStore, request: &Value) -> Resul
             is_lost = job.is_lost();
             end(&job, said)
         });
-        seen.push(self::seen(&job, docs, is_lost, rust::respond(done)));
+        all.push(seen(&job, docs, is_lost, rust::respond(done)));
     }
-    Ok(seen.into())
+    Ok(all.into())
 }
 
-/// The same by a handler.
-pub(super) fn run(client: &Client, store: &TaskStore, request: &Value) -> Result<Value> {
-    let mut said = request["jobs"].as_array().into_iter().flatten();
-    let mut seen = Vec::new();
-    let told = Arc::new(Mutex::new(HashMap::new()));
-    let tell = told.clone();
-    let worker = worker(store, request)?.on_error(move |job, error| {
-        let claim = (job.task().id.clone(), job.task().version);
-        tell.lock().expect("no handler panics").insert(claim, error.kind().name());
-    });
-    let mut claims = Vec::new();
-    worker.run(|job| {
-        let Some(said) = said.next() else { return Err(Failure::Retry("no such job".to_owned())) };
-        let (mut docs, mut is_lost) = (Vec::new(), false);
-        let outcome = meanwhile(client, job, said, &mut docs).and_then(|()| {
-            is_lost = job.is_lost();
-            outcome(job, said)
-        });
-        let (result, outcome) = match outcome {
-            Ok(outcome) => (Ok(Value::Null), outcome),
-            Err(rust::Failure::Error(error)) => {
-                let failure = Failure::from(&error);
-                (Err(error.into()), Err(failure))
-            }
-            Err(unsupported) => (Err(unsupported), Err(Failure::Release)),
-        };
-        claims.push((job.task().id.clone(), job.task().version));
-        seen.push(self::seen(job, docs, is_lost, rust::respond(result)));
-        outcome
-    })?;
-    let told = told.lock().expect("no handler panics");
-    for (seen, claim) in seen.iter_mut().zip(claims) {
-        seen["told"] = json!(told.get(&claim));
-    }
-    Ok(seen.into())
+/// The same by a handler, until nothing is available or until the worker is stopped.
+pub(super) fn handle(
+    client: &Client,
+    store: &TaskStore,
+    call: &str,
+    request: &Value,
+) -> Result<Value> {
+    let worker = worker(store, request)?;
+    Ok(handled!(worker, Job, client, call, request, |outcome| outcome))
 }
 
 fn worker(store: &TaskStore, request: &Value) -> Result<Worker> {
-    let mut worker = store.worker(queues(request)?);
-    if let Some(lease) = given(&request["lease_ms"]) {
-        worker = worker.lease(duration(lease)?);
+    let mut worker = worker!(store.worker(queues(request)?), request);
+    if let Some(backoff) = given(&request["backoff_ms"]) {
+        worker = worker.backoff(duration(backoff)?, duration(&request["backoff_max_ms"])?);
     }
     if let Some(wait) = given(&request["wait_ms"]) {
         worker = worker.wait(duration(wait)?);
@@ -80,45 +80,16 @@ fn worker(store: &TaskStore, request: &Value) -> Result<Worker> {
     if let Some(claims) = given(&request["max_claims"]) {
         worker = worker.max_claims(number(claims)?);
     }
-    if let Some(backoff) = given(&request["backoff_ms"]) {
-        worker = worker.backoff(duration(backoff)?, duration(&request["backoff_max_ms"])?);
-    }
     Ok(match given(&request["error_queue"]) {
         Some(queue) => worker.error_queue(text(queue)?),
         None => worker,
     })
 }
 
-/// What a job does before it ends; notes the documents that it claims.
-fn meanwhile(client: &Client, job: &Job, said: &Value, claimed: &mut Vec<Value>) -> Result<()> {
-    for pair in said["claim_docs"].as_array().into_iter().flatten() {
-        let (namespace, key) = (text(&pair[0])?, text(&pair[1])?);
-        let found = match given(&said["claim_wait_ms"]) {
-            Some(wait) => job.claim_docs_within(namespace, key, duration(wait)?)?,
-            None => job.claim_docs(namespace, key)?,
-        };
-        let found = docs(&found);
-        claimed.extend(found.as_array().into_iter().flatten().cloned());
-    }
-    for request in list(&said["run"], Ok)? {
-        let mut request = request.clone();
-        let store = &mut request["calls"][0][1];
-        if store["claimant"].is_null() {
-            store["claimant"] = (&*job.task().claimant).into();
-        }
-        // What comes of it shows in the job.
-        let _ = rust::perform(client, &request);
-    }
-    if let Some(ms) = given(&said["sleep_ms"]) {
-        thread::sleep(duration(ms)?);
-    }
-    Ok(())
-}
-
 /// Ends a job.
 fn end(job: &Job, said: &Value) -> Result<Value> {
     let err = given(&said["err"]).map_or(Ok(""), text)?;
-    match then(said)? {
+    match text(&said["then"])? {
         "done" => job.done()?,
         "finish" => return Ok(modified(&job.finish(modification(&said["modification"])?)?)),
         "retry" => match given(&said["after_ms"]) {
@@ -134,32 +105,4 @@ fn end(job: &Job, said: &Value) -> Result<Value> {
         other => return Err(unsupported(&format!("the end {other}"))),
     };
     Ok(Value::Null)
-}
-
-/// What a handler returns.
-fn outcome(job: &Job, said: &Value) -> Result<std::result::Result<Modification, Failure>> {
-    let err = given(&said["err"]).map_or(Ok(""), text)?.to_owned();
-    Ok(match then(said)? {
-        "done" => Ok(job.delete()),
-        "finish" => Ok(modification(&said["modification"])?),
-        "retry" => Err(match given(&said["after_ms"]) {
-            Some(delay) => Failure::RetryAfter(err, duration(delay)?),
-            None => Failure::Retry(err),
-        }),
-        "move" => Err(Failure::Move(text(&said["queue"])?.to_owned(), err)),
-        "release" => Err(match given(&said["after_ms"]) {
-            Some(delay) => Failure::ReleaseAfter(duration(delay)?),
-            None => Failure::Release,
-        }),
-        "fail" => Err(std::io::Error::other(err).into()),
-        other => return Err(unsupported(&format!("the end {other}"))),
-    })
-}
-
-fn then(said: &Value) -> Result<&str> {
-    text(&said["then"])
-}
-
-fn seen(job: &Job, docs: Vec<Value>, is_lost: bool, outcome: Value) -> Value {
-    json!({"task": task(job.task()), "docs": docs, "is_lost": is_lost, "answer": outcome})
 }

@@ -36,16 +36,20 @@ impl Names {
                     move_tracking(&mut tracked.of);
                 }
             }
-            Call::Resize(to) => to.name = tagged(&to.name),
+            Call::Resize(to) | Call::RequeueDeadLetters(to, _) => to.name = tagged(&to.name),
             Call::Read { by, .. }
             | Call::Ack { by, .. }
+            | Call::AckEach { by, .. }
             | Call::Extend { by, .. }
+            | Call::Release { by, .. }
+            | Call::Reject { by, .. }
             | Call::Reclaim { by, .. } => by.name = tagged(&by.name),
             Call::Len(name)
             | Call::Backlog(name)
             | Call::PendingCount(name, _)
             | Call::Stats(name, _)
-            | Call::DeadLetters(name, _)
+            | Call::DeadLetters(name, ..)
+            | Call::RemoveIdleConsumers(name, _)
             | Call::DeleteDeadLetters(name, _) => *name = tagged(name),
             Call::DeleteTracked { of, .. } | Call::Cordon { of, .. } | Call::Gc { of, .. } => {
                 move_tracking(of);

@@ -250,7 +250,10 @@ impl Planning {
     /// Notes which queues and groups there are.
     fn note(&mut self, step: &Step) {
         match &step.call {
-            Call::Write { to, .. } | Call::WriteMany { to, .. } | Call::Resize(to) => {
+            Call::Write { to, .. }
+            | Call::WriteMany { to, .. }
+            | Call::Resize(to)
+            | Call::RequeueDeadLetters(to, _) => {
                 self.used.insert(to.name.clone());
             }
             Call::Read { by, .. } => {

@@ -26,11 +26,14 @@ pub(super) struct Player {
     kind: Kind,
     /// In which stream each message was put.
     places: HashMap<Text, Text>,
+    /// The ids of the last dead letters that were read.
+    letters: Vec<Text>,
 }
 
 impl Player {
     pub(super) fn new(rules: Rules, kind: Kind) -> Self {
-        Self { model: Model::new(rules), rules, kind, places: HashMap::new() }
+        let (model, places) = (Model::new(rules), HashMap::new());
+        Self { model, rules, kind, places, letters: Vec::new() }
     }
 
     /// Plays a step; an error if the model does not know its raw command.
@@ -139,19 +142,49 @@ impl Player {
                 }
                 StepResult::Number(acknowledged)
             }
-            Call::Extend { by, ids } => {
-                let own = |id: &Text| {
-                    let key = self.places.get(id).map_or("", String::as_str);
-                    model.extend(key, &by.group, &by.consumer, std::slice::from_ref(id))
+            Call::AckEach { by, ids, delete } => {
+                let ack = |id: &Text| {
+                    let Some(key) = self.places.get(id) else { return false };
+                    let group = if *key == by.name { &by.name } else { &by.group };
+                    let id = std::slice::from_ref(id);
+                    let acknowledged = model.ack(key, group, id);
+                    if *delete {
+                        model.delete(key, id);
+                    }
+                    acknowledged == 1
                 };
-                StepResult::Number(ids.iter().map(own).sum())
+                StepResult::Flags(ids.iter().map(ack).collect())
+            }
+            Call::Extend { by, ids } => {
+                let own = |id: &&Text| {
+                    let key = self.places.get(*id).map_or("", String::as_str);
+                    model.extend(key, &by.group, &by.consumer, id)
+                };
+                StepResult::Number(ids.iter().filter(own).count() as u64)
+            }
+            Call::Release { by, ids, min_idle_ms, delay_ms } => {
+                let own = |id: &&Text| {
+                    let key = self.places.get(*id).map_or("", String::as_str);
+                    model.release(key, &by.group, &by.consumer, id, min_idle_ms - delay_ms)
+                };
+                StepResult::Number(ids.iter().filter(own).count() as u64)
+            }
+            Call::Reject { by, ids, reason, dead_ttl_ms } => {
+                let mut dead = 0;
+                for id in ids {
+                    let key = self.places.get(id).map_or("", String::as_str);
+                    let own = (key, by.group.as_str(), by.consumer.as_str());
+                    dead += u64::from(model.reject(&by.name, own, id, reason)?);
+                }
+                if dead > 0 {
+                    model.keep_dead(&by.name, seconds(*dead_ttl_ms));
+                }
+                StepResult::Number(dead)
             }
             Call::Reclaim { by, min_idle_ms, max, max_deliveries, dead_ttl_ms } => {
-                // Nothing in a case is idle for long: the ones that a case calls idle are all, or
-                // none.
-                let max = if *min_idle_ms > 0 { 0 } else { *max as usize };
-                let (group, consumer) = (&by.group, &by.consumer);
-                let reclaimed = model.reclaim(&by.name, group, consumer, max, *max_deliveries)?;
+                let own = (by.group.as_str(), by.consumer.as_str());
+                let max = *max as usize;
+                let reclaimed = model.reclaim(&by.name, own, *min_idle_ms, max, *max_deliveries)?;
                 if reclaimed.1 > 0 {
                     model.keep_dead(&by.name, seconds(*dead_ttl_ms));
                 }
@@ -165,21 +198,36 @@ impl Player {
                 StepResult::Number(model.pending_count(name, group)?)
             }
             Call::Stats(name, group) => StepResult::Stats(model.stats(name, group)?),
-            Call::DeadLetters(name, max) => {
-                let letters = model.dead_letters(name, *max as u64)?.into_iter();
-                StepResult::DeadLetters(
-                    letters
-                        .map(|(_, letter)| {
-                            let (group, consumer) = (letter.group, letter.consumer);
-                            let deliveries = letter.deliveries;
-                            let message = message(letter.message, deliveries);
-                            Letter { message, group, consumer, deliveries }
-                        })
-                        .collect(),
-                )
+            Call::DeadLetters(name, max, after) => {
+                let after = after.and_then(|place| self.letters.get(place));
+                let number = |id: &Text| id[1..].parse::<u64>().unwrap_or(0);
+                let mut letters = model.dead_letters(name, u64::MAX)?;
+                letters.retain(|(id, _)| after.is_none_or(|after| number(id) > number(after)));
+                letters.truncate(*max as usize);
+                self.letters = letters.iter().map(|(id, _)| id.clone()).collect();
+                let letters = letters.into_iter().map(|(_, letter)| {
+                    let (group, consumer, reason) = (letter.group, letter.consumer, letter.reason);
+                    let deliveries = letter.deliveries;
+                    let message = message(letter.message, deliveries);
+                    Letter { message, group, consumer, deliveries, reason }
+                });
+                StepResult::DeadLetters(letters.collect())
             }
             Call::DeleteDeadLetters(name, places) => {
-                StepResult::Number(model.delete_dead_letters(name, places)?)
+                let ids: Vec<_> = letters_at(&self.letters, places);
+                StepResult::Number(model.delete_dead_letters(name, &ids)?)
+            }
+            Call::RequeueDeadLetters(to, places) => {
+                let ids: Vec<_> = letters_at(&self.letters, places);
+                let streams = to.streams.unwrap_or(to.per_shard.unwrap_or(1).max(16));
+                let ttl = seconds(to.ttl_ms);
+                let requeued = model.requeue_dead_letters(&to.name, ttl, streams, &ids)?;
+                let written = requeued.iter().flatten();
+                self.places.extend(written.map(|(key, id)| (id.clone(), key.clone())));
+                StepResult::Requeued(requeued)
+            }
+            Call::RemoveIdleConsumers(name, min_idle_ms) => {
+                StepResult::Number(model.remove_idle_consumers(name, *min_idle_ms))
             }
             Call::DeleteTracked { of, value } => {
                 StepResult::Deleted(model.delete_tracked(&prefix(of), value)?)
@@ -209,6 +257,10 @@ impl Reader {
             default_stream: self.default_stream,
         }
     }
+}
+
+fn letters_at(letters: &[Text], places: &[usize]) -> Vec<Text> {
+    places.iter().filter_map(|place| letters.get(*place).cloned()).collect()
 }
 
 fn message((stream, id, fields): Taken, deliveries: u64) -> Message {

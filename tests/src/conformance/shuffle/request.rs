@@ -7,23 +7,21 @@ use millpond_tests::shuffle::trace::bytes;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::wire::{calls, labelled};
+use crate::wire::{CONSUMER, QUEUE, calls, labelled};
 
 use super::step::{Call, Deadline, Reader, Step, Target, Tracked, Tracking};
 
 /// Where messages really are, by their names: the stream's key and the id.
 pub(super) type Places = HashMap<Text, (Text, Text)>;
 
-/// The arguments of the queue and of the consumer, which calls on them come after.
-const QUEUE: [&str; 6] =
-    ["name", "streams", "streams_per_shard", "ttl_ms", "dead_ttl_ms", "track_keys"];
-const CONSUMER: [&str; 5] =
-    ["group", "consumer", "prefer_stream", "default_stream", "max_deliveries"];
-
 /// The request for a step; `letters` are the ids of dead letters, and `now` is the time in seconds.
 pub(super) fn request(step: &Step, places: &Places, letters: &[String], now: i64) -> Result<Value> {
     let mut queue;
     let (mut consumer, mut of_call) = (json!({}), json!({}));
+    let letter = |number: usize| {
+        let id = letters.get(number).map(|id| json!(id));
+        id.ok_or_else(|| format!("there is no dead letter {number} yet"))
+    };
     let call = match &step.call {
         Call::Write { to, message, tracked } => {
             queue = writing(to);
@@ -61,10 +59,29 @@ pub(super) fn request(step: &Step, places: &Places, letters: &[String], now: i64
             of_call["messages"] = receipts(&by.name, ids, places)?;
             if *delete { "ack_and_delete" } else { "ack" }
         }
+        Call::AckEach { by, ids, delete } => {
+            (queue, consumer) = reading(by);
+            of_call["messages"] = receipts(&by.name, ids, places)?;
+            if *delete { "ack_and_delete_each" } else { "ack_each" }
+        }
         Call::Extend { by, ids } => {
             (queue, consumer) = reading(by);
             of_call["messages"] = receipts(&by.name, ids, places)?;
             "extend"
+        }
+        Call::Release { by, ids, min_idle_ms, delay_ms } => {
+            (queue, consumer) = reading(by);
+            let messages = receipts(&by.name, ids, places)?;
+            of_call =
+                json!({"messages": messages, "min_idle_ms": min_idle_ms, "delay_ms": delay_ms});
+            "release"
+        }
+        Call::Reject { by, ids, reason, dead_ttl_ms } => {
+            (queue, consumer) = reading(by);
+            queue["dead_ttl_ms"] = json!(dead_ttl_ms);
+            of_call["messages"] = receipts(&by.name, ids, places)?;
+            of_call["reason"] = json!(String::from_utf8_lossy(&bytes(reason)));
+            "reject"
         }
         Call::Reclaim { by, min_idle_ms, max, max_deliveries, dead_ttl_ms } => {
             (queue, consumer) = reading(by);
@@ -91,19 +108,26 @@ pub(super) fn request(step: &Step, places: &Places, letters: &[String], now: i64
             of_call["group"] = wire(group);
             "stats"
         }
-        Call::DeadLetters(name, max) => {
+        Call::DeadLetters(name, max, after) => {
             queue = json!({"name": wire(name)});
             of_call["max"] = json!(max);
+            of_call["after"] = json!(after.map(letter).transpose()?);
             "dead_letters"
         }
         Call::DeleteDeadLetters(name, numbers) => {
-            let id = |number: &usize| {
-                let id = letters.get(*number).map(|id| json!(id));
-                id.ok_or_else(|| format!("there is no dead letter {number} yet"))
-            };
             queue = json!({"name": wire(name)});
-            of_call["letters"] = numbers.iter().map(id).collect::<Result<_>>()?;
+            of_call["letters"] = numbers.iter().copied().map(letter).collect::<Result<_>>()?;
             "delete_dead_letters"
+        }
+        Call::RequeueDeadLetters(to, numbers) => {
+            queue = writing(to);
+            of_call["letters"] = numbers.iter().copied().map(letter).collect::<Result<_>>()?;
+            "requeue_dead_letters"
+        }
+        Call::RemoveIdleConsumers(name, min_idle_ms) => {
+            queue = json!({"name": wire(name)});
+            of_call["min_idle_ms"] = json!(min_idle_ms);
+            "remove_idle_consumers"
         }
         Call::DeleteTracked { of, value } => {
             queue = tracking(of);

@@ -42,8 +42,18 @@ fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<StepResult> {
             messages: list(&result["messages"], |found| message(&by.name, found, ids))?,
             dead: result["dead"].as_u64()?,
         },
+        Call::AckEach { .. } => StepResult::Flags(list(result, Value::as_bool)?),
+        Call::RequeueDeadLetters(to, _) => {
+            StepResult::Requeued(list(result, |found| match found {
+                Value::Null => Some(None),
+                found => place(&to.name, found, ids).map(Some),
+            })?)
+        }
         Call::Ack { .. }
         | Call::Extend { .. }
+        | Call::Release { .. }
+        | Call::Reject { .. }
+        | Call::RemoveIdleConsumers(..)
         | Call::Resize(_)
         | Call::DeleteDeadLetters(..)
         | Call::Len(_)
@@ -57,7 +67,7 @@ fn result_of(call: &Call, result: &Value, ids: &Ids) -> Option<StepResult> {
                 == (sum(|s| s.len), sum(|s| s.pending), sum(|s| s.lag));
             is_sum.then_some(StepResult::Stats(streams))?
         }
-        Call::DeadLetters(name, _) => {
+        Call::DeadLetters(name, ..) => {
             StepResult::DeadLetters(list(result, |found| letter(name, found, ids))?)
         }
         Call::DeleteTracked { .. } if result.is_null() => StepResult::Deleted(None),
@@ -82,6 +92,10 @@ pub(super) fn receipts(call: &Call, response: &Response) -> Vec<(Text, Text)> {
         Call::Write { to, .. } => receipt(&to.name, result).into_iter().collect(),
         Call::WriteMany { to, .. } => {
             list(result, |found| receipt(&to.name, found)).unwrap_or_default()
+        }
+        Call::RequeueDeadLetters(to, _) => {
+            let found = result.as_array().into_iter().flatten();
+            found.filter_map(|found| receipt(&to.name, found)).collect()
         }
         _ => Vec::new(),
     }
@@ -131,6 +145,7 @@ fn letter(name: &str, found: &Value, ids: &Ids) -> Option<Letter> {
         group: string(&found["group"])?,
         consumer: string(&found["consumer"])?,
         deliveries: found["deliveries"].as_u64()?,
+        reason: string(&found["reason"])?,
     })
 }
 

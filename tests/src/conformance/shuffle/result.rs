@@ -12,7 +12,9 @@ pub(super) enum StepResult {
     /// There is nothing, or nothing is expected.
     Nothing,
     Number(u64),
+    Flags(Vec<bool>),
     Written(Vec<Place>),
+    Requeued(Vec<Option<Place>>),
     Deleted(Option<Place>),
     Messages(Vec<Message>),
     Reclaimed {
@@ -42,6 +44,7 @@ pub(super) struct Letter {
     pub(super) group: Text,
     pub(super) consumer: Text,
     pub(super) deliveries: u64,
+    pub(super) reason: Text,
 }
 
 /// An error: which one it has to be, or which it was and what it says.
@@ -72,6 +75,14 @@ impl StepResult {
             _ if error.is_some() => false,
             Self::Nothing => returns.is_null() || returns == "OK",
             Self::Number(number) => returns.as_u64() == Some(*number),
+            Self::Flags(flags) => {
+                let said = list().iter().map(Value::as_bool);
+                said.eq(flags.iter().copied().map(Some))
+            }
+            Self::Requeued(places) => are_all(places, list(), |place, said| match place {
+                None => said.is_null(),
+                Some(place) => is_place(place, said),
+            }),
             Self::Written(places) if !returns.is_array() => {
                 places.len() == 1 && is_place(&places[0], returns)
             }
@@ -141,6 +152,8 @@ impl Letter {
             && self.group == string(&said["group"])
             && self.consumer == string(&said["consumer"])
             && Some(self.deliveries) == said["deliveries"].as_u64()
+            && self.reason
+                == said.get("reason").map_or("exhausted: max_deliveries".to_owned(), string)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which steps are refused before anything is read.
 
-use millpond::shuffle::{FIELDS_MAX, READ_MESSAGES_MAX, STREAMS_MAX, TTL_MAX};
+use millpond::shuffle::{FIELDS_MAX, READ_MESSAGES_MAX, REASON_BYTES_MAX, STREAMS_MAX, TTL_MAX};
 use millpond_tests::shuffle::model::{Failure, INVALID, Rules};
+use millpond_tests::shuffle::trace::bytes;
 
 use super::names::has_tag;
 use super::place::Kind;
@@ -57,11 +58,21 @@ pub(super) fn refusal(step: &Step, rules: Rules, kind: Kind) -> Option<Failure> 
             let is_right = is_reader(by) && is_ttl(*dead_ttl_ms) && is_max(*max);
             (&by.name, is_right && *min_idle_ms >= 0)
         }
-        Call::Ack { by, .. } => (&by.name, !by.group.is_empty()),
+        Call::Release { by, min_idle_ms, delay_ms, .. } => {
+            let is_time = *min_idle_ms >= 0 && (0..=*min_idle_ms).contains(delay_ms);
+            (&by.name, is_reader(by) && is_time)
+        }
+        Call::Reject { by, reason, dead_ttl_ms, .. } => {
+            let is_reason = (1..=REASON_BYTES_MAX).contains(&bytes(reason).len());
+            (&by.name, is_reader(by) && is_reason && is_ttl(*dead_ttl_ms))
+        }
+        Call::RequeueDeadLetters(to, _) => (&to.name, is_target(to)),
+        Call::RemoveIdleConsumers(name, min_idle_ms) => (name, *min_idle_ms >= 0),
+        Call::Ack { by, .. } | Call::AckEach { by, .. } => (&by.name, !by.group.is_empty()),
         Call::Extend { by, .. } => (&by.name, is_reader(by)),
         Call::Len(name) | Call::Backlog(name) | Call::DeleteDeadLetters(name, _) => (name, true),
         Call::PendingCount(name, group) | Call::Stats(name, group) => (name, !group.is_empty()),
-        Call::DeadLetters(name, max) => (name, is_max(*max)),
+        Call::DeadLetters(name, max, _) => (name, is_max(*max)),
         Call::DeleteTracked { of, .. } => (&of.name, true),
         Call::Cordon { of, within } => (&of.name, *within >= 0),
         Call::Gc { of, digits } => (&of.name, digits.is_none_or(|n| (1..=10).contains(&n))),

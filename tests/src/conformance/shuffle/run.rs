@@ -129,11 +129,14 @@ impl Run<'_> {
     /// Names what a step has written, as it has to be named if it is right.
     fn name_ids(&mut self, planned: &Planned, returned: &Response, before: i64) {
         let receipts = response::receipts(&planned.step.call, returned);
-        if let StepResult::Written(expected) = &planned.result {
-            for ((_, id), (key, real)) in expected.iter().zip(receipts) {
-                self.ids.name(&key, &real, id.clone());
-                self.places.insert(id.clone(), (key, real));
-            }
+        let expected: Vec<_> = match &planned.result {
+            StepResult::Written(places) => places.iter().collect(),
+            StepResult::Requeued(places) => places.iter().flatten().collect(),
+            _ => Vec::new(),
+        };
+        for ((_, id), (key, real)) in expected.into_iter().zip(receipts) {
+            self.ids.name(&key, &real, id.clone());
+            self.places.insert(id.clone(), (key, real));
         }
         let (Call::Write { to, tracked: Some(tracked), .. }
         | Call::WriteMany { to, tracked: Some(tracked), .. }) = &planned.step.call

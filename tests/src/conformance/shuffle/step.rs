@@ -16,10 +16,15 @@ pub(super) const CALLS: &[&str] = &[
     "readmany",
     "ack",
     "ackdelete",
+    "ackeach",
     "extend",
+    "release",
+    "reject",
     "reclaim",
     "resize",
     "deletedeadletters",
+    "requeuedeadletters",
+    "removeidleconsumers",
     "len",
     "backlog",
     "stats",
@@ -68,9 +73,26 @@ pub(super) enum Call {
         ids: Vec<Text>,
         delete: bool,
     },
+    AckEach {
+        by: Reader,
+        ids: Vec<Text>,
+        delete: bool,
+    },
     Extend {
         by: Reader,
         ids: Vec<Text>,
+    },
+    Release {
+        by: Reader,
+        ids: Vec<Text>,
+        min_idle_ms: i64,
+        delay_ms: i64,
+    },
+    Reject {
+        by: Reader,
+        ids: Vec<Text>,
+        reason: Text,
+        dead_ttl_ms: Option<i64>,
     },
     Reclaim {
         by: Reader,
@@ -83,9 +105,12 @@ pub(super) enum Call {
     Backlog(Text),
     PendingCount(Text, Text),
     Stats(Text, Text),
-    DeadLetters(Text, i64),
-    /// Those at these indices of the last result that had any.
+    /// Maybe those after the one at this index of the last result.
+    DeadLetters(Text, i64, Option<usize>),
+    /// Those at these indices of the last result.
     DeleteDeadLetters(Text, Vec<usize>),
+    RequeueDeadLetters(Target, Vec<usize>),
+    RemoveIdleConsumers(Text, i64),
     DeleteTracked {
         of: Tracking,
         value: Text,
@@ -200,6 +225,10 @@ impl Call {
         let group = || word("group");
         let by = || Reader::read(args);
         let ids = || args["ids"].as_array().into_iter().flatten().map(string).collect();
+        let letters = || {
+            let places = args["places"].as_array().into_iter().flatten();
+            places.filter_map(Value::as_u64).map(|place| place as usize).collect()
+        };
         let of = || Tracking {
             name: if args["name"].is_null() { queue.clone() } else { word("name") },
             is_global: args["track_keys"] != "queue",
@@ -233,7 +262,20 @@ impl Call {
             },
             "ack" => Self::Ack { by: by()?, ids: ids(), delete: false },
             "ackdelete" => Self::Ack { by: by()?, ids: ids(), delete: true },
+            "ackeach" => Self::AckEach { by: by()?, ids: ids(), delete: args["delete"] == true },
             "extend" => Self::Extend { by: by()?, ids: ids() },
+            "release" => Self::Release {
+                by: by()?,
+                ids: ids(),
+                min_idle_ms: whole("min_idle_ms", 0)?,
+                delay_ms: whole("delay_ms", 0)?,
+            },
+            "reject" => Self::Reject {
+                by: by()?,
+                ids: ids(),
+                reason: word("reason"),
+                dead_ttl_ms: ttl_ms(&args["dead_ttl"], &Value::Null)?,
+            },
             "reclaim" => Self::Reclaim {
                 by: by()?,
                 min_idle_ms: whole("min_idle_ms", 0)?,
@@ -245,11 +287,14 @@ impl Call {
             "backlog" => Self::Backlog(word("name")),
             "pendingcount" => Self::PendingCount(word("name"), group()),
             "stats" => Self::Stats(word("name"), group()),
-            "deadletters" => Self::DeadLetters(word("name"), max(100)?),
-            "deletedeadletters" => {
-                let places = args["places"].as_array().into_iter().flatten();
-                let places = places.filter_map(Value::as_u64).map(|place| place as usize);
-                Self::DeleteDeadLetters(word("name"), places.collect())
+            "deadletters" => {
+                let after = args["after"].as_u64().map(|place| place as usize);
+                Self::DeadLetters(word("name"), max(100)?, after)
+            }
+            "deletedeadletters" => Self::DeleteDeadLetters(word("name"), letters()),
+            "requeuedeadletters" => Self::RequeueDeadLetters(Target::read(args)?, letters()),
+            "removeidleconsumers" => {
+                Self::RemoveIdleConsumers(word("name"), whole("min_idle_ms", 0)?)
             }
             "del" => Self::DeleteTracked { of: of(), value: word("value") },
             "cordon" => Self::Cordon { of: of(), within: whole("within_s", 0)? },

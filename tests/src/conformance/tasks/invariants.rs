@@ -32,7 +32,7 @@ fn problem_of_store(keys: &Keys, prefix: &[u8]) -> Result<()> {
         let (expected, found) = (expected.get(key), found.get(key).copied());
         match key.strip_prefix(prefix).unwrap_or_default() {
             b"" | b":docs" => continue,
-            b":meta" | b":levels" | b":values" | b":contents" => continue,
+            b":meta" | b":levels" | b":values" | b":contents" | b":paused" => continue,
             _ if expected == found => continue,
             _ => {
                 let shown = |content: Option<&Content>| match content {
@@ -53,6 +53,7 @@ fn problem_of_store(keys: &Keys, prefix: &[u8]) -> Result<()> {
         check_format(at(":meta"))?;
     }
     check_levels(at(":levels"), &store)?;
+    check_paused(at(":paused"))?;
     check_belongs("value", &store.values, |id| store.tasks.contains_key(id))?;
     check_belongs("content", &store.contents, |id| store.docs.contains_key(id))?;
     store.tasks.iter().try_for_each(|(id, task)| task.check(id))?;
@@ -149,6 +150,15 @@ fn check_levels(levels: Option<&Content>, store: &Store) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Any names may be there, of scores that keep them in order.
+fn check_paused(paused: Option<&Content>) -> Result<()> {
+    match paused {
+        None => Ok(()),
+        Some(Content::Sorted(names)) if names.values().all(|score| score == b"0") => Ok(()),
+        Some(other) => Err(format!("the paused queues are no names: {}", readable(other))),
+    }
 }
 
 fn check_belongs(

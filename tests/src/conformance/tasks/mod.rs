@@ -1,4 +1,4 @@
-//! Cases of task stores.
+//! Cases in patterns: of task stores, of events, and of the workers of shuffle queues.
 //!
 //! They are written by hand from the specification and say what every language has to return, in
 //! patterns: times and random choices are ranges there. On a server the kit reads the whole
@@ -20,7 +20,7 @@ mod view;
 pub(crate) use plan::Plan;
 pub(crate) use run::run;
 
-/// Whether only cases of task stores have this call.
+/// Whether only cases in patterns have this call.
 pub(crate) fn is_call(call: &str) -> bool {
-    call.starts_with("tasks_") || call == "repeat"
+    ["task", "shuffle_", "events_"].iter().any(|of| call.starts_with(of)) || call == "repeat"
 }

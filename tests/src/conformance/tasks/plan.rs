@@ -5,20 +5,28 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::Result;
+use crate::languages::ABILITIES;
 
-/// The requests that an adapter knows of a task store.
-const REQUESTS: [&str; 20] = [
+/// The requests of cases in patterns.
+const REQUESTS: [&str; 78] = [
+    "task_stores",
     "tasks_insert",
     "tasks_modify",
     "tasks_claim",
     "tasks_claim_many",
     "tasks_claims",
     "tasks_renew",
+    "tasks_cancel",
     "tasks_fetch",
     "tasks_list",
     "tasks_queues",
     "tasks_are_empty",
     "tasks_queue_stats",
+    "tasks_pause",
+    "tasks_resume",
+    "tasks_purge",
+    "tasks_move_tasks",
+    "tasks_redrive",
     "tasks_claim_docs",
     "tasks_get_doc",
     "tasks_put_doc",
@@ -27,7 +35,58 @@ const REQUESTS: [&str; 20] = [
     "tasks_namespace_stats",
     "tasks_time",
     "tasks_work",
+    "tasks_drain",
     "tasks_run",
+    "shuffle_write",
+    "shuffle_write_many",
+    "shuffle_read_many",
+    "shuffle_ack",
+    "shuffle_reclaim",
+    "shuffle_len",
+    "shuffle_backlog",
+    "shuffle_pending_count",
+    "shuffle_stats",
+    "shuffle_dead_letters",
+    "shuffle_drain",
+    "shuffle_run",
+    "events_publish",
+    "events_publish_call",
+    "events_publish_many",
+    "events_receive",
+    "events_deliveries",
+    "events_ack",
+    "events_ack_many",
+    "events_ack_with",
+    "events_nack",
+    "events_release",
+    "events_dead_letter",
+    "events_extend",
+    "events_cancel",
+    "events_reschedule",
+    "events_reschedule_at_ms",
+    "events_fetch",
+    "events_list",
+    "events_redrive",
+    "events_redrive_all",
+    "events_purge",
+    "events_delete",
+    "events_stats",
+    "events_configure",
+    "events_config",
+    "events_pause",
+    "events_resume",
+    "events_reshard",
+    "events_reshard_step",
+    "events_put_schedule",
+    "events_sync_schedules",
+    "events_remove_schedule",
+    "events_get_schedule",
+    "events_list_schedules",
+    "events_pause_schedule",
+    "events_resume_schedule",
+    "events_trigger_schedule",
+    "events_drain",
+    "events_run",
 ];
 
 /// The store of a request that names none.
@@ -42,6 +101,8 @@ pub(crate) struct Plan {
     pub(super) stores: BTreeSet<String>,
     /// Whether there are raw commands, after which a store may be in any state.
     pub(super) has_raw_set_up: bool,
+    /// The queue that the case is about.
+    pub(crate) queue: &'static str,
 }
 
 impl Plan {
@@ -55,6 +116,7 @@ impl Plan {
             only: backends.map(Iterator::collect),
             stores: BTreeSet::new(),
             has_raw_set_up: false,
+            queue: "tasks",
         };
         for (index, step) in plan.steps.clone().iter().enumerate() {
             plan.check_step(step).map_err(|why| format!("step {index}: {why}"))?;
@@ -76,8 +138,19 @@ impl Plan {
                 if !(says("returns") || says("error") || says("as")) {
                     return Err("the result is not given".to_owned());
                 }
+                for (ability, has) in step["if"].as_object().into_iter().flatten() {
+                    if !ABILITIES.contains(&ability.as_str()) || !has.is_boolean() {
+                        return Err(format!("no language has or lacks this: {ability}"));
+                    }
+                }
+                for (of, queue) in [("shuffle_", "shuffle"), ("events_", "events")] {
+                    if call.starts_with(of) {
+                        self.queue = queue;
+                        return Ok(());
+                    }
+                }
                 // A store that is refused does not come into being.
-                if !says("error") {
+                if !says("error") && call != "task_stores" {
                     self.stores.insert(step["store"].as_str().unwrap_or(STORE).to_owned());
                 }
                 if let Some(meanwhile) = step.get("meanwhile") {

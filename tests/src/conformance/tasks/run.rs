@@ -20,7 +20,8 @@ use crate::runner::Outcome;
 use crate::wire;
 
 /// The parts of a step for the kit, and not for an adapter.
-const OUR_FIELDS: [&str; 6] = ["returns", "error", "dependency", "as", "took_ms", "meanwhile"];
+const OUR_FIELDS: [&str; 8] =
+    ["returns", "error", "dependency", "as", "took_ms", "meanwhile", "optional", "if"];
 
 /// The claimant of a request that names none.
 const CLAIMANT: &str = "A";
@@ -100,9 +101,16 @@ impl Run<'_> {
                     }
                 }
             }
+            _ if self.is_left_out(step) => {}
             _ => return self.call(step),
         }
         Ok(Next::Step)
+    }
+
+    /// Whether a step is for languages that differ from this one.
+    fn is_left_out(&self, step: &Value) -> bool {
+        let abilities = step["if"].as_object().into_iter().flatten();
+        abilities.into_iter().any(|(ability, has)| self.adapter.has(ability) != (*has == true))
     }
 
     fn call(&mut self, step: &Value) -> Result<Next> {
@@ -117,19 +125,25 @@ impl Run<'_> {
         };
         let start = Instant::now();
         let response = match meanwhile {
-            None => self.adapter.call(wire::of_tasks(&request))?,
+            None => self.adapter.call(wire::of_step(&request))?,
             Some((meanwhile, after)) if self.backend.is_embedded() => {
-                let later = wire::of_tasks(&meanwhile);
+                let later = wire::of_step(&meanwhile);
                 let later = json!({"call": "later", "ms": after, "request": later});
                 if let Response::Unsupported(why) = self.adapter.call(later)? {
                     self.left_out = Some(why);
                     return Ok(Next::End);
                 }
-                self.adapter.call(wire::of_tasks(&request))?
+                self.adapter.call(wire::of_step(&request))?
             }
             Some((meanwhile, after)) => self.call_meanwhile(&request, meanwhile, &after)?,
         };
         let took = start.elapsed();
+        if let (Response::Unsupported(why), true) = (&response, step["optional"] == true)
+            && !wire::is_unknown(why)
+        {
+            self.left_out = Some(why.clone());
+            return Ok(Next::End);
+        }
         self.check_response(step, response)?;
         if let Some(range) = step["took_ms"].as_array() {
             let bound = |index: usize| range.get(index).and_then(Value::as_u64).unwrap_or_default();
@@ -152,9 +166,9 @@ impl Run<'_> {
         let mut other = self.adapter.sibling();
         other.open(&self.backend.url())?;
         let after = Duration::from_millis(after.as_u64().unwrap_or_default());
-        let responses = self.adapter.call_meanwhile(vec![wire::of_tasks(request)], || {
+        let responses = self.adapter.call_meanwhile(vec![wire::of_step(request)], || {
             thread::sleep(after);
-            match other.call(wire::of_tasks(&meanwhile))? {
+            match other.call(wire::of_step(&meanwhile))? {
                 Response::Result(_) => Ok(()),
                 failed => Err(format!("what was to happen meanwhile failed: {failed:?}")),
             }
@@ -168,8 +182,9 @@ impl Run<'_> {
         let fields = fields.filter(|(name, _)| !OUR_FIELDS.contains(&name.as_str()));
         let plain: Map<String, Value> = fields.map(|(k, v)| (k.clone(), v.clone())).collect();
         let mut request = self.names.filled(&Value::Object(plain))?;
+        let is_of_tasks = request["call"].as_str().is_some_and(|call| call.starts_with("tasks_"));
         for (field, default) in [("store", STORE), ("claimant", CLAIMANT)] {
-            if request.get(field).is_none() {
+            if is_of_tasks && request.get(field).is_none() {
                 request[field] = json!(default);
             }
         }
@@ -223,7 +238,8 @@ impl Run<'_> {
             return Ok(());
         }
         let keys = raw::read(self.backend)?;
-        if !self.plan.has_raw_set_up
+        if self.plan.queue == "tasks"
+            && !self.plan.has_raw_set_up
             && let Some(problem) = invariants::problem(&keys, &self.plan.stores)
         {
             return Err(problem);

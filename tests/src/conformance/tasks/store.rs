@@ -14,6 +14,8 @@ pub(super) struct Store {
     pub(super) docs: BTreeMap<Bytes, Doc>,
     pub(super) values: BTreeMap<Bytes, Bytes>,
     pub(super) contents: BTreeMap<Bytes, Bytes>,
+    /// The queues that are paused.
+    pub(super) paused: Vec<Bytes>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub(super) struct Task {
     /// 0 for never.
     pub(super) expires_ms: u64,
     pub(super) unended: u64,
+    pub(super) is_cancelled: bool,
+    pub(super) headers: Vec<(Bytes, Bytes)>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +57,9 @@ pub(super) fn read(keys: &Keys, prefix: &[u8]) -> Result<Store> {
     };
     let mut store =
         Store { values: hash(":values")?, contents: hash(":contents")?, ..Store::default() };
+    if let Some(Content::Sorted(names)) = keys.get(&[prefix, b":paused"].concat()) {
+        store.paused = names.keys().cloned().collect();
+    }
     for (id, record) in hash("")? {
         let task = Task::read(&record);
         let task = task.map_err(|why| format!("the record of task {}: {why}", shown(&id)))?;
@@ -89,14 +96,17 @@ impl Task {
             err: fields.text()?,
             priority: fields.number()?,
             expires_ms: fields.number()?,
-            unended: fields.last_number()?,
+            unended: fields.number_or_end()?,
+            is_cancelled: fields.number_or_end()? == 1,
+            headers: headers(&fields.text_or_end()?)?,
         };
-        Ok(task)
+        fields.end().map(|()| task)
     }
 
     pub(super) fn check(&self, id: &[u8]) -> Result<()> {
         let is_sound = self.claims <= self.version
             && self.unended <= self.claims
+            && (!self.is_cancelled || self.unended > 0)
             && self.created_ms <= self.modified_ms
             && (self.version > 0 || self.created_ms == self.modified_ms)
             && self.priority <= 9;
@@ -145,18 +155,46 @@ impl<I: Iterator<Item = Item>> Fields<I> {
         }
     }
 
-    /// The number at the end, 0 if it is left out.
-    fn last_number(&mut self) -> Result<u64> {
+    /// A number, 0 if the record has ended.
+    fn number_or_end(&mut self) -> Result<u64> {
         match self.0.next() {
             None => Ok(0),
-            Some(Item::Number(number)) => self.end().map(|()| number),
+            Some(Item::Number(number)) => Ok(number),
             other => Err(format!("a number belongs where {other:?} is")),
+        }
+    }
+
+    /// A text, empty if the record has ended.
+    fn text_or_end(&mut self) -> Result<Bytes> {
+        match self.0.next() {
+            None => Ok(Bytes::new()),
+            Some(Item::Text(text)) => Ok(text),
+            other => Err(format!("a text belongs where {other:?} is")),
         }
     }
 
     fn end(&mut self) -> Result<()> {
         self.0.next().map_or(Ok(()), |more| Err(format!("it ends with {more:?}")))
     }
+}
+
+/// Headers, name and value by turns, each behind its length in two bytes, the higher one first.
+fn headers(mut bytes: &[u8]) -> Result<Vec<(Bytes, Bytes)>> {
+    let mut texts = Vec::new();
+    while !bytes.is_empty() {
+        let (length, rest) = bytes.split_first_chunk().ok_or("a header is cut off")?;
+        let length = u16::from_be_bytes(*length).into();
+        let (text, rest) = rest.split_at_checked(length).ok_or("a header is cut off")?;
+        texts.push(text.to_vec());
+        bytes = rest;
+    }
+    let pairs = texts.chunks(2).map(|pair| match pair {
+        [name, value] => Ok((name.clone(), value.clone())),
+        _ => Err("a header has no value".to_owned()),
+    });
+    let pairs: Vec<_> = pairs.collect::<Result<_>>()?;
+    let is_sorted = pairs.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    if is_sorted { Ok(pairs) } else { Err(format!("headers are not by name: {pairs:?}")) }
 }
 
 /// A namespace and an id, of a document's field.

@@ -8,24 +8,30 @@ use super::raw::Keys;
 use super::store::{self, parts, prefix};
 use crate::Result;
 use crate::adapter::{Adapter, Response};
+use crate::value::wire_bytes;
 use crate::wire;
 
-/// All tasks by id, and all documents by namespace and id.
+/// All tasks by id, all documents by namespace and id, and the paused queues by name.
 #[derive(Debug, PartialEq)]
 pub(super) struct View {
     tasks: BTreeMap<String, Value>,
     docs: BTreeMap<(String, String), Value>,
+    paused: BTreeMap<String, Value>,
 }
 
 impl View {
     /// Lists everything in a store, and compares lists and statistics.
     pub(super) fn of(adapter: &mut Adapter, store: &str) -> Result<Self> {
         let mut lister = Lister { adapter, store };
-        let mut view = Self { tasks: BTreeMap::new(), docs: BTreeMap::new() };
+        let mut view =
+            Self { tasks: BTreeMap::new(), docs: BTreeMap::new(), paused: BTreeMap::new() };
         for stats in lister.list("tasks_queue_stats")? {
             let queue = &stats["queue"];
             let tasks = lister.pages("tasks_list", "queue", queue, "tasks")?;
             check_counts(&stats, &tasks)?;
+            if stats["paused"] == true {
+                view.paused.insert(text(queue)?, json!(true));
+            }
             for task in tasks {
                 // What expires may disappear while it is being read.
                 let id = text(&task["id"])?;
@@ -54,13 +60,15 @@ impl View {
         let optional = |bytes: Option<&Vec<u8>>| bytes.map(|bytes| text(bytes));
         let lasting = store.tasks.iter().filter(|(_, task)| task.expires_ms == 0);
         let tasks = lasting.map(|(id, task)| {
+            let headers = task.headers.iter().map(|(name, of)| json!([text(name), wire_bytes(of)]));
+            let headers: Value = headers.collect();
             let json = json!({
                 "id": text(id), "version": task.version, "queue": text(&task.queue),
                 "at_ms": task.at_ms, "created_ms": task.created_ms,
                 "modified_ms": task.modified_ms, "claimant": text(&task.claimant),
                 "claims": task.claims, "attempt": task.attempt, "err": text(&task.err),
                 "value": optional(store.values.get(id)), "priority": task.priority,
-                "expires_ms": null,
+                "expires_ms": null, "headers": headers,
             });
             (text(id), json)
         });
@@ -75,7 +83,9 @@ impl View {
             });
             ((text(namespace), text(id)), json)
         });
-        let stored = Self { tasks: tasks.collect(), docs: docs.collect() };
+        let paused = store.paused.iter().map(|queue| (text(queue), json!(true)));
+        let stored =
+            Self { tasks: tasks.collect(), docs: docs.collect(), paused: paused.collect() };
         self.difference(&stored).map_or(Ok(()), |at| Err(format!("what is listed: {at}")))
     }
 
@@ -92,7 +102,9 @@ impl View {
             };
             Some(format!("{key:?} is {}\n      and not {}", shown(one), shown(other)))
         }
-        first(&self.tasks, &other.tasks).or_else(|| first(&self.docs, &other.docs))
+        first(&self.tasks, &other.tasks)
+            .or_else(|| first(&self.docs, &other.docs))
+            .or_else(|| first(&self.paused, &other.paused))
     }
 }
 
@@ -105,13 +117,20 @@ fn check_counts(stats: &Value, tasks: &[Value]) -> Result<()> {
     let number = |name: &str| stats[name].as_u64().unwrap_or(u64::MAX);
     let expiring = tasks.iter().any(|task| !task["expires_ms"].is_null());
     let parts = ["available", "claimed", "future"].map(number);
-    let claims = tasks.iter().filter_map(|task| task["claims"].as_u64()).max();
-    let is_same = number("size") == tasks.len() as u64 && Some(number("max_claims")) == claims;
+    let claims = tasks.iter().filter_map(|task| task["claims"].as_u64()).max().unwrap_or(0);
+    let is_same = number("size") == tasks.len() as u64 && number("max_claims") == claims;
     let sum = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+    for (time, count) in [("oldest_available_ms", "available"), ("oldest_lease_ms", "claimed")] {
+        let is_none = number(count) == 0;
+        let is_listed = tasks.iter().any(|task| task["at_ms"] == stats[time]);
+        if stats[time].is_null() != is_none || !(is_none || is_listed || expiring) {
+            return Err(format!("{time} is that of no task: {stats}"));
+        }
+    }
     if number("size") == sum && (is_same || expiring) {
         return Ok(());
     }
-    Err(format!("{} tasks are listed, the most claimed {claims:?} times; not {stats}", tasks.len()))
+    Err(format!("{} tasks are listed, the most claimed {claims} times; not {stats}", tasks.len()))
 }
 
 struct Lister<'a> {

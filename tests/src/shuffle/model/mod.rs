@@ -38,6 +38,10 @@ pub struct Model {
     messages: u64,
     notifications: u64,
     dead: u64,
+    /// For how many milliseconds what was released is idle: by stream, group and id.
+    idle: BTreeMap<(Text, Text, Text), i64>,
+    /// The consumers that have read, by stream, group and name.
+    consumers: BTreeSet<(Text, Text, Text)>,
 }
 
 /// What a key holds, and its time to live in seconds.
@@ -126,7 +130,8 @@ impl Stream {
 impl Model {
     /// Nothing at all.
     pub fn new(rules: Rules) -> Self {
-        Self { rules, keys: BTreeMap::new(), messages: 0, notifications: 0, dead: 0 }
+        let (keys, idle, consumers) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { rules, keys, messages: 0, notifications: 0, dead: 0, idle, consumers }
     }
 
     /// How many messages and notifications there have been.

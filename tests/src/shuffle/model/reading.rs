@@ -1,5 +1,7 @@
 //! Reading, and what comes after it.
 
+use std::collections::BTreeSet;
+
 use super::{Failure, Fields, Group, Model, Rules, Taken, Text, ZERO, number};
 
 /// Who reads, and how.
@@ -19,7 +21,7 @@ pub struct Reading<'a> {
     pub default_stream: bool,
 }
 
-/// A message that was delivered too often: its id among the dead, and its history.
+/// A message that was delivered too often or rejected, and its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeadLetter {
     /// The message as it was.
@@ -30,7 +32,12 @@ pub struct DeadLetter {
     pub consumer: Text,
     /// How often it was delivered.
     pub deliveries: u64,
+    /// Why it died.
+    pub reason: Text,
 }
+
+/// The reason of what was delivered too often.
+const EXHAUSTED: &str = "exhausted: max_deliveries";
 
 impl Model {
     /// Reads one message.
@@ -142,15 +149,22 @@ impl Model {
         self.take(name, name, consumer)
     }
 
-    fn take(&mut self, key: &str, group: &str, consumer: &str) -> Result<Option<Taken>, Failure> {
+    fn take(
+        &mut self,
+        key: &str,
+        group_name: &str,
+        consumer: &str,
+    ) -> Result<Option<Taken>, Failure> {
         let (stream, _) = self.stream_or_new(key)?;
-        let Some(group) = stream.groups.get_mut(group) else { return Ok(None) };
+        let Some(group) = stream.groups.get_mut(group_name) else { return Ok(None) };
         let after = number(&group.last);
         let next = stream.entries.iter().find(|(id, _)| number(id) > after);
         let Some((id, fields)) = next else { return Ok(None) };
         group.last = id.clone();
         group.pending.push((id.clone(), consumer.to_owned(), 1));
-        Ok(Some((key.to_owned(), id.clone(), fields.clone())))
+        let taken = (key.to_owned(), id.clone(), fields.clone());
+        self.consumers.insert((key.to_owned(), group_name.to_owned(), consumer.to_owned()));
+        Ok(Some(taken))
     }
 
     /// What an empty read that waits leaves behind: the original takes the last notification.
@@ -164,34 +178,110 @@ impl Model {
         }
     }
 
-    /// Extends messages that are being worked on; returns how many are this consumer's.
-    pub fn extend(&mut self, key: &str, group: &str, consumer: &str, ids: &[Text]) -> u64 {
-        let Ok(Some(stream)) = self.stream(key) else { return 0 };
-        let pending = stream.groups.get(group).map(|group| &group.pending[..]).unwrap_or_default();
-        let own = |id: &&Text| pending.iter().any(|(own, by, _)| own == *id && by == consumer);
-        let is_there = |id: &Text| stream.entries.iter().any(|(there, _)| there == id);
-        let (there, gone): (Vec<Text>, Vec<Text>) =
-            ids.iter().filter(own).cloned().partition(is_there);
-        self.ack(key, group, &gone);
-        there.len() as u64
+    /// How often a message was delivered that is this consumer's, and its fields. One that is gone is done.
+    fn held(&mut self, key: &str, group: &str, consumer: &str, id: &Text) -> Option<(u64, Fields)> {
+        let stream = self.stream(key).ok().flatten()?;
+        let is_own = |(own, by, _): &&(Text, Text, u64)| own == id && by == consumer;
+        let deliveries = stream.groups.get(group)?.pending.iter().find(is_own)?.2;
+        let entry = stream.entries.iter().find(|(there, _)| there == id);
+        let Some((_, fields)) = entry.cloned() else {
+            self.ack(key, group, std::slice::from_ref(id));
+            return None;
+        };
+        Some((deliveries, fields))
     }
 
-    /// Takes over everything that is pending, from the streams in turn, up to `max` messages.
+    /// Extends a message that is being worked on; returns whether it is this consumer's.
+    pub fn extend(&mut self, key: &str, group: &str, consumer: &str, id: &Text) -> bool {
+        self.idle.remove(&(key.to_owned(), group.to_owned(), id.clone()));
+        self.held(key, group, consumer, id).is_some()
+    }
+
+    /// Gives a message back, idle for so long, and takes its delivery back; returns whether it is this consumer's.
+    pub fn release(
+        &mut self,
+        key: &str,
+        group: &str,
+        consumer: &str,
+        id: &Text,
+        idle: i64,
+    ) -> bool {
+        if self.held(key, group, consumer, id).is_none() {
+            return false;
+        }
+        self.idle.insert((key.to_owned(), group.to_owned(), id.clone()), idle);
+        let Ok((stream, _)) = self.stream_or_new(key) else { return false };
+        let pending = stream.groups.get_mut(group).into_iter().flat_map(|group| &mut group.pending);
+        for (own, _, deliveries) in pending {
+            if own == id {
+                *deliveries = deliveries.saturating_sub(1);
+            }
+        }
+        true
+    }
+
+    /// Makes a dead letter of a message; returns whether it is this consumer's.
+    pub fn reject(
+        &mut self,
+        name: &str,
+        (key, group, consumer): (&str, &str, &str),
+        id: &Text,
+        reason: &str,
+    ) -> Result<bool, Failure> {
+        self.stream(&format!("{name}:dead"))?;
+        let Some((deliveries, fields)) = self.held(key, group, consumer, id) else {
+            return Ok(false);
+        };
+        let ids = std::slice::from_ref(id);
+        self.ack(key, group, ids);
+        if self.stream(key)?.is_some_and(|stream| stream.groups.len() == 1) {
+            self.delete(key, ids);
+        }
+        let taken = (key.to_owned(), id.clone(), fields);
+        self.bury(name, taken, group, (consumer, deliveries, reason))?;
+        Ok(true)
+    }
+
+    /// Removes the consumers of a queue that hold nothing; returns how many. None is idle for long, so with a
+    /// `min_idle` there are none.
+    pub fn remove_idle_consumers(&mut self, name: &str, min_idle_ms: i64) -> u64 {
+        let prefix = format!("{name}:s");
+        let holds = |(key, group, consumer): &(Text, Text, Text)| {
+            let stream = self.stream(key).ok().flatten();
+            let group = stream.and_then(|stream| stream.groups.get(group));
+            group.is_some_and(|group| group.pending.iter().any(|(_, by, _)| by == consumer))
+        };
+        let of_queue = self.consumers.iter().filter(|(key, ..)| key.starts_with(&prefix));
+        let named = |(_, group, consumer): &(Text, Text, Text)| (group.clone(), consumer.clone());
+        let busy: BTreeSet<_> = of_queue.clone().filter(|of| holds(of)).map(named).collect();
+        let all: BTreeSet<_> = of_queue.map(named).collect();
+        let idle: BTreeSet<_> =
+            all.difference(&busy).filter(|_| min_idle_ms == 0).cloned().collect();
+        self.consumers.retain(|of| !of.0.starts_with(&prefix) || !idle.contains(&named(of)));
+        idle.len() as u64
+    }
+
+    /// Takes over everything that is pending, from the streams in turn, up to `max` messages; with a
+    /// `min_idle` only what was released as idle for that long, as nothing else is.
     /// Returns the messages with their deliveries, and how many died after `max_deliveries`.
     pub fn reclaim(
         &mut self,
         name: &str,
-        group: &str,
-        consumer: &str,
+        (group, consumer): (&str, &str),
+        min_idle_ms: i64,
         max: usize,
         max_deliveries: u64,
     ) -> Result<(Vec<(Taken, u64)>, u64), Failure> {
         let mut turns = Vec::new();
         for index in 0..self.stream_count(name)? {
             let key = format!("{name}:s{index}");
-            let group = self.stream(&key)?.and_then(|stream| stream.groups.get(group));
+            let own = self.stream(&key)?.and_then(|stream| stream.groups.get(group));
             let mut ids: Vec<Text> =
-                group.iter().flat_map(|g| &g.pending).map(|(id, ..)| id.clone()).collect();
+                own.iter().flat_map(|g| &g.pending).map(|(id, ..)| id.clone()).collect();
+            ids.retain(|id| {
+                let idle = self.idle.get(&(key.clone(), group.to_owned(), id.clone()));
+                min_idle_ms == 0 || idle.is_some_and(|idle| *idle >= min_idle_ms)
+            });
             ids.sort_by_key(|id| number(id));
             turns.push((key, ids.into_iter()));
         }
@@ -211,6 +301,7 @@ impl Model {
         }
         let (mut messages, mut dead) = (Vec::new(), 0);
         for (key, id) in order {
+            self.idle.remove(&(key.clone(), group.to_owned(), id.clone()));
             let (stream, _) = self.stream_or_new(&key)?;
             let groups = stream.groups.len();
             let entry = stream.entries.iter().find(|(own, _)| *own == id).cloned();
@@ -225,7 +316,7 @@ impl Model {
                     if groups == 1 {
                         self.delete(&key, std::slice::from_ref(&id));
                     }
-                    self.bury(name, (key, id, fields), group, &consumer, deliveries)?;
+                    self.bury(name, (key, id, fields), group, (&consumer, deliveries, EXHAUSTED))?;
                     dead += 1;
                 }
                 Some((_, fields)) => {
@@ -244,13 +335,50 @@ impl Model {
         self.expire(&format!("{name}:dead"), dead_ttl);
     }
 
-    /// Deletes the dead letters at these indices; returns how many there were.
-    pub fn delete_dead_letters(&mut self, name: &str, places: &[usize]) -> Result<u64, Failure> {
+    /// Deletes dead letters; returns how many there were.
+    pub fn delete_dead_letters(&mut self, name: &str, ids: &[Text]) -> Result<u64, Failure> {
         let key = format!("{name}:dead");
-        let Some(stream) = self.stream(&key)? else { return Ok(0) };
-        let id = |place: &usize| stream.entries.get(*place).map(|(id, _)| id.clone());
-        let ids: Vec<Text> = places.iter().filter_map(id).collect();
-        Ok(self.delete(&key, &ids))
+        self.stream(&key)?;
+        Ok(self.delete(&key, ids))
+    }
+
+    /// Puts dead letters back, each as a new message of its stream; returns the key and the id of each.
+    pub fn requeue_dead_letters(
+        &mut self,
+        name: &str,
+        ttl: Option<u64>,
+        streams: i64,
+        ids: &[Text],
+    ) -> Result<Vec<Option<(Text, Text)>>, Failure> {
+        let (dead, meta) = (format!("{name}:dead"), format!("{name}:meta"));
+        let shape = self.shape(name)?;
+        let before = self.time_of(&meta);
+        let (mut places, mut last) = (Vec::new(), None);
+        for id in ids {
+            let letters = self.dead_letters(name, u64::MAX)?;
+            let Some((_, letter)) = letters.into_iter().find(|(own, _)| own == id) else {
+                places.push(None);
+                continue;
+            };
+            let (from, _, fields) = letter.message;
+            let from = from.rsplit_once(":s").and_then(|(_, number)| number.parse::<i64>().ok());
+            let target = from.unwrap_or(0) % shape.unwrap_or(streams);
+            let key = format!("{name}:s{target}");
+            let new = self.add(&key, fields)?;
+            self.expire(&key, ttl);
+            self.delete(&dead, std::slice::from_ref(id));
+            places.push(Some((key, new)));
+            last = Some(target);
+        }
+        if let Some(last) = last {
+            if shape.is_none() {
+                self.set_streams(name, streams);
+            }
+            self.prolong(&meta, ttl, before);
+            self.notify(name, last as u64)?;
+            self.expire(&format!("{name}:notifications"), ttl);
+        }
+        Ok(places)
     }
 
     fn bury(
@@ -258,8 +386,7 @@ impl Model {
         name: &str,
         (key, id, fields): Taken,
         group: &str,
-        consumer: &str,
-        deliveries: u64,
+        (consumer, deliveries, reason): (&str, u64, &str),
     ) -> Result<(), Failure> {
         let stream = key.rsplit_once(":s").map(|(_, number)| number.to_owned());
         let history = [
@@ -268,6 +395,7 @@ impl Model {
             ("dead:group", group.to_owned()),
             ("dead:consumer", consumer.to_owned()),
             ("dead:deliveries", deliveries.to_string()),
+            ("dead:reason", reason.to_owned()),
         ];
         let mut all: Fields = history.map(|(field, value)| (field.to_owned(), value)).to_vec();
         all.extend(fields);
@@ -284,9 +412,10 @@ impl Model {
         let Some(stream) = self.stream(&format!("{name}:dead"))? else { return Ok(Vec::new()) };
         let letter = |(id, fields): &(Text, Fields)| {
             let value = |at: usize| fields[at].1.clone();
-            let message = (format!("{name}:s{}", value(0)), value(1), fields[5..].to_vec());
+            let message = (format!("{name}:s{}", value(0)), value(1), fields[6..].to_vec());
             let deliveries = value(4).parse().unwrap_or(0);
-            let letter = DeadLetter { message, group: value(2), consumer: value(3), deliveries };
+            let (group, consumer, reason) = (value(2), value(3), value(5));
+            let letter = DeadLetter { message, group, consumer, deliveries, reason };
             (id.clone(), letter)
         };
         Ok(stream.entries.iter().take(max as usize).map(letter).collect())

@@ -38,7 +38,7 @@ impl Model {
         Ok(if is_done { wanted } else { now } as u64)
     }
 
-    fn set_streams(&mut self, name: &str, streams: i64) {
+    pub(super) fn set_streams(&mut self, name: &str, streams: i64) {
         self.set_meta(name, &[("streams", streams.to_string())]);
         if let Some(Value::Hash(meta)) =
             self.keys.get_mut(&format!("{name}:meta")).map(|key| &mut key.value)
@@ -113,7 +113,7 @@ impl Model {
         Ok(written)
     }
 
-    fn notify(&mut self, name: &str, stream: u64) -> Result<(), Failure> {
+    pub(super) fn notify(&mut self, name: &str, stream: u64) -> Result<(), Failure> {
         self.notify_at(&format!("{name}:notifications"), &stream.to_string())
     }
 

@@ -1,9 +1,45 @@
-//! The picture of it: delays over time and by percentile, on a scale of powers of ten.
+//! A picture of delays: over time and by percentile, on a scale of powers of ten.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{Run, load};
+/// What was late by how much.
+#[derive(Clone, Copy)]
+pub(crate) struct Pickup {
+    /// When it was written or due, since the load began.
+    pub(crate) at: Duration,
+    /// How long it took from there.
+    pub(crate) delay: Duration,
+}
+
+/// One load, and how it fared.
+pub(crate) struct Run {
+    pub(crate) name: &'static str,
+    pub(crate) color: &'static str,
+    pub(crate) pickups: Vec<Pickup>,
+}
+
+impl Run {
+    /// The delay that this share did not exceed.
+    pub(crate) fn percentile(&self, share: f64) -> Duration {
+        let mut delays: Vec<_> = self.pickups.iter().map(|pickup| pickup.delay).collect();
+        delays.sort_unstable();
+        let at = (delays.len() as f64 * share) as usize;
+        delays.get(at.min(delays.len().saturating_sub(1))).copied().unwrap_or_default()
+    }
+}
+
+/// What a picture says.
+pub(crate) struct Picture {
+    pub(crate) title: &'static str,
+    /// What a delay is.
+    pub(crate) delay: &'static str,
+    /// What the time of a pick-up is.
+    pub(crate) at: &'static str,
+    /// What the percentiles are of.
+    pub(crate) all: &'static str,
+    pub(crate) lasts: Duration,
+}
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 470.0;
@@ -54,16 +90,16 @@ fn milliseconds(delay: Duration) -> f64 {
 }
 
 /// The whole picture as SVG.
-pub(super) fn draw(runs: &[Run]) -> String {
+pub(crate) fn draw(picture: &Picture, runs: &[Run]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          font-family=\"Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"#222\">\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n"
     );
-    let title = "How long light tenants’ messages wait beside one that writes 1,000 times as much";
-    text(&mut svg, (24.0, 30.0), "start", "font-size=\"17\" font-weight=\"bold\"", title);
+    let bold = "font-size=\"17\" font-weight=\"bold\"";
+    text(&mut svg, (24.0, 30.0), "start", bold, picture.title);
     let upright = format!("transform=\"rotate(-90 24 {0})\"", (TOP + BOTTOM) / 2.0);
-    text(&mut svg, (24.0, (TOP + BOTTOM) / 2.0), "middle", &upright, "from write to pick-up");
+    text(&mut svg, (24.0, (TOP + BOTTOM) / 2.0), "middle", &upright, picture.delay);
     let mut x = 24.0;
     for run in runs.iter() {
         let _ = writeln!(
@@ -77,8 +113,8 @@ pub(super) fn draw(runs: &[Run]) -> String {
     let scale = Scale::of(runs);
     let [over_time, by_percentile] = &PANELS;
     grid(&mut svg, scale);
-    draw_over_time(&mut svg, over_time, runs, scale);
-    draw_by_percentile(&mut svg, by_percentile, runs, scale);
+    draw_over_time(&mut svg, over_time, picture, runs, scale);
+    draw_by_percentile(&mut svg, by_percentile, picture, runs, scale);
     svg + "</svg>\n"
 }
 
@@ -100,17 +136,17 @@ fn grid(svg: &mut String, scale: Scale) {
 }
 
 /// The median of each second as a line, and from the least to the longest as a band.
-fn draw_over_time(svg: &mut String, panel: &Panel, runs: &[Run], scale: Scale) {
-    let seconds = load::DURATION.as_secs();
-    heading(svg, panel, "Delay over time: median and range of each second", "time of the write, s");
-    for second in (0..=seconds).step_by(5) {
+fn draw_over_time(svg: &mut String, panel: &Panel, picture: &Picture, runs: &[Run], scale: Scale) {
+    let seconds = picture.lasts.as_secs().max(1);
+    heading(svg, panel, "Delay over time: median and range of each second", picture.at);
+    for second in (0..=seconds).step_by(if seconds > 30 { 10 } else { 5 }) {
         let x = panel.x(second as f64 / seconds as f64);
         tick(svg, x, &second.to_string());
     }
     for run in runs {
         let (mut line, mut above, mut below) = (Vec::new(), Vec::new(), Vec::new());
         for second in 0..seconds {
-            let written = run.pickups.iter().filter(|pickup| pickup.written.as_secs() == second);
+            let written = run.pickups.iter().filter(|pickup| pickup.at.as_secs() == second);
             let mut delays: Vec<_> = written.map(|pickup| pickup.delay).collect();
             delays.sort_unstable();
             let [Some(least), Some(longest)] = [delays.first(), delays.last()] else { continue };
@@ -127,8 +163,14 @@ fn draw_over_time(svg: &mut String, panel: &Panel, runs: &[Run], scale: Scale) {
 }
 
 /// All delays from the least to the longest, stretched towards the long ones.
-fn draw_by_percentile(svg: &mut String, panel: &Panel, runs: &[Run], scale: Scale) {
-    heading(svg, panel, "Delay by percentile", "percentile of messages");
+fn draw_by_percentile(
+    svg: &mut String,
+    panel: &Panel,
+    picture: &Picture,
+    runs: &[Run],
+    scale: Scale,
+) {
+    heading(svg, panel, "Delay by percentile", picture.all);
     // Each third of the width is a tenth of what was left of the messages.
     let place = |share: f64| -(1.0 - share).log10() / 3.0;
     for (share, name) in [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9")] {
