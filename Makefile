@@ -16,6 +16,9 @@ MODELS := env RUSTFLAGS="--cfg shuttle" $(CARGO) test -p millpond --lib --no-def
 	--target-dir target/shuttle
 CONFORMANCE = MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) \
 	CONFORMANCE_DIR="$(CONFORMANCE_DIR)" target/debug/millpond-conformance
+# What the workers of the deploy storm need.
+STORM := MILLPOND_LIBRARY=$(LIBRARY)
+LANGUAGES := rust,python,node,c,ruby,php
 ADAPTERS := rust,python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
 .PHONY: help demo check setup rust python node library suite-c build test test-all test-rust test-python test-node \
@@ -46,6 +49,7 @@ check:
 	$(CARGO) check --quiet -p millpond --no-default-features --features redis
 	@$(MAKE) --no-print-directory --silent -C ffi header-check
 	$(CARGO) run --quiet -p millpond-bindings -- --check
+	@tests/binding-lines >target/binding-lines || { cat target/binding-lines; exit 1; }
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps -p millpond
 	$(CARGO) check --quiet --manifest-path tests/bench/stores/Cargo.toml --target-dir target/stores
 	$(CARGO) test --quiet -p millpond --lib
@@ -80,9 +84,9 @@ node: setup
 library: setup
 	$(MAKE) --no-print-directory --silent -C ffi install php PROFILE=$(PROFILE) PREFIX=$(PREFIX)
 
-# The suite in C, and its adapter for conformance.
+# The suite in C, its adapter for conformance, and its worker for the deploy storm.
 suite-c: setup
-	$(MAKE) --no-print-directory --silent -C ffi/tests build adapter
+	$(MAKE) --no-print-directory --silent -C ffi/tests build adapter storm
 
 # Every suite of every language, side by side; `make test-all` adds what is deep.
 test: build
@@ -105,7 +109,7 @@ test-python test-node test-c test-ruby test-php: test-%:
 run-rust-docs:
 	$(LIMITED) $(CARGO) test --workspace --doc
 run-rust-models:
-	$(LIMITED) $(MODELS) tasks::embedded::model
+	$(LIMITED) $(MODELS) model
 run-python:
 	MILLPOND_WHEEL=$$(ls $(CURDIR)/target/wheels/*.whl) $(PYTHON) -m pytest -q python/tests
 run-node:
@@ -122,7 +126,7 @@ run-php:
 	cd ffi/php && phpunit
 run-examples:
 	@count=0; for example in first producer consumer shuffle shuffle_producer shuffle_consumer tasks \
-		tasks_producer tasks_worker; do \
+		tasks_producer tasks_worker events events_producer events_worker events_nightly; do \
 		$(LIMITED) target/debug/examples/$$example || exit 1; count=$$((count + 1)); \
 	done; echo "$$count examples ran"
 run-polyglot:
@@ -146,13 +150,19 @@ polyglot interop: build
 run-server-matrix:
 	CARGO="$(CARGO)" tests/server-matrix
 
-chaos: setup
+chaos: build
 	@$(MAKE) --no-print-directory run-$@
 run-chaos:
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- file
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- redis
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- shuffle
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- tasks
+	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- events
+	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- schedules
+	$(STORM) $(CARGO) run --release -p millpond-tests --bin millpond-chaos -- deploy --languages $(LANGUAGES)
+# The same on the build that the other suites use, for a few seconds.
+run-storm:
+	$(STORM) $(LIMITED) target/debug/millpond-chaos deploy --kills 12 --languages $(LANGUAGES)
 
 # PARTS="server shuffle" measures only these. Not npm ci, which refuses the lock: of an optional part
 # of BullMQ it holds only the builds for Linux.
