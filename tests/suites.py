@@ -5,10 +5,17 @@ took.
 
 `make test` and `make test-all` build what the suites need and call this. Most tests wait more than
 they compute, so a few suites run at a time; each test program in Rust counts as one. What a suite
-prints goes to `target/suites/<suite>.log`, and of one that fails the end is printed here too. A
-suite that exceeds its limit is ended with everything that it started, and so are all when this
-program is interrupted. The exit status is 0 only if all suites passed and each of them ran at least
-one case.
+prints goes to `target/suites/<suite>.log`, and of those that fail the end is printed last. A suite
+that exceeds its limit is ended with everything that it started, and so are all when this program is
+interrupted.
+
+A suite that fails is run once more, alone, after all others. If it passes then, the table calls it
+FLAKY, and the tests that failed are added to `tests/flaky`: commit that. A test that is listed there
+already has no second run, until it is mended and taken off the list. Neither has a suite whose tests
+are right or wrong whatever the machine does: models, agreement, linearizability, conformance.
+
+The exit status is 0 only if all suites passed, each of them with at least one case, or say why they
+were skipped.
 """
 
 from __future__ import annotations
@@ -32,7 +39,10 @@ LOGS = ROOT / "target" / "suites"
 CARGO = os.environ.get("CARGO", "cargo")
 # On two cores more of them only delay each other.
 SIDE_BY_SIDE = 3
-LINES_OF_A_FAILURE = 120
+LINES_OF_A_FAILURE = 80
+#: Tests that failed once and passed in a second run, a line each: suite, test, date, seeds.
+FLAKY = ROOT / "tests" / "flaky"
+RIGHT_OR_WRONG = re.compile("model|agreement|linearizable|conformance|traces")
 # The longest: several times what the slowest suite of a tier takes.
 LIMIT_SECONDS = 1_200
 DEEP_LIMIT_SECONDS = 3_600
@@ -45,6 +55,8 @@ class Suite:
     name: str
     #: Matches each count of cases that passed in what the suite prints; they are summed.
     cases: str
+    #: Matches the name of each test that failed in what the suite prints.
+    failing: str
     command: tuple[str, ...]
     folder: pathlib.Path = ROOT
     #: The tier that alone runs it, if only one does.
@@ -53,31 +65,37 @@ class Suite:
     row: str = ""
 
 
-def target(name: str, cases: str, tier: str | None = None) -> Suite:
+def target(name: str, cases: str, failing: str = r"^HANGS: (.*)", tier: str | None = None) -> Suite:
     """A suite that is a target of the Makefile."""
     command = ("make", "--no-print-directory", f"run-{name}")
-    return Suite(name, cases, command, tier=tier, row=name)
+    return Suite(name, cases, failing, command, tier=tier, row=name)
 
 
 BY_CARGO = r"^test result: ok\. (\d+) passed"
+FAILING_BY_CARGO = r"^test (.+) \.\.\. FAILED"
+# The last test that began.
+FAILING_BY_C = r"(?s:.*)^((?:none|memory|file|redis): \w+)$"
+BY_CHAOS = r"^[a-z ]+: (\d+) kills, seed"
 BY_CONFORMANCE = r"^(\d+) passed, 0 failed"
 # The longest come first, so that none is left to run alone at the end.
 SUITES = (
-    target("c-deep", r"^(\d+) passed", "deep"),
-    target("conformance-all", BY_CONFORMANCE, "deep"),
-    target("chaos", r"^[a-z ]+: (\d+) kills, seed", "deep"),
-    target("server-matrix", BY_CARGO, "deep"),
-    target("python", r"^(\d+) passed"),
-    target("conformance", BY_CONFORMANCE, "fast"),
-    target("php", r"^OK \((\d+) tests"),
-    target("ruby", r"^(\d+) runs"),
-    target("c", r"^(\d+) passed"),
-    target("node", r"^ℹ pass (\d+)"),
-    target("rust-models", BY_CARGO),
-    target("rust-docs", BY_CARGO),
+    target("c-deep", r"^(\d+) passed", FAILING_BY_C, "deep"),
+    target("conformance-all", BY_CONFORMANCE, tier="deep"),
+    target("chaos", BY_CHAOS, tier="deep"),
+    target("server-matrix", BY_CARGO, FAILING_BY_CARGO, "deep"),
+    target("python", r"^(\d+) passed", r"^(?:FAILED|ERROR) (\S+)"),
+    target("conformance", BY_CONFORMANCE, tier="fast"),
+    target("storm", BY_CHAOS, tier="fast"),
+    target("php", r"^OK \((\d+) tests", r"^\d+\) (\S+::\S+)"),
+    target("ruby", r"^(\d+) runs", r"^ +\d+\) (?:Failure|Error):\n(\S+#\w+)"),
+    target("c", r"^(\d+) passed", FAILING_BY_C),
+    # Of the list at the end, where each comes after the line with its place.
+    target("node", r"^ℹ pass (\d+)", r"^test at .*\n✖ (.+?) \("),
+    target("rust-models", BY_CARGO, FAILING_BY_CARGO),
+    target("rust-docs", BY_CARGO, FAILING_BY_CARGO),
     target("examples", r"^(\d+) examples ran"),
     target("polyglot", r"^(\d+) documents"),
-    target("interop", BY_CARGO),
+    target("interop", BY_CARGO, FAILING_BY_CARGO),
 )
 
 
@@ -92,7 +110,7 @@ def rust_programs() -> list[Suite]:
             folder = pathlib.Path(message["manifest_path"]).parent
             name = f"rust-{folder.name}-{message['target']['name']}"
             command = (str(ROOT / "tests" / "limited"), "300", message["executable"])
-            suites.append(Suite(name, BY_CARGO, command, folder, row="rust"))
+            suites.append(Suite(name, BY_CARGO, FAILING_BY_CARGO, command, folder, row="rust"))
     return suites
 
 
@@ -100,12 +118,26 @@ def rust_programs() -> list[Suite]:
 class Result:
     suite: Suite
     seconds: float
-    cases: int
-    failure: str | None
+    cases: int = 0
+    failure: str | None = None
+    #: Why the suite tested nothing.
+    skipped: str = ""
+    #: The tests that failed, each once, and the seeds that were printed.
+    failing: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = ()
+
+    def may_be_flaky(self, listed: set[tuple[str, str]]) -> bool:
+        """Whether another run says something: not of what is right or wrong, nor of what was flaky before."""
+        name = self.suite.name
+        return not RIGHT_OR_WRONG.search(name) and not any((name, test) in listed for test in self.names())
+
+    def names(self) -> tuple[str, ...]:
+        """The tests that failed; a suite that names none counts as one."""
+        return self.failing or ("-",)
 
 
-def run(suite: Suite, running: set[subprocess.Popen[bytes]]) -> Result:
-    log = LOGS / f"{suite.name}.log"
+def run(suite: Suite, running: set[subprocess.Popen[bytes]], again: str = "") -> Result:
+    log = LOGS / f"{suite.name}{again}.log"
     started = time.monotonic()
     failure = None
     limit = DEEP_LIMIT_SECONDS if suite.tier == "deep" else LIMIT_SECONDS
@@ -129,9 +161,15 @@ def run(suite: Suite, running: set[subprocess.Popen[bytes]]) -> Result:
         finally:
             end(process)
             running.discard(process)
+    seconds = time.monotonic() - started
     printed = log.read_text(errors="replace")
     cases = sum(int(count) for count in re.findall(suite.cases, printed, re.MULTILINE))
-    return Result(suite, time.monotonic() - started, cases, failure)
+    if failure is not None:
+        failing = dict.fromkeys(re.findall(suite.failing, printed, re.MULTILINE))
+        seeds = dict.fromkeys(re.findall(r"\bseed:? (\w+)", printed, re.IGNORECASE))
+        return Result(suite, seconds, cases, failure, failing=tuple(failing), seeds=tuple(seeds))
+    skipped = re.search(r"\bSKIPPED, (.+)", printed) if cases == 0 else None
+    return Result(suite, seconds, cases, skipped=skipped[1] if skipped else "")
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -177,48 +215,71 @@ def run_all(suites: list[Suite]) -> list[Result]:
     return results
 
 
-def tell(result: Result) -> None:
-    name, seconds = result.suite.name, result.seconds
-    if result.failure is None:
-        print(f"{name}: passed in {seconds:.0f} s", flush=True)
-        return
-    printed = (LOGS / f"{name}.log").read_text(errors="replace").splitlines()
-    print(f"----- {name}, the last lines", *printed[-LINES_OF_A_FAILURE:], sep="\n")
-    print(f"----- {name}: failed after {seconds:.0f} s: {result.failure}", flush=True)
+def tell(result: Result, again: str = "") -> None:
+    how = "passed" if result.failure is None else "FAILED"
+    how = "skipped" if result.skipped else how
+    print(f"{result.suite.name}: {how}{again} after {result.seconds:.0f} s", *result.failing, flush=True)
 
 
-@dataclasses.dataclass
-class Row:
-    """What the suites of one row of the table came to."""
-
-    cases: int = 0
-    seconds: float = 0
-    failures: int = 0
+def listed_as_flaky() -> set[tuple[str, str]]:
+    """The suite and the name of each test that was flaky before."""
+    lines = FLAKY.read_text().splitlines()
+    words = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return {(suite, test) for suite, test, *_ in words}
 
 
-def rows_of(results: list[Result]) -> dict[str, Row]:
-    rows: dict[str, Row] = collections.defaultdict(Row)
+def run_again(results: list[Result]) -> list[Result]:
+    """Runs what failed a second time, one after the other; returns what passed then, as it was the first time."""
+    listed = listed_as_flaky()
+    flaky = []
+    for index, first in enumerate(results):
+        if first.failure is None or not first.may_be_flaky(listed):
+            continue
+        second = run(first.suite, set(), again="-again")
+        tell(second, " alone")
+        if second.failure is None:
+            flaky.append(first)
+            results[index] = second
+    with FLAKY.open("a") as entries:
+        for first in flaky:
+            seeds = " ".join(("seeds", *first.seeds)) if first.seeds else ""
+            for test in first.names():
+                print(first.suite.name, test, time.strftime("%Y-%m-%d"), seeds, sep="\t", file=entries)
+    return flaky
+
+
+def refuse_empty(results: list[Result]) -> None:
+    """Counts what tested nothing, and does not say why, as failed. Some programs in Rust have no tests."""
+    cases: collections.Counter[str] = collections.Counter()
     for result in results:
-        row = rows[result.suite.row]
-        row.cases += result.cases
-        row.seconds += result.seconds
-        row.failures += result.failure is not None
-    for name, row in rows.items():
-        # The one suite that may be skipped reports it itself.
-        if row.cases == 0 and name != "interop":
-            row.failures += 1
-    return rows
+        cases[result.suite.row] += result.cases
+    for result in results:
+        if cases[result.suite.row] == 0 and not result.skipped and result.failure is None:
+            result.failure = "it ran no test"
 
 
-def table(rows: dict[str, Row], seconds: float) -> str:
+def table(results: list[Result], flaky: list[Result], seconds: float) -> str:
+    """A line for each row: the number of cases, the seconds, and what is to be said of it."""
+    rows: dict[str, list[Result]] = collections.defaultdict(list)
+    for result in results:
+        rows[result.suite.row].append(result)
     width = max(map(len, rows))
-    lines = [f"{'suite':{width}}  cases  seconds"]
+    lines = [f"{'suite':{width}}  cases  seconds  result"]
     for name, row in sorted(rows.items()):
-        failed = "  FAILED" if row.failures else ""
-        lines.append(f"{name:{width}}  {row.cases:5}  {row.seconds:7.0f}{failed}")
-    cases = sum(row.cases for row in rows.values())
-    lines.append(f"{'all':{width}}  {cases:5}  {seconds:7.0f}")
+        said = [f"FLAKY {' '.join((*first.failing, *first.seeds))}" for first in flaky if first.suite.row == name]
+        said += [f"skipped: {result.skipped}" for result in row if result.skipped]
+        said += [f"FAILED {result.suite.name}" for result in row if result.failure is not None]
+        cases, took = sum(result.cases for result in row), sum(result.seconds for result in row)
+        lines.append(f"{name:{width}}  {cases:5}  {took:7.0f}  {'; '.join(said) or 'passed'}")
+    lines.append(f"{'all':{width}}  {sum(result.cases for result in results):5}  {seconds:7.0f}")
     return "\n".join(lines)
+
+
+def print_failure(result: Result) -> None:
+    printed = (LOGS / f"{result.suite.name}.log").read_text(errors="replace").splitlines()
+    print(f"----- {result.suite.name}: {result.failure}, its last lines", *printed[-LINES_OF_A_FAILURE:], sep="\n")
+    if result.failing:
+        print(f"----- {result.suite.name}: failed in", *result.failing)
 
 
 def main() -> int:
@@ -238,11 +299,16 @@ def main() -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     started = time.monotonic()
-    rows = rows_of(run_all(suites))
+    results = run_all(suites)
+    flaky = run_again(results)
+    refuse_empty(results)
+    failed = [result for result in results if result.failure is not None]
     print()
-    print(table(rows, time.monotonic() - started))
-    failed = sum(row.failures > 0 for row in rows.values())
-    print(f"{len(rows) - failed} passed, {failed} failed")
+    print(table(results, flaky, time.monotonic() - started))
+    for result in failed:
+        print_failure(result)
+    skipped = sum(bool(result.skipped) for result in results)
+    print(f"{len(results) - len(failed) - skipped} passed, {len(failed)} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
