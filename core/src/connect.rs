@@ -84,7 +84,7 @@ impl Options {
                 ));
             }
         };
-        Ok(Client::new(backend))
+        Ok(Client::new(backend, self.pace))
     }
 }
 

@@ -9,6 +9,7 @@ use super::closed;
 #[cfg(feature = "embedded")]
 use crate::embedded::Engine;
 use crate::error::Result;
+use crate::options::Pace;
 #[cfg(feature = "redis")]
 use crate::redis::Connections;
 use crate::runtime::fork::PerProcess;
@@ -37,6 +38,7 @@ pub(super) use on_backend;
 /// What the clones of a client share. Errors get the operation's name here and nowhere else.
 pub(super) struct Core {
     pub(super) backend: Backend,
+    pub(super) pace: Pace,
     closed: AtomicBool,
     pub(super) shared: PerProcess<Shared>,
 }
@@ -45,8 +47,8 @@ pub(super) struct Core {
 type Shared = Mutex<HashMap<Box<[u8]>, Arc<dyn Any + Send + Sync>>>;
 
 impl Core {
-    pub(super) fn new(backend: Backend) -> Self {
-        Self { backend, closed: AtomicBool::new(false), shared: PerProcess::new() }
+    pub(super) fn new(backend: Backend, pace: Pace) -> Self {
+        Self { backend, pace, closed: AtomicBool::new(false), shared: PerProcess::new() }
     }
 
     /// Runs a step on the caller's thread.

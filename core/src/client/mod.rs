@@ -20,6 +20,7 @@ pub(crate) use mode::Then;
 pub use mode::{Async, Blocking, Mode, Pending};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::options::Pace;
 use crate::recovery::Recovery;
 use crate::runtime::sync::lock;
 use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
@@ -51,8 +52,8 @@ impl<M: Mode> WeakClient<M> {
 pub(crate) const FIRST_KEY: &str = "06S";
 
 impl Client {
-    pub(crate) fn new(backend: Backend) -> Self {
-        Self { core: Arc::new(Core::new(backend)), mode: PhantomData }
+    pub(crate) fn new(backend: Backend, pace: Pace) -> Self {
+        Self { core: Arc::new(Core::new(backend, pace)), mode: PhantomData }
     }
 }
 
@@ -294,7 +295,12 @@ impl<M: Mode> Client<M> {
     pub(crate) fn fallback_poll_interval(&self) -> Option<Duration> {
         on_backend!(self.core.backend,
             _engine => None,
-            _connections => Some(Duration::from_secs(5)))
+            _connections => (!self.core.pace.never_polls).then_some(Duration::from_secs(5)))
+    }
+
+    /// How often a lease of this length is renewed.
+    pub(crate) fn renewal_interval(&self, length: Duration) -> Duration {
+        self.core.pace.renew_every.unwrap_or(length / 3)
     }
 }
 

@@ -1,9 +1,11 @@
 //! What a client is opened with: where the queues are, time limits, credentials, durability.
 
+mod pace;
 mod sync_mode;
 mod target;
 mod url;
 
+pub(crate) use pace::Pace;
 pub use sync_mode::SyncMode;
 pub(crate) use target::{Address, Target, Tls};
 
@@ -72,6 +74,7 @@ pub struct Options {
     pub(crate) repair: bool,
     pub(crate) on_warning: Arc<dyn Fn(&str) + Send + Sync>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
+    pub(crate) pace: Pace,
 }
 
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -103,6 +106,7 @@ impl Options {
             repair: false,
             on_warning: Arc::new(|warning| eprintln!("millpond: {warning}")),
             clock: None,
+            pace: Pace::default(),
         }
     }
 

@@ -116,6 +116,8 @@ impl Options {
             "tls_ca" => self.tls_for(name)?.ca = Some(value.into()),
             "tls_cert" => self.tls_for(name)?.cert = Some(value.into()),
             "tls_key" => self.tls_for(name)?.key = Some(value.into()),
+            "renew_every" => self.pace.renew_every = Some(duration(name, value)?),
+            "poll" if value == "never" => self.pace.never_polls = true,
             _ => {
                 let name = shown(name);
                 return Err(bad(format!("the option{name} is not known for this kind of URL")));

@@ -111,7 +111,9 @@ impl<M: Mode, H: Held> Lease<M, H> {
         taken: Instant,
     ) -> Arc<Self> {
         let term = Arc::new(Term::new(length, taken));
-        let renewal = Renewal::new(term.clone());
+        // A client that is gone renews nothing.
+        let interval = client.upgrade().map(|client| client.renewal_interval(length));
+        let renewal = Renewal::new(term.clone(), interval.unwrap_or(length / 3));
         let first = renewal.first();
         let (next, expiry, on_lost) = (None, None, Some(Vec::new()));
         let state = State { held, renewal, next, waiting: Vec::new(), on_lost, expiry };

@@ -2,7 +2,7 @@
 //! to do next.
 //!
 //! One policy for all leases:
-//! - The first renewal is due a third of the lease after it was taken, each next one a third of the lease
+//! - The first renewal is due an interval, a third of the lease, after it was taken, each next one an interval
 //!   after the last that succeeded was sent.
 //! - A renewal that failed and may be tried again is tried again a tenth of the lease later.
 //! - A lease is lost when a renewal is refused, or when none has succeeded for a whole lease. What is lost
@@ -11,7 +11,7 @@
 //!   itself. So what is held is looked up before it is given up, and before its last version is used.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::term::Term;
 use crate::error::Retry;
@@ -49,6 +49,8 @@ pub(super) enum Known {
 
 pub(super) struct Renewal {
     term: Arc<Term>,
+    /// From one renewal to the next.
+    interval: Duration,
     /// A renewal or a check is under way.
     is_busy: bool,
     /// How many changes of what is held are under way.
@@ -62,14 +64,14 @@ pub(super) struct Renewal {
 }
 
 impl Renewal {
-    pub(super) fn new(term: Arc<Term>) -> Self {
+    pub(super) fn new(term: Arc<Term>, interval: Duration) -> Self {
         let (is_busy, is_disturbed, is_unsure, is_ended) = (false, false, false, false);
-        Self { term, is_busy, changes: 0, is_disturbed, is_unsure, is_ended }
+        Self { term, interval, is_busy, changes: 0, is_disturbed, is_unsure, is_ended }
     }
 
     /// What to do when the lease has been taken.
     pub(super) fn first(&self) -> Next {
-        Next::Renew(self.term.taken + self.term.length / 3)
+        Next::Renew(self.term.taken + self.interval)
     }
 
     /// Whether to send a renewal now, where it is due.
@@ -96,7 +98,7 @@ impl Renewal {
             Outcome::Held => {
                 self.term.renewed(sent);
                 self.is_unsure = false;
-                Next::Renew(sent + self.term.length / 3)
+                Next::Renew(sent + self.interval)
             }
             Outcome::Refused if self.is_unsure => return Next::Check,
             // What is held may have been newer than the renewal knew.
@@ -189,7 +191,7 @@ mod tests {
         fn begin() -> Self {
             let start = Instant::now();
             let term = Arc::new(Term::new(Duration::from_secs(30), start));
-            Self { renewal: Renewal::new(term.clone()), term, start }
+            Self { renewal: Renewal::new(term.clone(), term.length / 3), term, start }
         }
 
         fn at(&self, seconds: u64) -> Instant {
