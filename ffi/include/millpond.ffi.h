@@ -1,4 +1,4 @@
-/* Generated from millpond-ffi by millpond-header; do not edit. */
+/* Generated from millpond-ffi by `make bindings`; do not edit. */
 
 typedef enum {
     MILLPOND_OK = 0,

@@ -57,7 +57,7 @@
 #ifndef MILLPOND_H
 #define MILLPOND_H
 
-/* Generated from millpond-ffi by millpond-header; do not edit. */
+/* Generated from millpond-ffi by `make bindings`; do not edit. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,6 +16,7 @@ mod c_abi;
 mod c_functions;
 mod comments;
 mod docs;
+mod header;
 mod model;
 mod node;
 mod node_calls;
@@ -45,8 +46,17 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let model = source::read(&root);
     match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => generate(&root, &model).write(),
-        [check] if check == "--check" => generate(&root, &model).check(),
+        [] => {
+            generate(&root, &model).write();
+            headers(&root).write();
+            ExitCode::SUCCESS
+        }
+        [check] if check == "--check" => {
+            match generate(&root, &model).is_stale() || headers(&root).is_stale() {
+                true => ExitCode::FAILURE,
+                false => ExitCode::SUCCESS,
+            }
+        }
         [comments] if comments == "comments" => {
             for (path, count) in generate(&root, &model).comments() {
                 println!("{path} {count}");
@@ -64,6 +74,13 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The C headers, of what the emitters have written.
+fn headers(root: &Path) -> Output {
+    let mut output = Output::new(root);
+    header::emit(root, &mut output);
+    output
 }
 
 /// What all emitters write.

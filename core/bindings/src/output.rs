@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
 /// The generated files by their path from the root of the repository.
 pub(crate) struct Output {
@@ -33,6 +33,11 @@ impl Output {
         };
         let before = self.files.insert(path.to_owned(), text);
         assert!(before.is_none(), "{path} is generated twice");
+    }
+
+    /// Adds a file that has a head of its own.
+    pub(crate) fn add_as_it_is(&mut self, path: &str, text: String) {
+        self.files.insert(path.to_owned(), text);
     }
 
     /// Adds a Rust file, formatted.
@@ -100,7 +105,7 @@ impl Output {
         })
     }
 
-    pub(crate) fn write(self) -> ExitCode {
+    pub(crate) fn write(self) {
         for (path, text) in &self.files {
             let path = self.root.join(path);
             if std::fs::read_to_string(&path).is_ok_and(|found| found == *text) {
@@ -111,10 +116,10 @@ impl Output {
                 .expect("the folder can be made");
             std::fs::write(&path, text).expect("the file can be written");
         }
-        ExitCode::SUCCESS
     }
 
-    pub(crate) fn check(self) -> ExitCode {
+    /// Says which files are not as they are generated, and whether there are any.
+    pub(crate) fn is_stale(&self) -> bool {
         let is_stale = |(path, text): &(&String, &String)| {
             std::fs::read_to_string(self.root.join(path)).ok().as_ref() != Some(*text)
         };
@@ -122,7 +127,7 @@ impl Output {
         for (path, _) in &stale {
             eprintln!("{path} is stale: make bindings");
         }
-        if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        !stale.is_empty()
     }
 }
 

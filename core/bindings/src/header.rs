@@ -1,55 +1,28 @@
-//! Generates the headers, from the comments and types of this crate:
-//!
-//! ```text
-//! cargo run -p millpond-ffi --features header --bin millpond-header             # writes them
-//! cargo run -p millpond-ffi --features header --bin millpond-header -- --check  # says if stale
-//! ```
+//! The headers, from the comments and types of the C library's sources, generated ones included.
 //!
 //! `millpond.h` is for C and C++. `millpond.ffi.h` is the same without a line for the preprocessor,
 //! for what parses C without having one, such as PHP's `FFI::cdef`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use cbindgen::{Builder, Config};
 
-fn main() -> ExitCode {
-    let check = match std::env::args().nth(1).as_deref() {
-        None => false,
-        Some("--check") => true,
-        Some(other) => {
-            eprintln!("millpond-header: {other} is not known; there is --check");
-            return ExitCode::FAILURE;
-        }
-    };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (header, ffi_header) = (for_c(root), for_ffi(root));
+use crate::output::Output;
+
+/// Adds both headers, from the sources as they are on disk.
+///
+/// # Panics
+///
+/// If a comment does not say what each has to, or an item is not in the header that should be.
+pub(crate) fn emit(root: &Path, output: &mut Output) {
+    let library = root.join("ffi");
+    let header = for_c(&library);
     let incomplete = incomplete(&header);
-    if !incomplete.is_empty() {
-        eprintln!("millpond-header: no word on threads or errors at {}", incomplete.join(", "));
-        return ExitCode::FAILURE;
-    }
+    assert!(incomplete.is_empty(), "no word on threads or errors at {}", incomplete.join(", "));
     let undeclared = undeclared(&header);
-    if !undeclared.is_empty() {
-        eprintln!("millpond-header: cbindgen.toml does not include {}", undeclared.join(", "));
-        return ExitCode::FAILURE;
-    }
-    let mut stale = false;
-    for (name, text) in [("millpond.h", header), ("millpond.ffi.h", ffi_header)] {
-        let path = root.join("include").join(name);
-        if std::fs::read_to_string(&path).is_ok_and(|found| found == text) {
-            continue;
-        }
-        stale = true;
-        match check {
-            true => eprintln!("{} is stale: make -C ffi header", path.display()),
-            false => std::fs::write(&path, text).expect("the folder can be written to"),
-        }
-    }
-    match check && stale {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    }
+    assert!(undeclared.is_empty(), "cbindgen.toml does not include {}", undeclared.join(", "));
+    output.add_as_it_is("ffi/include/millpond.h", header);
+    output.add_as_it_is("ffi/include/millpond.ffi.h", for_ffi(&library));
 }
 
 /// The functions whose comment does not say which threads may call them or, if they can fail, with
