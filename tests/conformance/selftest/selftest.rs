@@ -73,6 +73,20 @@ fn recordings_without_marks_are_followed_to_where_ours_do_otherwise() {
     assert!(text.contains("passed but for a step: raw Redis set-up: rust on file 1"), "{text}");
 }
 
+#[test]
+fn a_part_of_the_cases_is_another_one_for_another_seed() {
+    let (_, all) = run("unmarked", &[]);
+    let parts: Vec<_> = ["a", "b", "c", "d"]
+        .iter()
+        .map(|seed| run("unmarked", &["--one-in", "2", "--seed", seed]).1)
+        .collect();
+    assert!(parts.iter().all(|part| last_line(part) != last_line(&all)), "{parts:?}");
+    let heads: Vec<_> = parts.iter().map(|part| part.lines().next()).collect();
+    assert!(heads[0].is_some_and(|head| head.ends_with("one in 2, seed a")), "{heads:?}");
+    let again = run("unmarked", &["--one-in", "2", "--seed", "a"]).1;
+    assert_eq!(last_line(&again), last_line(&parts[0]));
+}
+
 /// What is changed in an adapter's input or output: `s/this/that/`, on which backend it has to be
 /// noticed.
 type Lie = (&'static str, &'static str, &'static str);

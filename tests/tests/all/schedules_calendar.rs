@@ -6,7 +6,7 @@ use std::time::Duration;
 use millpond::events::Schedule;
 
 /// Expression, zone, a time, and the three ticks after it, in seconds since the Unix epoch.
-const TABLE: &str = include_str!("../fixtures/cron/table.tsv");
+const TABLE: &str = include_str!("../../fixtures/cron/table.tsv");
 
 fn ticks(schedule: &Schedule, after: u64, count: usize) -> Vec<u64> {
     let mut last = after * 1_000;

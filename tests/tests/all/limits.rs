@@ -13,7 +13,7 @@ use millpond::{
 };
 use millpond::{ick, shuffle, tasks};
 
-const PAGE: &str = include_str!("../../core/src/LIMITS.md");
+const PAGE: &str = include_str!("../../../core/src/LIMITS.md");
 
 /// A value as the page prints it.
 trait Printed {

@@ -819,9 +819,9 @@ fn each_rule_is_held_by_what_the_table_says() {
             let source = match file {
                 "core" => "../core/src/events/tests.rs".to_owned(),
                 "model" => "../core/src/events/reshard/model.rs".to_owned(),
-                "schedules" => "tests/schedules.rs".to_owned(),
-                "calendar" => "tests/schedules_calendar.rs".to_owned(),
-                file => format!("tests/events_{file}.rs"),
+                "schedules" => "tests/all/schedules.rs".to_owned(),
+                "calendar" => "tests/all/schedules_calendar.rs".to_owned(),
+                file => format!("tests/all/events_{file}.rs"),
             };
             let source = read(format!("{}/{source}", env!("CARGO_MANIFEST_DIR")));
             assert!(is_case || source.contains(&test), "{rule}: {place} is not there");

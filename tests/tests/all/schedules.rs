@@ -555,7 +555,7 @@ fn one_fire_per_tick() {
     let program = std::env::current_exe().expect("a test has a program");
     let start = |_| {
         let mut command = Command::new(&program);
-        command.args(["--exact", "one_of_the_processes", "--ignored", "--nocapture"]);
+        command.args(["--exact", "schedules::one_of_the_processes", "--ignored", "--nocapture"]);
         command.env(URL, server.url()).stdout(Stdio::piped());
         command.spawn().expect("it is this program")
     };

@@ -17,7 +17,7 @@ use millpond::{Client, ErrorKind, Result};
 use millpond_tests::servers::Redis;
 
 /// What the core's documentation says.
-const DOCS: &str = include_str!("../../core/src/README.md");
+const DOCS: &str = include_str!("../../../core/src/README.md");
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -26,7 +26,7 @@ use proptest::test_runner::{Config as Runner, TestCaseError, TestRunner};
 const BEGAN: u64 = 1_790_000_000_000_000;
 
 /// Says what is wrong with a partition on a server.
-const DOCTOR: &str = include_str!("../src/events/doctor.lua");
+const DOCTOR: &str = include_str!("../../src/events/doctor.lua");
 
 const KEYS: [&str; 4] = ["", "", "k", "l"];
 

@@ -1,5 +1,5 @@
 //! Data that earlier versions wrote still loads. A release adds a folder to `fixtures/` by
-//! `MILLPOND_WRITE_FIXTURE=tests/fixtures/file-<version> cargo test -p millpond-tests --test fixtures`,
+//! `MILLPOND_WRITE_FIXTURE=tests/fixtures/file-<version> cargo test -p millpond-tests --test all fixtures`,
 //! and never touches an old one; with `tasks-<version>` in place of `file-<version>` it writes those of task stores.
 
 #[path = "fixtures/tasks.rs"]
