@@ -1,12 +1,13 @@
 //! Runs the conformance cases in every language on every backend.
 //!
 //! ```text
-//! millpond-conformance [--adapters rust,python] [--backends memory,redis] [FOLDER]
+//! millpond-conformance [--adapters rust,python] [--backends memory,redis] [--one-in 5 --seed WORD] [FOLDER]
 //! ```
 //!
 //! `FOLDER` holds the cases; without it the folder in `CONFORMANCE_DIR`, or else the project's
 //! own, `tests/conformance/cases`. Without `--adapters` all languages run that this machine has;
-//! one that is named and is missing is a failure. The last line is `N passed, N failed`, and the
+//! one that is named and is missing is a failure. `--one-in N` runs about one case in N, of which the
+//! seed decides which: another commit runs others. The last line is `N passed, N failed`, and the
 //! exit status is 0 only if something ran and nothing failed.
 //!
 //! `millpond-conformance adapter` is the adapter for Rust. The format of the cases and the
@@ -40,8 +41,11 @@ mod watchdog;
 mod wire;
 
 use std::env;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::slice;
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
@@ -55,8 +59,11 @@ use runner::Outcome;
 /// What goes wrong here goes to people: one line.
 type Result<T, E = String> = std::result::Result<T, E>;
 
-const USAGE: &str =
-    "usage: millpond-conformance [--adapters NAME,NAME] [--backends NAME,NAME] [FOLDER]";
+/// How many adapters work at a time.
+const LANES: usize = 6;
+
+const USAGE: &str = "usage: millpond-conformance [--adapters NAME,NAME] [--backends NAME,NAME] \
+    [--one-in COUNT --seed WORD] [FOLDER]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -84,6 +91,10 @@ fn main() -> ExitCode {
 struct Arguments {
     adapters: Option<Vec<String>>,
     backends: Vec<String>,
+    /// One case in this many.
+    one_in: u64,
+    /// Decides which cases.
+    seed: String,
     folder: PathBuf,
 }
 
@@ -92,6 +103,8 @@ impl Arguments {
         let mut read = Self {
             adapters: None,
             backends: BACKENDS.map(str::to_owned).to_vec(),
+            one_in: 1,
+            seed: String::new(),
             folder: repository().join("tests/conformance/cases"),
         };
         if let Some(folder) = env::var_os("CONFORMANCE_DIR").filter(|folder| !folder.is_empty()) {
@@ -99,36 +112,53 @@ impl Arguments {
         }
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
-            let mut names = || {
-                let names = arguments.next().ok_or(USAGE)?;
-                Ok::<_, String>(names.split(',').map(str::to_owned).collect())
-            };
+            let mut value = || arguments.next().ok_or(USAGE);
+            let names = |list: String| list.split(',').map(str::to_owned).collect();
             match argument.as_str() {
-                "--adapters" => read.adapters = Some(names()?),
-                "--backends" => read.backends = names()?,
+                "--adapters" => read.adapters = Some(names(value()?)),
+                "--backends" => read.backends = names(value()?),
+                "--one-in" => read.one_in = value()?.parse().map_err(|_| USAGE)?,
+                "--seed" => read.seed = value()?,
                 option if option.starts_with('-') => return Err(USAGE.to_owned()),
                 folder => read.folder = folder.into(),
             }
         }
-        Ok(read)
+        match read.one_in {
+            0 => Err(USAGE.to_owned()),
+            _ => Ok(read),
+        }
+    }
+
+    /// Whether this case is one of those to run.
+    fn includes(&self, case: &Case) -> bool {
+        let mut hasher = DefaultHasher::new();
+        (&self.seed, &case.name).hash(&mut hasher);
+        hasher.finish().is_multiple_of(self.one_in)
     }
 
     fn run(&self) -> Result<Report> {
-        let cases = case::read_folder(&self.folder)?;
-        let mut report = Report::default();
-        let mut languages = Vec::new();
+        let mut cases = case::read_folder(&self.folder)?;
+        cases.retain(|case| self.includes(case));
+        if self.one_in > 1 {
+            println!("{} cases, one in {}, seed {}", cases.len(), self.one_in, self.seed);
+        }
+        let (mut report, mut languages) = (Report::default(), Vec::new());
         for language in languages::languages(self.adapters.as_deref())? {
             match language.and_then(check_works) {
                 Ok(language) => languages.push(language),
                 Err(why) => report.add_broken(&why),
             }
         }
-        // Each backend has a thread, and each of those an adapter of each language: a run mostly
-        // waits for responses.
+        // A run mostly waits, for responses and for what cases wait for: so each backend has a few threads,
+        // with a server of its own each, and each thread has an adapter of one language after the other.
+        let lanes = LANES.div_ceil(self.backends.len().max(1));
+        let waiting: Vec<_> = self.backends.iter().map(|_| Mutex::new(languages.iter())).collect();
         let parts: Vec<Result<Report>> = thread::scope(|scope| {
-            let (cases, languages) = (&cases[..], &languages[..]);
-            let start = |name| scope.spawn(move || run_backend(cases, languages, name));
-            let threads: Vec<_> = self.backends.iter().map(String::as_str).map(start).collect();
+            let cases = &cases[..];
+            let start = |(name, waiting)| scope.spawn(move || run_backend(cases, waiting, name));
+            let backends = self.backends.iter().map(String::as_str).zip(&waiting);
+            let lanes = backends.flat_map(|backend| std::iter::repeat_n(backend, lanes));
+            let threads: Vec<_> = lanes.map(start).collect();
             let part = |thread: ScopedJoinHandle<'_, Result<Report>>| {
                 thread.join().unwrap_or_else(|_| Err("a backend's thread panicked".to_owned()))
             };
@@ -156,13 +186,26 @@ fn check_works(language: Language) -> Result<Language> {
     Ok(language)
 }
 
-fn run_backend(cases: &[Case], languages: &[Language], name: &str) -> Result<Report> {
+/// Runs the languages that no other thread of this backend has begun.
+fn run_backend(
+    cases: &[Case],
+    waiting: &Mutex<slice::Iter<'_, Language>>,
+    name: &str,
+) -> Result<Report> {
     let mut report = Report::default();
+    let next = || {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.find(|language| language.reaches(name))
+    };
+    let Some(mut language) = next() else { return Ok(report) };
     let mut backend = Backend::start(name)?;
-    for language in languages.iter().filter(|language| language.reaches(name)) {
+    loop {
         run_all(cases, language, name, &mut backend, &mut report);
+        match next() {
+            Some(next) => language = next,
+            None => return Ok(report),
+        }
     }
-    Ok(report)
 }
 
 fn run_all(

@@ -1,6 +1,6 @@
 //! The result of a whole run: a matrix of languages and backends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::runner::Outcome;
 #[derive(Default)]
 pub(crate) struct Report {
     cells: BTreeMap<(String, String), Tally>,
-    languages: Vec<String>,
-    backends: Vec<String>,
+    languages: BTreeSet<String>,
+    backends: BTreeSet<String>,
     failures: Vec<String>,
     /// Failures that belong to no case.
     broken: usize,
@@ -81,8 +81,8 @@ impl Report {
 
     fn tally(&mut self, language: &str, backend: &str) -> &mut Tally {
         for (list, name) in [(&mut self.languages, language), (&mut self.backends, backend)] {
-            if !list.iter().any(|known| known == name) {
-                list.push(name.to_owned());
+            if !list.contains(name) {
+                list.insert(name.to_owned());
             }
         }
         self.cells.entry((language.to_owned(), backend.to_owned())).or_default()
