@@ -6,13 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from test_memory import GROWTH_BYTES_MAX, resident_bytes
+from test_memory import GROWTH_BYTES_MAX, TIMES, resident_bytes
 
 import millpond
 import millpond.aio
 
-CALLS = 12_000
-EMBEDDED_CALLS = 200_000
+CALLS = TIMES * 1_200
+EMBEDDED_CALLS = TIMES * 20_000
 
 
 def prepared(url: str) -> tuple[str, int]:

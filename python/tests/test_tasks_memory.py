@@ -6,14 +6,14 @@ import asyncio
 from typing import Any
 
 import pytest
-from test_memory import GROWTH_BYTES_MAX, resident_bytes
+from test_memory import GROWTH_BYTES_MAX, TIMES, resident_bytes
 
 import millpond
 import millpond.aio
 from millpond import Modification
 
-CALLS = 4_000
-EMBEDDED_CALLS = 30_000
+CALLS = TIMES * 400
+EMBEDDED_CALLS = TIMES * 3_000
 
 
 def prepared(url: str) -> tuple[str, int]:

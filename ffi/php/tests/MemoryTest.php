@@ -27,9 +27,9 @@ final class MemoryTest extends TestCase
     private const GROWTH_BYTES_MAX = 8 * 1024 * 1024;
 
     /**
-     * Half a million rounds of two calls.
+     * Two calls a round. `make test-all` makes ten times as many, and finds leaks a tenth as large.
      */
-    public function testAMillionCalls(): void
+    public function testManyCalls(): void
     {
         $ick = Millpond::connect('memory:')->ick($this->name);
         $calls = static function (int $rounds) use ($ick): void {
@@ -38,7 +38,7 @@ final class MemoryTest extends TestCase
                 $ick->exchange(2, ['a', 'b']);
             }
         };
-        self::assertGrowth($calls, 20_000, 500_000);
+        self::assertGrowth($calls, 20_000, \getenv('MILLPOND_DEEP') ? 500_000 : 50_000);
     }
 
     public function testEveryKindOfCall(): void

@@ -4,7 +4,8 @@ require_relative "helper"
 
 # Nothing grows with the number of calls.
 class MemoryTest < MillpondTest
-  CALLS = 1_000_000
+  # `make test-all` makes ten times as many calls, and finds leaks a tenth as large.
+  CALLS = ENV["MILLPOND_DEEP"] ? 1_000_000 : 100_000
 
   def use(ick, calls)
     members = Array.new(3) { |number| "member-#{number}" }
@@ -32,14 +33,14 @@ class MemoryTest < MillpondTest
     assert_does_not_grow { use(ick, calls) }
   end
 
-  def test_a_million_calls
+  def test_many_calls
     grown = nil
     took = seconds { grown = assert_calls_do_not_grow(CALLS, ick_on("memory:")) }
-    puts format("a million calls: %.1f s, %+d KiB", took, grown / 1024)
+    puts format("%d calls: %.1f s, %+d KiB", CALLS, took, grown / 1024)
   end
 
   def test_calls_to_a_server
-    assert_calls_do_not_grow(CALLS / 20, ick_on(Servers.shared.url))
+    assert_calls_do_not_grow(CALLS / 10, ick_on(Servers.shared.url))
   end
 
   def test_clients_leases_and_channels
