@@ -11,6 +11,8 @@ LIBRARY := $(PREFIX)/lib/libmillpond.so
 LIMITED := $(CURDIR)/tests/limited 600
 # Everything is built in this profile, which cargo calls debug on disk: one build serves all suites.
 PROFILE := dev
+# Cargo for builds that are part of one build of everything: see the file.
+WHOLE := $(CURDIR)/tests/whole/cargo
 # The models of threads, with locks of their own and hence a build of their own.
 MODELS := env RUSTFLAGS="--cfg shuttle" $(CARGO) test -p millpond --lib --no-default-features --features embedded \
 	--target-dir target/shuttle
@@ -19,9 +21,9 @@ CONFORMANCE = MILLPOND_PYTHON=$(abspath $(PYTHON)) MILLPOND_LIBRARY=$(LIBRARY) \
 # What the workers of the deploy storm need.
 STORM := MILLPOND_LIBRARY=$(LIBRARY)
 LANGUAGES := rust,python,node,c,ruby,php
-ADAPTERS := rust,python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
+HOSTS := python,python-asyncio,node,c,ruby,ruby-redis-ick,php,php-phpredis
 
-.PHONY: help demo check setup rust python node library suite-c build test test-all test-rust test-python test-node \
+.PHONY: help demo check setup rust python node library suite-c build test suites test-all test-rust test-python test-node \
 	test-c test-ruby test-php conformance polyglot interop chaos bench bindings clean
 
 help:
@@ -43,16 +45,8 @@ demo:
 
 check:
 	$(CARGO) fmt --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(CARGO) check --quiet -p millpond --no-default-features
-	$(CARGO) check --quiet -p millpond --no-default-features --features embedded
-	$(CARGO) check --quiet -p millpond --no-default-features --features redis
-	@$(MAKE) --no-print-directory --silent -C ffi header-check
-	$(CARGO) run --quiet -p millpond-bindings -- --check
-	@tests/binding-lines >target/binding-lines || { cat target/binding-lines; exit 1; }
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps -p millpond
-	$(CARGO) check --quiet --manifest-path tests/bench/stores/Cargo.toml --target-dir target/stores
-	$(CARGO) test --quiet -p millpond --lib
+	$(CARGO) clippy --workspace --all-targets --quiet --locked -- -D warnings
+	$(WHOLE) run --quiet --bin millpond-bindings -- --check
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check licenses bans sources; fi
 
 # What the suites need beyond Rust: servers, languages, and their clients for Redis.
@@ -63,33 +57,35 @@ setup:
 build: rust python node library suite-c
 	$(MODELS) --quiet --no-run
 
-# The suites in Rust, and the program that starts servers for those of other languages.
+# All that is in Rust: the suites, the libraries of the other languages, and the program that starts servers for
+# their suites.
 rust: setup
-	$(CARGO) test --quiet --workspace --no-run
+	$(WHOLE) build --quiet
 
 # The Python package, from its wheel as a user would install it, with what its tests need.
-python: setup
+python: rust
 	test -x $(PYTHON) || python3 -m venv $(VENV)
 	rm -rf target/wheels
-	MATURIN_PEP517_ARGS='--profile $(PROFILE)' $(PYTHON) -m pip wheel --quiet --disable-pip-version-check \
+	PATH=$(if $(filter dev,$(PROFILE)),$(dir $(WHOLE)):)$$PATH MATURIN_PEP517_ARGS='--profile $(PROFILE)' $(PYTHON) -m pip wheel --quiet --disable-pip-version-check \
 		--no-deps --wheel-dir target/wheels ./python
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/wheels/*.whl
 
 # The Node package and what its tests need; builds the addon.
-node: setup
-	cd node && MILLPOND_CARGO_PROFILE=$(PROFILE) npm ci --silent
+node: rust
+	cd node && CARGO=$(WHOLE) MILLPOND_CARGO_PROFILE=$(PROFILE) npm ci --silent
 
 # libmillpond in a prefix of its own, for Ruby, and in the PHP package.
-library: setup
-	$(MAKE) --no-print-directory --silent -C ffi install php PROFILE=$(PROFILE) PREFIX=$(PREFIX)
+library: rust
+	$(MAKE) --no-print-directory --silent -C ffi install php CARGO=$(WHOLE) PROFILE=$(PROFILE) PREFIX=$(PREFIX)
 
 # The suite in C, its adapter for conformance, and its worker for the deploy storm.
-suite-c: setup
-	$(MAKE) --no-print-directory --silent -C ffi/tests build adapter storm
+suite-c: rust
+	$(MAKE) --no-print-directory --silent -C ffi/tests build adapter storm CARGO=$(WHOLE)
 
 # Every suite of every language, side by side; `make test-all` adds what is deep.
-test: build
+test: build suites
+suites:
 	@python3 tests/suites.py
 
 test-all: build
@@ -107,15 +103,15 @@ test-python test-node test-c test-ruby test-php: test-%:
 
 # What tests/suites.py calls: a suite without the building.
 run-rust-docs:
-	$(LIMITED) $(CARGO) test --workspace --doc
+	$(LIMITED) $(CARGO) test --locked --workspace --doc
 run-rust-models:
 	$(LIMITED) $(MODELS) model
 run-python:
 	MILLPOND_WHEEL=$$(ls $(CURDIR)/target/wheels/*.whl) $(PYTHON) -m pytest -q python/tests
 run-node:
-	cd node && MILLPOND_CARGO_PROFILE=$(PROFILE) npm test
+	cd node && CARGO=$(WHOLE) MILLPOND_CARGO_PROFILE=$(PROFILE) npm test
 run-c:
-	$(MAKE) --no-print-directory -C ffi/tests fast
+	$(MAKE) --no-print-directory -C ffi/tests fast CARGO=$(WHOLE)
 run-c-deep:
 	$(MAKE) --no-print-directory -C ffi/tests deep
 # MILLPOND_REDIS_ICK_GEM=folder is a checkout of the gem redis-ick, whose own suite the drop-in passes.
@@ -134,12 +130,14 @@ run-polyglot:
 # MILLPOND_INTEROP_PACKAGE=folder is a checkout of the Go package; without it, it is fetched.
 run-interop:
 	CARGO="$(CARGO)" tests/interop/run
-# The hosts do not differ in what is durable nor in how a cluster is reached: that is core's.
+# The hosts do not differ in how a server is reached: that is core's. So they have all cases on memory: alone, and
+# on Redis a fifth of them, another one for each commit.
 run-conformance:
-	$(CONFORMANCE) --adapters $(ADAPTERS) --backends memory,redis
-	$(CONFORMANCE) --adapters rust,python,c --backends file,cluster
+	$(CONFORMANCE) --adapters rust
+	$(CONFORMANCE) --adapters $(HOSTS) --backends memory
+	$(CONFORMANCE) --adapters $(HOSTS) --backends redis --one-in 5 --seed $(shell git rev-parse HEAD || echo none)
 run-conformance-all:
-	$(CONFORMANCE) --adapters $(ADAPTERS)
+	$(CONFORMANCE) --adapters rust,$(HOSTS)
 
 # CONFORMANCE_DIR=folder runs another folder of cases of the same format.
 conformance: build
@@ -164,9 +162,22 @@ run-chaos:
 run-storm:
 	$(STORM) $(LIMITED) target/debug/millpond-chaos deploy --kills 12 --languages $(LANGUAGES)
 
+# What of `make check` takes a build for each set of features, the documentation, and a build from a clone as a
+# user makes it.
+run-checks:
+	$(CARGO) check --quiet --locked -p millpond --no-default-features
+	$(CARGO) check --quiet --locked -p millpond --no-default-features --features embedded
+	$(CARGO) check --quiet --locked -p millpond --no-default-features --features redis
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --locked --no-deps -p millpond
+	$(CARGO) check --quiet --manifest-path tests/bench/stores/Cargo.toml --target-dir target/stores
+	@echo "5 checks passed"
+run-clone:
+	tests/clone
+
 # PARTS="server shuffle" measures only these. Not npm ci, which refuses the lock: of an optional part
 # of BullMQ it holds only the builds for Linux.
 bench: PROFILE := release
+bench: WHOLE := $(CARGO)
 bench: python node
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/bench/python/requirements.txt
 	cd tests/bench/node && npm install --no-save --silent

@@ -4,7 +4,8 @@ took.
     python3 tests/suites.py [--deep] [SUITE ...]
 
 `make test` and `make test-all` build what the suites need and call this. Most tests wait more than
-they compute, so a few suites run at a time; each test program in Rust counts as one. What a suite
+they compute, so a few suites run at a time; each test program in Rust counts as one, and of the two
+large ones each module, in a process of its own. What a suite
 prints goes to `target/suites/<suite>.log`, and of those that fail the end is printed last. A suite
 that exceeds its limit is ended with everything that it started, and so are all when this program is
 interrupted.
@@ -36,7 +37,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "target" / "suites"
-CARGO = os.environ.get("CARGO", "cargo")
+WHOLE_CARGO = str(ROOT / "tests" / "whole" / "cargo")
 # On two cores more of them only delay each other.
 SIDE_BY_SIDE = 3
 LINES_OF_A_FAILURE = 80
@@ -81,6 +82,8 @@ BY_CONFORMANCE = r"^(\d+) passed, 0 failed"
 SUITES = (
     target("c-deep", r"^(\d+) passed", FAILING_BY_C, "deep"),
     target("conformance-all", BY_CONFORMANCE, tier="deep"),
+    target("checks", r"^(\d+) checks passed", tier="deep"),
+    target("clone", r"^(\d+) builds passed", tier="deep"),
     target("chaos", BY_CHAOS, tier="deep"),
     target("server-matrix", BY_CARGO, FAILING_BY_CARGO, "deep"),
     target("python", r"^(\d+) passed", r"^(?:FAILED|ERROR) (\S+)"),
@@ -99,19 +102,41 @@ SUITES = (
 )
 
 
-def rust_programs() -> list[Suite]:
+#: Programs of which each module is a suite.
+OF_MODULES = ("all", "alone")
+#: Modules that only `make test-all` runs.
+DEEP_MODULES = ("selftest",)
+
+
+def rust_suites(tier: str) -> list[Suite]:
     """Every test program of the workspace, as cargo lists them: none can be forgotten here."""
-    command = [CARGO, "test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]
+    command = [WHOLE_CARGO, "build", "--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     suites = []
     for message in map(json.loads, built.stdout.splitlines()):
         is_test = message["reason"] == "compiler-artifact" and message["profile"]["test"]
-        if is_test and message["executable"]:
-            folder = pathlib.Path(message["manifest_path"]).parent
-            name = f"rust-{folder.name}-{message['target']['name']}"
-            command = (str(ROOT / "tests" / "limited"), "300", message["executable"])
-            suites.append(Suite(name, BY_CARGO, FAILING_BY_CARGO, command, folder, row="rust"))
+        if not (is_test and message["executable"]):
+            continue
+        folder = pathlib.Path(message["manifest_path"]).parent
+        target, program = message["target"]["name"], message["executable"]
+        parts = {f"{folder.name}-{target}": []}
+        if target in OF_MODULES and folder.name == "tests":
+            parts = modules(program)
+        for name, tests in parts.items():
+            if tier != "deep" and name in DEEP_MODULES:
+                continue
+            command = (str(ROOT / "tests" / "limited"), "300", program, *tests)
+            suites.append(Suite(f"rust-{name}", BY_CARGO, FAILING_BY_CARGO, command, folder, row="rust"))
     return suites
+
+
+def modules(program: str) -> dict[str, list[str]]:
+    """For each module of a test program the arguments that run its tests."""
+    listed = subprocess.run([program, "--list"], stdout=subprocess.PIPE, text=True, check=True)
+    parts: dict[str, list[str]] = {}
+    for test in re.findall(r"^(.+): test$", listed.stdout, re.MULTILINE):
+        parts.setdefault(test.split("::")[0], ["--exact"]).append(test)
+    return parts
 
 
 @dataclasses.dataclass
@@ -276,7 +301,9 @@ def table(results: list[Result], flaky: list[Result], seconds: float) -> str:
 
 
 def print_failure(result: Result) -> None:
-    printed = (LOGS / f"{result.suite.name}.log").read_text(errors="replace").splitlines()
+    log = LOGS / f"{result.suite.name}.log"
+    # There is none of what could not be started.
+    printed = log.read_text(errors="replace").splitlines() if log.exists() else []
     print(f"----- {result.suite.name}: {result.failure}, its last lines", *printed[-LINES_OF_A_FAILURE:], sep="\n")
     if result.failing:
         print(f"----- {result.suite.name}: failed in", *result.failing)
@@ -295,7 +322,10 @@ def main() -> int:
     if arguments.suite:
         suites = [suite for suite in SUITES if suite.name in arguments.suite]
     if not arguments.suite or "rust" in arguments.suite:
-        suites += rust_programs()
+        suites += rust_suites(tier)
+    if arguments.deep:
+        # Suites of both tiers make more calls then.
+        os.environ["MILLPOND_DEEP"] = "1"
     LOGS.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     started = time.monotonic()
