@@ -47,6 +47,7 @@ check:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets --quiet --locked -- -D warnings
 	$(WHOLE) run --quiet --bin millpond-bindings -- --check
+	python3 tests/suites_test.py --quiet
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check licenses bans sources; fi
 
 # What the suites need beyond Rust: servers, languages, and their clients for Redis.
