@@ -399,9 +399,8 @@ fn a_due_task_wakes_a_waiting_consumer() {
     let task = store.modify(Modification::new().insert(task)).unwrap().inserted.remove(0);
     let mut claims = store.claims(["inbox"]).wait(MINUTE);
     let claimed = claims.next().unwrap().unwrap();
-    let late_ms = store.time().unwrap() - task.at_ms;
+    // The embedded engine never polls: that it came at all was the wake-up.
     assert_eq!(claimed[0].id, task.id);
-    assert!(late_ms < 10_000, "{late_ms} ms");
 }
 
 /// A clock that is moved wakes those who wait: to claim, blocking or not, and to run.
@@ -410,15 +409,14 @@ fn an_advance_wakes_those_that_wait_for_what_is_due_then() {
     const HOUR: Duration = Duration::from_secs(3_600);
     let (clock, client) = with_clock();
     let store = client.tasks("shop");
-    let start = Instant::now();
     let waiting = store.clone();
     let blocking = std::thread::spawn(move || {
-        let mut claims = waiting.claims(["inbox"]).wait(Duration::from_secs(10));
+        let mut claims = waiting.claims(["inbox"]).wait(MINUTE);
         claims.next().expect("the time is not over").unwrap().len()
     });
     let waiting = client.to_async().tasks("shop");
     let future = std::thread::spawn(move || {
-        let mut claims = waiting.claims(["inbox"]).wait(Duration::from_secs(10));
+        let mut claims = waiting.claims(["inbox"]).wait(MINUTE);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let batch = runtime.block_on(claims.next());
         batch.expect("the time is not over").unwrap().len()
@@ -439,7 +437,6 @@ fn an_advance_wakes_those_that_wait_for_what_is_due_then() {
     clock.advance(Duration::from_millis(1));
     assert_eq!((blocking.join().unwrap(), future.join().unwrap()), (1, 1));
     run.join().unwrap().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(8), "nobody slept out the wait");
 }
 
 #[test]
@@ -449,15 +446,13 @@ fn an_earlier_task_wakes_a_consumer_that_waits_for_a_later_one() {
         let task = NewTask::new("inbox").id(id).after(Duration::from_millis(ms));
         store.modify(Modification::new().insert(task)).unwrap();
     };
-    insert(&store, "later", 30_000);
+    insert(&store, "later", 3_600_000);
     let other = store.clone();
     let waiter = std::thread::spawn(move || other.claims(["inbox"]).wait(MINUTE).next());
     std::thread::sleep(Duration::from_millis(50));
     insert(&store, "sooner", 50);
-    let start = Instant::now();
-    let claimed = waiter.join().unwrap().unwrap().unwrap();
+    let claimed = waiter.join().unwrap().expect("it is woken").unwrap();
     assert_eq!(&*claimed[0].id, "sooner");
-    assert!(start.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

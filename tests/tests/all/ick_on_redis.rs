@@ -378,10 +378,11 @@ fn many_async_waits_leave_no_timers_behind() -> Result {
     // Now it is idle: one poll in five seconds and not one for each wait that there was.
     let idle = std::thread::spawn(move || block_on(batches.next()));
     std::thread::sleep(Duration::from_millis(500));
-    let before = script_calls(&server);
+    let (before, began) = (script_calls(&server), Instant::now());
     std::thread::sleep(Duration::from_secs(6));
-    let sent = script_calls(&server) - before;
-    assert!(sent <= 4, "{sent} looks in 6 seconds");
+    let (sent, waited) = (script_calls(&server) - before, began.elapsed());
+    let most = 3 + waited.as_secs() / 5;
+    assert!(sent <= most, "{sent} looks in {waited:?}");
     block_on(ick.add([(1.0, "end")]))?;
     assert!(idle.join().expect("the waiter does not panic").is_some());
     Ok(())
@@ -463,7 +464,8 @@ fn an_absent_server_is_reported_soon_and_nothing_hangs() -> Result {
         assert!(error.to_string().contains("ick.stats: no connection to 127.0.0.1"), "{error}");
     }
     assert!(start.elapsed() < Duration::from_secs(20));
-    let error = millpond::connect("redis://no.such.host.invalid?retries=0")?
+    // A name that no query is sent for: a part of it is longer than 63 characters.
+    let error = millpond::connect(&format!("redis://{}.invalid?retries=0", "a".repeat(64)))?
         .ick("k")
         .stats()
         .expect_err("the name means nothing");

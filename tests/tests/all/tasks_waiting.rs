@@ -9,11 +9,8 @@ use millpond::{Client, ErrorKind};
 use millpond_tests::block_on;
 use millpond_tests::servers::{Redis, wait_until};
 
-/// Waits that are never over by themselves while a test runs.
-const LONG: Duration = Duration::from_secs(600);
-
-/// A waiter on a server polls this often even if it is not woken: what takes longer was not woken.
-const LOOK: Duration = Duration::from_secs(5);
+/// A wait that ends by itself was not woken: nobody here polls, and no machine is as slow as that.
+const LONG: Duration = Duration::from_secs(120);
 
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -57,7 +54,7 @@ fn lateness(client: &Client, other: &Client, put: impl Fn(&TaskStore) -> Task) -
         for _ in 0..COUNT {
             std::thread::sleep(Duration::from_millis(20));
             put(&writing);
-            claims.recv_timeout(Duration::from_secs(60)).expect("it is claimed");
+            claims.recv_timeout(LONG).expect("it is claimed");
         }
     });
     (sum.into_inner() / COUNT, longest.into_inner())
@@ -66,39 +63,31 @@ fn lateness(client: &Client, other: &Client, put: impl Fn(&TaskStore) -> Task) -
 #[test]
 fn a_task_is_claimed_as_it_comes_and_as_its_time_comes() {
     let server = Redis::start();
-    for url in [server.url(), "memory:shared".to_owned()] {
+    for url in [never_polling(&server), "memory:shared".to_owned()] {
         let (client, other) = (millpond::connect(&url).unwrap(), millpond::connect(&url).unwrap());
         let now = lateness(&client, &other, |store| insert(store, NewTask::new("q")));
         let soon = lateness(&client, &other, |store| insert(store, due_after("q", 40)));
         println!("{url}: ms late, mean and longest: inserted {now:?}, due {soon:?}");
-        // Below 5 ms on an idle machine, which the benchmark says; here others may be at work.
-        for (mean, longest) in [now, soon] {
-            assert!(mean < 500 && longest < 4_000, "{url}: {mean} ms, {longest} ms");
-        }
     }
 }
 
 #[test]
 fn a_lease_that_expires_and_a_release_wake_waiters() {
     let server = Redis::start();
-    for url in [server.url(), "memory:".to_owned()] {
+    for url in [never_polling(&server), "memory:".to_owned()] {
         let client = millpond::connect(&url).unwrap();
         let (ann, bob) = (client.tasks("s").claimant("ann"), client.tasks("s").claimant("bob"));
         insert(&ann, NewTask::new("q"));
         ann.claim(["q"], Duration::from_millis(300)).unwrap().expect("there is one");
-        let began = Instant::now();
         let batch = bob.claims(["q"]).lease(LEASE).wait(LONG).next().unwrap().unwrap();
         assert_eq!(batch[0].claims, 2);
-        assert!(began.elapsed() < LOOK, "{url}: {:?}", began.elapsed());
 
         let waiting = ann.clone();
         let waiter = std::thread::spawn(move || waiting.claims(["q"]).wait(LONG).next());
         std::thread::sleep(Duration::from_millis(200));
-        let began = Instant::now();
         bob.modify(Modification::new().change(batch[0].change())).unwrap();
         let claimed = waiter.join().expect("no panic").unwrap().unwrap();
-        assert_eq!(claimed[0].claims, 3);
-        assert!(began.elapsed() < LOOK, "{url}: {:?}", began.elapsed());
+        assert_eq!(claimed[0].claims, 3, "{url}");
     }
 }
 
@@ -106,12 +95,12 @@ fn a_lease_that_expires_and_a_release_wake_waiters() {
 fn many_waiters_in_two_clients_claim_everything_without_a_poll() {
     const TASKS: usize = 400;
     let server = Redis::start();
-    for url in [server.url(), "memory:many".to_owned()] {
+    for url in [never_polling(&server), "memory:many".to_owned()] {
         let clients = [millpond::connect(&url).unwrap(), millpond::connect(&url).unwrap()];
-        let (claimed, late) = (AtomicU64::new(0), AtomicU64::new(0));
+        let claimed = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for waiter in 0..16 {
-                let (claimed, late) = (&claimed, &late);
+                let claimed = &claimed;
                 let store = clients[waiter % 2].tasks("s").claimant(format!("w{waiter}"));
                 scope.spawn(move || {
                     for batch in store.claims(["a", "b"]).max(1 + waiter % 3).wait(LONG) {
@@ -120,7 +109,6 @@ fn many_waiters_in_two_clients_claim_everything_without_a_poll() {
                             batch => batch.expect("the server is there"),
                         };
                         for task in &batch {
-                            late.fetch_max(late_ms(task), Ordering::Relaxed);
                             let end = Modification::new().delete(task);
                             store.modify(end).expect("it is leased");
                             claimed.fetch_add(1, Ordering::Relaxed);
@@ -141,24 +129,22 @@ fn many_waiters_in_two_clients_claim_everything_without_a_poll() {
             }
             let written = Instant::now();
             while !store.are_empty(Filter::new().exact("a").exact("b")).unwrap()
-                && written.elapsed() < Duration::from_secs(60)
+                && written.elapsed() < LONG
             {
                 std::thread::sleep(Duration::from_millis(5));
             }
             clients.iter().for_each(|client| client.close().expect("nothing is left to write"));
         });
         assert_eq!(claimed.into_inner(), TASKS as u64, "{url}");
-        let late = Duration::from_millis(late.into_inner());
-        assert!(late < LOOK, "{url}: a task was claimed {late:?} after its time");
     }
 }
 
 #[test]
 fn waiting_for_what_is_due_later_sends_nothing() {
     let server = Redis::start();
-    let client = millpond::connect(&server.url()).unwrap();
+    let client = millpond::connect(&never_polling(&server)).unwrap();
     let store = client.tasks("s");
-    insert(&store, NewTask::new("q").after(Duration::from_millis(4_500)));
+    let task = insert(&store, NewTask::new("q").after(Duration::from_secs(3_600)));
     let waiters: Vec<_> = (0..16)
         .map(|_| {
             let store = store.clone();
@@ -176,11 +162,13 @@ fn waiting_for_what_is_due_later_sends_nothing() {
     });
     std::thread::sleep(Duration::from_millis(1_000));
     assert_eq!(steps(&server) - before, 0, "steps while nothing is due");
-    wait_until("it is due", || steps(&server) > before);
+    store.modify(Modification::new().change(task.change().after(Duration::from_secs(1)))).unwrap();
+    wait_until("it is claimed", || waiters.iter().any(|waiter| waiter.is_finished()));
     std::thread::sleep(Duration::from_millis(300));
-    // The one that is woken takes it and says when the next is due; nobody else looks.
+    // One is told of the change and learns the time; the one that is woken then takes it, and says when the
+    // next is due. Nobody else looks.
     let sent = steps(&server) - before;
-    assert!(sent <= 6, "{sent} steps for one task that was due");
+    assert!(sent <= 7, "{sent} steps for one task that was due");
     let fifteen = (0..15).fold(Modification::new(), |m, _| m.insert(NewTask::new("q")));
     store.modify(fifteen).unwrap();
     assert!(waiters.into_iter().all(|waiter| waiter.join().expect("no panic") == Some(true)));
@@ -189,7 +177,7 @@ fn waiting_for_what_is_due_later_sends_nothing() {
 #[test]
 fn async_waits_are_woken_and_can_be_dropped() {
     let server = Redis::start();
-    for url in [server.url(), "memory:".to_owned()] {
+    for url in [never_polling(&server), "memory:".to_owned()] {
         let client = millpond::connect(&url).unwrap();
         let store = client.to_async().tasks("s");
         let mut dropped = store.claims(["q"]).wait(LONG);
@@ -210,16 +198,14 @@ fn async_waits_are_woken_and_can_be_dropped() {
         insert(&client.tasks("s"), NewTask::new("q"));
         drop(first);
         drop(dropped);
-        let began = Instant::now();
-        assert!(waiter.join().expect("no panic").unwrap().is_ok());
-        assert!(began.elapsed() < LOOK, "{url}");
+        assert!(waiter.join().expect("no panic").expect("it is woken").is_ok(), "{url}");
     }
 }
 
 #[test]
 fn closing_ends_a_wait() {
     let server = Redis::start();
-    for url in [server.url(), "memory:".to_owned()] {
+    for url in [never_polling(&server), "memory:".to_owned()] {
         let client = millpond::connect(&url).unwrap();
         let store = client.tasks("s");
         let waiter = std::thread::spawn(move || store.claims(["q"]).wait(LONG).next());
@@ -228,6 +214,11 @@ fn closing_ends_a_wait() {
         let result = waiter.join().expect("no panic").expect("it says why");
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Closed);
     }
+}
+
+/// The address of this server, for a client that looks only when it is woken.
+fn never_polling(server: &Redis) -> String {
+    format!("{}?poll=never", server.url())
 }
 
 /// How many steps the server has done.
