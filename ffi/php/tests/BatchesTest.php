@@ -157,7 +157,7 @@ final class BatchesTest extends TestCase
 
     public function testAWaitEndsWhenSomethingComes(): void
     {
-        $ick = $this->connect('redis')->ick($this->name);
+        $ick = $this->connect('redis', self::ONLY_WOKEN)->ick($this->name);
         $batches = $ick->batches(2, wait: \INF);
         $name = $this->name;
         $child = \pcntl_fork();

@@ -140,10 +140,7 @@ final class ErrorsTest extends TestCase
         $client->ick($this->name)->stats();
         self::assertCount(1, Servers::shared()->clients($this->name));
         unset($client);
-        for ($tries = 0; $tries < 4_000 && Servers::shared()->clients($this->name) !== []; ++$tries) {
-            \usleep(5_000);
-        }
-        self::assertSame([], Servers::shared()->clients($this->name), 'a client that is freed closes');
+        self::waitFor(fn (): bool => Servers::shared()->clients($this->name) === []); // a client that is freed closes
     }
 
     public function testAPanicIsAnException(): void

@@ -115,15 +115,19 @@ final class ForkTest extends TestCase
 
     public function testAJobIsItsParents(): void
     {
-        $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
+        $store = $this->store('redis', options: self::RENEWING);
         $store->insert(new NewTask('q'));
-        $held = [$store->worker('q', new WorkerOptions(lease: 2))->jobs()->next()];
-        self::inChild(static function () use (&$held): void {
-            // Longer than a lease, in which this copy renews nothing and gives nothing back.
-            \usleep(2_500_000);
+        $held = [$store->worker('q', new WorkerOptions(lease: 60))->jobs()->next()];
+        $version = static fn (): int => $store->list('q')->tasks[0]->version;
+        self::inChild(static function () use ($version, &$held): void {
+            // The parent renews it meanwhile; this copy renews nothing and gives nothing back.
+            $before = $version();
+            self::waitFor(static fn (): bool => $version() > $before + 2);
             $held = [];
         });
         self::assertFalse($held[0]->isLost());
+        // What the parent knows is what the store has: nobody else renewed it.
+        self::waitFor(static fn (): bool => $held[0]->handle()->version === $version());
         self::assertNull($store->claim('q'));
         $held[0]->done();
         self::assertSame([], $store->queues());
@@ -131,13 +135,12 @@ final class ForkTest extends TestCase
 
     public function testAChildsJobRenewsItself(): void
     {
-        $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
+        $store = $this->store('redis', options: self::RENEWING);
         $store->worker('q', new WorkerOptions(lease: 0.6))->jobs()->next();
         $store->insert(new NewTask('q'));
         self::inChild(static function () use ($store): void {
-            $job = $store->worker('q', new WorkerOptions(lease: 2))->jobs()->next();
-            \usleep(2_500_000);
-            self::assertGreaterThan(2, $job->handle()->version);
+            $job = $store->worker('q', new WorkerOptions(lease: 60))->jobs()->next();
+            self::waitForRenewals($job, 2);
             $job->done();
         });
         self::assertSame([], $store->queues());

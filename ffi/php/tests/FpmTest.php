@@ -107,13 +107,12 @@ final class FpmTest extends TestCase
             $held[] = $this->request($fpm, "member=held$worker&hold=1");
         }
         $admin = Servers::shared()->admin();
-        for ($tries = 0; $tries < 2_000; ++$tries) {
+        $ids = [];
+        self::waitFor(function () use ($admin, &$ids): bool {
             $ids = Servers::shared()->clients($this->name);
-            if (\count($ids) === self::WORKERS && $admin->zCard("$this->name/ick/{{$this->name}}/pset") === self::WORKERS) {
-                break;
-            }
-            \usleep(5_000);
-        }
+
+            return \count($ids) === self::WORKERS && $admin->zCard("$this->name/ick/{{$this->name}}/pset") === self::WORKERS;
+        });
         self::assertCount(self::WORKERS, \array_unique($ids));
         $admin->set("$this->name-go", '1');
         $pids = [];
@@ -130,10 +129,7 @@ final class FpmTest extends TestCase
         self::assertSame(200 + self::WORKERS, $admin->zCard("$this->name/ick/{{$this->name}}/pset"));
         self::assertStringNotContainsString('exited on signal', $fpm->log());
         unset($fpm);
-        for ($tries = 0; $tries < 4_000 && Servers::shared()->clients($this->name) !== []; ++$tries) {
-            \usleep(5_000);
-        }
-        self::assertSame([], Servers::shared()->clients($this->name), 'no connection is left');
+        self::waitFor(fn (): bool => Servers::shared()->clients($this->name) === []); // no connection is left
     }
 
     /**
@@ -167,11 +163,11 @@ final class FpmTest extends TestCase
         $body = $fpm->response($this->request($fpm, 'member=a&fatal=1'));
         self::assertStringContainsString('Allowed memory size', $body);
         $ick = $this->connect('redis')->ick($this->name);
-        for ($tries = 0; $tries < 500 && ($lease = $ick->lease(1)) === null; ++$tries) {
-            \usleep(10_000);
-        }
-        self::assertNotNull($lease);
-        $job = $this->connect('redis')->tasks("$this->name-tasks")->worker('q', new WorkerOptions(wait: 5))->jobs()->next();
+        $lease = null;
+        self::waitFor(static function () use ($ick, &$lease): bool {
+            return ($lease = $ick->lease(1)) !== null;
+        });
+        $job = $this->connect('redis')->tasks("$this->name-tasks")->worker('q', new WorkerOptions(wait: 60))->jobs()->next();
         self::assertSame(2, $job->task->claims, 'nothing renews a job of a request that is over');
         // The release is sent over a connection of its own, which may come after the other is gone.
         for ($quiet = $tries = 0; $quiet < 20 && $tries < 1_000; ++$tries) {

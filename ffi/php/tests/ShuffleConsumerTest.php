@@ -9,6 +9,7 @@ use Millpond\Exception\MillpondException;
 use Millpond\Message;
 use Millpond\Receipt;
 use Millpond\Retry;
+use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
 
 /**
@@ -172,11 +173,12 @@ final class ShuffleConsumerTest extends TestCase
 
     public function testAWaitEndsWhenSomethingComes(): void
     {
-        $consumer = $this->shuffleQueue('redis')->consumer('g', 'c');
+        $queue = $this->connect('redis', self::ONLY_WOKEN)->shuffleQueue("{{$this->name}}", new ShuffleOptions());
+        $consumer = $queue->consumer('g', 'c');
         $consumer->read();
         $waits = [
             static fn (): ?Message => $consumer->read(\INF),
-            static fn (): ?Message => $consumer->readMany(10, 20)[0] ?? null,
+            static fn (): ?Message => $consumer->readMany(10, 60)[0] ?? null,
             static fn (): ?Message => $consumer->messages(wait: \INF)->next()[0] ?? null,
         ];
         foreach ($waits as $wait) {

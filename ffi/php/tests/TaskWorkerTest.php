@@ -120,30 +120,47 @@ final class TaskWorkerTest extends TestCase
     /** @dataProvider ownKinds */
     public function testAJobThatIsDroppedLeavesItsTaskLeased(string $kind): void
     {
-        $store = $this->store($kind);
-        $store->insert(new NewTask('q'));
-        $jobs = $store->worker('q', new WorkerOptions(lease: 2))->jobs();
+        $store = $this->store($kind, options: self::RENEWING);
+        $store->modify((new Modification())->insert(new NewTask('q'))->insert(new NewTask('renewed')));
+        $renewed = $store->worker('renewed', new WorkerOptions(lease: 60))->jobs()->next();
+        $jobs = $store->worker('q', new WorkerOptions(lease: 60))->jobs();
         $job = $jobs->next();
-        $task = $job->task;
+        [$id, $claimant] = [$job->task->id, $job->task->claimant];
         unset($job);
         self::assertNull($jobs->next());
-        self::assertEquals([$task], $store->fetch($task->id), 'nothing renews it');
+        // After these a renewal that was under way is over.
+        self::waitForRenewals($renewed, 3);
+        [$task] = $store->fetch($id);
+        self::assertSame([1, $claimant], [$task->claims, $task->claimant]);
+        self::waitForRenewals($renewed, 3);
+        self::assertEquals([$task], $store->fetch($id), 'nothing renews it');
+        // Its lease ends here, since a minute is long.
+        $this->store($kind, $claimant, $store)->renew($task, lease: 0.05);
         self::assertSame($task->id, $store->worker('q', new WorkerOptions(wait: 60))->jobs()->next()->task->id);
     }
 
     /** @dataProvider ownKinds */
     public function testAJobRenewsItself(string $kind): void
     {
-        $store = $this->store($kind);
+        $store = $this->store($kind, options: self::RENEWING);
         $bob = $this->store($kind, 'bob', $store);
         $store->modify((new Modification())->insert(new NewTask('q'))->insertDoc(new NewDoc('n', 'k', 1, secondaryKey: 'a'))
             ->insertDoc(new NewDoc('n', 'k', 2, secondaryKey: 'b'))->insertDoc(new NewDoc('n', 'k', 3, secondaryKey: 'c')));
-        $job = $store->worker('q', new WorkerOptions(lease: 2))->jobs()->next();
+        $job = $store->worker('q', new WorkerOptions(lease: 60))->jobs()->next();
         $docs = $job->claimDocs('n', 'k');
         self::assertCount(3, $docs);
-        // Busy for more than two leases: PHP does nothing else meanwhile.
-        for ($end = \hrtime(true) + 4_500_000_000; \hrtime(true) < $end;) {
+        // Busy until it is renewed: PHP does nothing else meanwhile. The second renewal is the first that surely
+        // has the documents.
+        $version = $job->handle()->version + 3;
+        for ($end = \hrtime(true) + 60_000_000_000; $job->handle()->version < $version && \hrtime(true) < $end;) {
             \hash('sha256', 'busy');
+        }
+        // As others see it too: the leases end later than they did.
+        [$task] = $bob->fetch($job->task->id);
+        self::assertGreaterThanOrEqual($version, $task->version);
+        self::assertGreaterThan($job->task->atMs, $task->atMs);
+        foreach ($bob->fetchDocs('n', \array_column($docs, 'id')) as $number => $doc) {
+            self::assertGreaterThan($docs[$number]->atMs, $doc->atMs);
         }
         self::assertNull($bob->claim('q'));
         self::assertInstanceOf(DependencyException::class, self::thrown(static fn () => $bob->claimDocs('n', 'k')));
@@ -159,17 +176,19 @@ final class TaskWorkerTest extends TestCase
     /** @dataProvider ownKinds */
     public function testAJobThatHasLostItsLease(string $kind): void
     {
-        $store = $this->store($kind);
+        $store = $this->store($kind, options: self::RENEWING);
         $store->insert(new NewTask('q'));
-        $job = $store->worker('q', new WorkerOptions(lease: 4))->jobs()->next();
-        $thrown = self::thrown(static fn () => $store->modify((new Modification())->delete($job->task)));
+        $job = $store->worker('q', new WorkerOptions(lease: 60))->jobs()->next();
+        $thrown = null;
+        // Again if it was renewed at the same moment, as another version is no other's claim.
+        self::waitFor(static function () use ($store, $job, &$thrown): bool {
+            $thrown = self::thrown(static fn () => $store->modify((new Modification())->delete($job->handle())));
+
+            return $thrown->claims !== [];
+        });
         self::assertSame($job->task->id, $thrown->claims[0]->id);
-        $same = $this->store($kind, $job->task->claimant, $store);
-        $same->modify((new Modification())->delete($job->task));
-        for ($tries = 0; $tries < 4_000 && !$job->isLost(); ++$tries) {
-            \usleep(5_000);
-        }
-        self::assertTrue($job->isLost());
+        self::deleteHeld($this->store($kind, $job->task->claimant, $store), $job);
+        self::waitFor($job->isLost(...));
         $thrown = self::thrown($job->done(...));
         self::assertInstanceOf(DependencyException::class, $thrown);
         self::assertSame([true, $job->task->id], [$thrown->hasMissing(), $thrown->deletes[0]->id]);
@@ -345,12 +364,11 @@ final class TaskWorkerTest extends TestCase
     /** @dataProvider ownKinds */
     public function testALeaseThatIsLostIsTold(string $kind): void
     {
-        $store = $this->store($kind);
+        $store = $this->store($kind, options: self::RENEWING);
         $store->insert(new NewTask('q', id: 'x'));
         $told = [];
-        $drained = $store->worker('q', new WorkerOptions(lease: 2))->drain(function (Job $job) use ($kind, $store): void {
-            $same = $this->store($kind, $job->task->claimant, $store);
-            $same->modify((new Modification())->delete($job->handle()));
+        $drained = $store->worker('q', new WorkerOptions(lease: 60))->drain(function (Job $job) use ($kind, $store): void {
+            self::deleteHeld($this->store($kind, $job->task->claimant, $store), $job);
             self::waitFor($job->isLost(...));
         }, static function (?Job $job, \Throwable $error) use (&$told): void {
             $told[] = [$job->task->id, $error::class];

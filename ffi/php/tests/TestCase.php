@@ -7,9 +7,12 @@ namespace Millpond\Tests;
 use Millpond\BorrowedClient;
 use Millpond\Client;
 use Millpond\Entry;
+use Millpond\Exception\DependencyException;
 use Millpond\Millpond;
 use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
+use Millpond\Tasks\Job;
+use Millpond\Tasks\Modification;
 use Millpond\Tasks\TaskStore;
 
 abstract class TestCase extends \PHPUnit\Framework\TestCase
@@ -58,15 +61,29 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     }
 
     /**
-     * With a minute for a step: a busy machine takes long over 260,000 members.
+     * Leases that are renewed ten times a second, however long they are: a test sees a renewal soon, and loses
+     * no lease where the machine stands still.
      */
-    protected function connect(string $kind): Client|BorrowedClient
+    protected const RENEWING = '?renew_every=100ms';
+
+    /**
+     * A client that looks for work when it is woken, and not every few seconds as well: what a wait returns then
+     * shows that the wake-up came.
+     */
+    protected const ONLY_WOKEN = '?poll=never';
+
+    /**
+     * With a minute for a step: a busy machine takes long over 260,000 members.
+     *
+     * @param string $options of the URL, for a client with connections of its own
+     */
+    protected function connect(string $kind, string $options = ''): Client|BorrowedClient
     {
         return match ($kind) {
-            'memory' => Millpond::connect('memory:'),
-            'file' => Millpond::connect('file:' . $this->folder() . '/data?sync=never'),
-            'redis' => Millpond::connect(Servers::shared()->url, timeout: 60),
-            'cluster' => Millpond::connect(Servers::shared('cluster')->url, timeout: 60),
+            'memory' => Millpond::connect("memory:$options"),
+            'file' => Millpond::connect('file:' . $this->folder() . '/data?sync=never' . \strtr($options, '?', '&')),
+            'redis' => Millpond::connect(Servers::shared()->url . $options, timeout: 60),
+            'cluster' => Millpond::connect(Servers::shared('cluster')->url . $options, timeout: 60),
             'phpredis' => Millpond::over(Servers::shared()->admin()),
             'phpredis-cluster' => Millpond::over($this->redisCluster()),
             'predis' => Millpond::over($this->predis()),
@@ -85,11 +102,40 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
      * The store of tasks of this test, for a claimant. With another store it is on the same client, since
      * an embedded engine is a client's own.
      */
-    protected function store(string $kind, string $claimant = 'ann', ?TaskStore $beside = null): TaskStore
-    {
-        $this->clients[$kind] = $beside === null ? $this->connect($kind) : $this->clients[$kind];
+    protected function store(
+        string $kind,
+        string $claimant = 'ann',
+        ?TaskStore $beside = null,
+        string $options = '',
+    ): TaskStore {
+        $this->clients[$kind] = $beside === null ? $this->connect($kind, $options) : $this->clients[$kind];
 
         return $this->clients[$kind]->tasks("{{$this->name}}", $claimant);
+    }
+
+    /**
+     * Waits for this many more renewals of a job.
+     */
+    protected static function waitForRenewals(Job $job, int $count): void
+    {
+        $version = $job->handle()->version + $count;
+        self::waitFor(static fn (): bool => $job->handle()->version >= $version);
+    }
+
+    /**
+     * Deletes the task of a job, which may be renewed at the same moment.
+     */
+    protected static function deleteHeld(TaskStore $store, Job $job): void
+    {
+        self::waitFor(static function () use ($store, $job): bool {
+            try {
+                $store->modify((new Modification())->delete($job->handle()));
+            } catch (DependencyException) {
+                return false;
+            }
+
+            return true;
+        });
     }
 
     protected function redisCluster(float $readTimeout = 60.0): \RedisCluster

@@ -36,13 +36,13 @@ final class WorkerProcessesTest extends TestCase
      * @param string $handler what it does with $job
      * @param string $options of run()
      */
-    private function begin(string $handler, string $options, int $prefetch = 4): void
+    private function begin(string $handler, string $options, int $prefetch = 4, float $lease = 60): void
     {
         $program = <<<PHP
             use Millpond\RetryJob; use Millpond\Tasks\{NewTask, WorkerOptions};
             require \$argv[1];
             \$store = Millpond\Millpond::connect(\$argv[2])->tasks(\$argv[3]);
-            \$worker = \$store->worker('q', new WorkerOptions(lease: 2, prefetch: $prefetch));
+            \$worker = \$store->worker('q', new WorkerOptions(lease: $lease, prefetch: $prefetch));
             \$worker->run(function (\$job) use (\$store, \$worker) { $handler }, $options);
             echo "ended\n";
             PHP;
@@ -113,13 +113,14 @@ final class WorkerProcessesTest extends TestCase
     {
         $this->insert('slow');
         $handler = 'if ($job->task->claims > 1) { return; } $store->insert(new NewTask("begun"));'
-            . ' for ($end = hrtime(true) + 4e9; hrtime(true) < $end;) { usleep(1_000); }';
+            . ' while (!isset($store->queues("go")["go"])) { usleep(1_000); }';
         $this->begin($handler, $options);
         $this->signal(['begun' => \SIGTERM]);
         \usleep(200_000);
         self::assertNull($this->tasks->claim('q'), 'the first one waits');
         \proc_terminate($this->program, \SIGINT);
         self::waitFor(fn (): bool => $this->tasks->claim('q') !== null);
+        $this->tasks->insert(new NewTask('go'));
         self::assertSame("ended\n", $this->ended());
         self::assertSame(0, $this->tasks->list('q')->tasks[0]->attempt);
     }
@@ -137,7 +138,8 @@ final class WorkerProcessesTest extends TestCase
             };
             return $job->delete()->insert(new NewTask('out', $job->task->value()));
             PHP;
-        $this->begin($handler, 'processes: 2', prefetch: 0);
+        // What a process has when it dies is available again after its lease.
+        $this->begin($handler, 'processes: 2', prefetch: 0, lease: 2);
         self::waitFor(fn (): bool => ($this->tasks->queues()['out'] ?? 0) === 53);
         \proc_terminate($this->program);
         $printed = $this->ended();

@@ -49,13 +49,19 @@ class EventsTest < MillpondTest
   on_every_backend :loops_wait do |url|
     queue = events_on(url)
     queue.publish("later", delay: 0.1)
-    soon = Thread.new do
-      sleep 0.2
-      queue.publish("of a thread")
+    payloads = []
+    threads = []
+    queue.deliveries(max: 10, wait: PATIENCE) do |events|
+      payloads.concat(events.map(&:payload))
+      break if payloads.size > 1
+
+      threads << Thread.new do
+        sleep 0.1 # the loop waits again
+        queue.publish("of a thread")
+      end
     end
-    payloads = queue.deliveries(max: 10, wait: SOON).first(2).flatten.map(&:payload)
     assert_equal ["later", "of a thread"], payloads
-    soon.join
+    threads.each(&:join)
     assert_equal [], queue.deliveries(wait: 0.01).to_a
   end
 

@@ -43,12 +43,13 @@ class FibersTest < MillpondTest
     store = store_on(url)
     6.times { |number| store.insert("in", value: number) }
     at_work = most = 0
+    until_then = now + (LONG / 4)
     schedule do
       3.times do
         Fiber.schedule do
           store.worker("in").drain do |job|
             most = [most, at_work += 1].max
-            sleep 0.05
+            sleep 0.005 until most == 3 || now > until_then
             at_work -= 1
             job.delete.insert("out", value: job.task.value)
           end

@@ -25,6 +25,9 @@ class MillpondTest < Minitest::Test
   # Seconds in which a busy machine does what takes no time; what must not happen takes longer.
   SOON = 20
 
+  # Seconds until a test gives up waiting for what it expects.
+  PATIENCE = 60
+
   # Defines a test for each backend; the block gets a URL. Everything that it opens on a file is
   # gone when it ends.
   def self.on_every_backend(name, &body)
@@ -76,6 +79,27 @@ class MillpondTest < Minitest::Test
     Millpond::Modification.new
   end
 
+  # The URL with leases that are renewed ten times a second, however long they are: a test sees a renewal soon, and
+  # loses no lease where the machine stands still.
+  def renewing(url)
+    "#{url}?renew_every=100ms"
+  end
+
+  # The URL of a client that looks for work when it is woken, and not every few seconds as well: what a wait returns
+  # then shows that the wake-up came.
+  def only_woken(url)
+    "#{url}?poll=never"
+  end
+
+  # Deletes the task of a job, which may be renewed at the same moment.
+  def delete_held(store, job)
+    wait_until do
+      store.modify(modification.delete(job.handle))
+    rescue Millpond::DependencyError
+      false
+    end
+  end
+
   # Messages to write, each for a tenant of its own.
   def numbered(count)
     Array.new(count) { |number| ["tenant-#{number}", { "n" => number.to_s }] }
@@ -113,7 +137,7 @@ class MillpondTest < Minitest::Test
 
   # Returns once it holds.
   def wait_until
-    Timeout.timeout(SOON) { sleep 0.005 until yield }
+    Timeout.timeout(PATIENCE) { sleep 0.005 until yield }
   end
 
   # A thread that waits in a call.
@@ -123,6 +147,16 @@ class MillpondTest < Minitest::Test
     wait_until { thread.status == "sleep" }
     sleep 0.05 # in the last one, if it makes several
     thread
+  end
+
+  # Does it in a thread once the caller's thread waits in a call, which is the next thing that it does.
+  def once_it_waits(&work)
+    waiting = Thread.current
+    Thread.new do
+      wait_until { waiting.status == "sleep" }
+      sleep 0.05 # in the last one, if it makes several
+      work.call
+    end
   end
 
   # Does it in a child, which may neither fail nor hang.

@@ -148,11 +148,11 @@ class IckTest < MillpondTest
   end
 
   on_every_backend :waiting_sees_what_comes do |url|
-    ick = ick_on(url)
+    ick = ick_on(only_woken(url))
     consumer = Thread.new { ick.each_batch(1, wait: Float::INFINITY).first(3) }
     3.times do |number|
-      Thread.pass until ick.stats.nil? || ick.stats.pset_size.zero?
-      sleep 0.05
+      wait_until { ick.stats.nil? || ick.stats.pset_size.zero? }
+      sleep 0.05 # it waits again
       ick.add([[number, number.to_s]])
     end
     assert_equal [[["0", 0.0]], [["1", 1.0]], [["2", 2.0]]], consumer.value
@@ -184,13 +184,18 @@ class IckTest < MillpondTest
   end
 
   def test_a_lost_lease_is_noticed_and_refused
-    ick = ick_on(Servers.shared.url)
-    ick.add([[1, "a"]])
-    lease = ick.lease(ttl: 2)
-    sleep 2.5 # it is renewed
-    assert_equal [["a", 1.0]], lease.reserve(1)
     require "redis"
-    Redis.new(url: Servers.shared.url).del("#{name_of_queue}/ick/{#{name_of_queue}}/lease")
+    redis = Redis.new(url: Servers.shared.url)
+    key = "#{name_of_queue}/ick/{#{name_of_queue}}/lease"
+    ick = ick_on(renewing(Servers.shared.url))
+    ick.add([[1, "a"]])
+    lease = ick.lease(ttl: 60)
+    2.times do
+      assert redis.expire(key, 50)
+      wait_until { redis.ttl(key) > 50 } # it is renewed
+    end
+    assert_equal [["a", 1.0]], lease.reserve(1)
+    redis.del(key)
     error = assert_raises(Millpond::LeaseLostError) { lease.commit(["a"]) }
     assert_equal "ick.commit", error.operation
     wait_until { lease.lost? }

@@ -5,20 +5,14 @@ require_relative "helper"
 
 # Ctrl-C, Thread#kill, Thread#raise and Timeout end a call that waits; other threads go on meanwhile.
 class InterruptTest < MillpondTest
-  def after(time, &work)
-    Thread.new do
-      sleep time
-      work.call
-    end
-  end
-
-  # Presses Ctrl-C in a moment; it has to end what is under way, which else takes a minute.
+  # Presses Ctrl-C while the call waits; it has to end what is under way, which else takes a minute.
   def assert_interrupted(&call)
-    began = now
-    pressing = after(0.3) { Process.kill(:INT, Process.pid) }
+    pressing = once_it_waits do
+      Process.kill(:INT, Process.pid)
+      now
+    end
     assert_raises(Interrupt, &call)
-    pressing.join
-    assert_operator now - began, :<, SOON
+    assert_operator now - pressing.value, :<, SOON
   end
 
   def hung_server
@@ -106,7 +100,7 @@ class InterruptTest < MillpondTest
     ick = connect(server.url, timeout: 60).ick("x")
     handled = []
     before = trap(:USR1) { handled << :usr1 }
-    going_on = after(0.2) do
+    going_on = once_it_waits do
       Process.kill(:USR1, Process.pid)
       wait_until { handled.any? }
       sleep 0.2 # the call goes on waiting
@@ -127,7 +121,7 @@ class InterruptTest < MillpondTest
       ick.add([[1, "handled"]])
       raise IndexError, "from the handler"
     end
-    after(0.2) { Process.kill(:USR1, Process.pid) }
+    once_it_waits { Process.kill(:USR1, Process.pid) }
     error = assert_raises(IndexError) { hung.add([[1, "b"]]) }
     assert_equal "from the handler", error.message
     assert_equal [["handled", 1.0]], ick.peek(1)
@@ -139,9 +133,9 @@ class InterruptTest < MillpondTest
   def test_a_signal_handler_that_throws
     ick = ick_on("memory:")
     before = trap(:USR1) { throw :out }
-    after(0.2) { Process.kill(:USR1, Process.pid) }
     began = now
     catch(:out) do
+      once_it_waits { Process.kill(:USR1, Process.pid) }
       assert_raises(Millpond::CancelledError) { ick.each_batch(1, wait: 60) { flunk } }
     end
     assert_operator now - began, :<, SOON

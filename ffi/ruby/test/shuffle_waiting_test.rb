@@ -27,7 +27,7 @@ class ShuffleWaitingTest < MillpondTest
 
   WAITS.each do |how, wait|
     on_every_backend :"#{how}_sees_what_comes" do |url|
-      queue = shuffle_queue_on(url)
+      queue = shuffle_queue_on(only_woken(url))
       consumer = queue.consumer("g", "c")
       thread = in_thread { Array.new(3) { numbers(wait.call(consumer)) }.flatten }
       3.times do |number|
@@ -43,10 +43,7 @@ class ShuffleWaitingTest < MillpondTest
       consumer = queue.consumer("g", "c")
       took = seconds do
         assert_raises(Interrupt) do
-          Thread.new do
-            sleep 0.1
-            Process.kill(:INT, Process.pid)
-          end
+          once_it_waits { Process.kill(:INT, Process.pid) }
           wait.call(consumer)
         end
       end

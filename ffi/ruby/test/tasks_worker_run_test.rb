@@ -68,12 +68,12 @@ class TasksWorkerRunTest < MillpondTest
   end
 
   on_every_backend :a_lost_lease_is_told do |url|
-    store = store_on(url)
+    store = store_on(renewing(url))
     insert(store, 1)
     told = []
-    drained = store.worker("q", lease: 1).drain(on_error: ->(job, error) { told << [job.task.value, error.class] }) do |job|
+    drained = store.worker("q", lease: 60).drain(on_error: ->(job, error) { told << [job.task.value, error.class] }) do |job|
       same = connect(url).tasks(name_of_queue, claimant: job.task.claimant) unless url.start_with?("file:", "memory:")
-      (same || @clients.first.tasks(name_of_queue, claimant: job.task.claimant)).modify(modification.delete(job.handle))
+      delete_held(same || @clients.first.tasks(name_of_queue, claimant: job.task.claimant), job)
       wait_until { job.lost? }
       job.delete.insert("late")
     end

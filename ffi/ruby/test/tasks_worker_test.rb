@@ -40,9 +40,9 @@ class TasksWorkerTest < MillpondTest
   end
 
   on_every_backend :a_job_that_is_not_ended_is_left do |url|
-    store = store_on(url)
+    store = store_on(renewing(url))
     3.times { |number| store.insert("q", id: number.to_s, priority: 9 - number) }
-    worker = store.worker("q", lease: 3)
+    worker = store.worker("q", lease: 60)
     kept = []
     worker.jobs do |job|
       kept << job
@@ -50,12 +50,25 @@ class TasksWorkerTest < MillpondTest
     end
     assert_raises(IndexError) { worker.jobs { |job| kept << job && raise(IndexError) } }
     # The one that went along by break is renewed, the others are not.
-    sleep 3.5
+    wait_for_renewals(kept[1], 3) # a renewal of the others that was under way is over
+    left = store.fetch(%w[0 2])
+    wait_for_renewals(kept[1], 3)
+    assert_equal left.map(&:handle), store.fetch(%w[0 2]).map(&:handle)
     assert_raises(Millpond::InvalidArgumentError) { kept[0].done }
     assert_raises(Millpond::InvalidArgumentError) { kept[2].done }
+    # Their leases end here, since a minute is long.
+    left.zip([kept[0], kept[2]]) do |task, job|
+      @clients.first.tasks(name_of_queue, claimant: job.task.claimant).renew(task, lease: 0)
+    end
     assert_equal %w[0 2], store.claim_many("q", 5).map(&:id).sort
     refute_predicate kept[1], :lost?
     kept[1].done
+  end
+
+  # Returns after this many more renewals of the job.
+  def wait_for_renewals(job, count)
+    version = job.handle.version + count
+    wait_until { job.handle.version >= version }
   end
 
   on_every_backend :the_jobs_as_an_enumerator do |url|
@@ -69,17 +82,24 @@ class TasksWorkerTest < MillpondTest
     assert_equal([2], jobs.take(1).each(&:done).map { |job| job.task.value })
   end
 
-  # By more than one lease, with documents, while the program is busy.
+  # With documents, while the program is busy.
   on_every_backend :a_job_is_renewed do |url|
-    store = store_on(url)
+    store = store_on(renewing(url))
     other = @clients.first.tasks(name_of_queue)
     made = modification.insert_doc("n", "k", id: "d", content: 1)
     store.modify(made.insert_doc("n", "k", id: "e", secondary_key: "2"))
     store.insert("q", value: 1)
-    job = store.worker("q", lease: 3).jobs.first
+    job = store.worker("q", lease: 60).jobs.first
     docs = job.claim_docs("n", "k")
-    until_then = now + 3.5
-    nil while now < until_then
+    # The second renewal from here is the first that surely has the documents.
+    version = job.handle.version + 2
+    until_then = now + PATIENCE
+    nil until job.handle.version >= version || now > until_then
+    # As others see it too: the leases end later than they did.
+    task, = other.fetch(job.task.id)
+    assert_operator task.version, :>=, version
+    assert_operator task.at_ms, :>, job.task.at_ms
+    other.fetch_docs("n", docs.map(&:id)).zip(docs) { |renewed, doc| assert_operator renewed.at_ms, :>, doc.at_ms }
     assert_nil other.claim("q")
     assert_raises(Millpond::DependencyError) { other.claim_docs("n", "k") }
     refute_predicate job, :lost?
@@ -90,14 +110,14 @@ class TasksWorkerTest < MillpondTest
   end
 
   on_every_backend :a_lost_lease_is_seen do |url|
-    store = store_on(url, claimant: "ann")
+    store = store_on(renewing(url), claimant: "ann")
     store.insert("q", id: "t")
-    job = store.worker("q", lease: 4).jobs.first
+    job = store.worker("q", lease: 60).jobs.first
     # Whoever takes a claimant's name can do what it could.
     assert_match %r{\Aann/\h{16}\z}, job.task.claimant
     assert_raises(Millpond::DependencyError) { store.modify(modification.delete(job.handle)) }
     same = @clients.first.tasks(name_of_queue, claimant: job.task.claimant)
-    same.modify(modification.delete(job.handle))
+    delete_held(same, job)
     wait_until { job.lost? }
     [-> { job.done }, -> { job.retry("why") }, -> { job.finish(job.delete.insert("q")) }].each do |call|
       assert_raises(Millpond::DependencyError, &call)
