@@ -59,6 +59,20 @@ millpond_client *connect_to(const struct backend *backend) {
     return client;
 }
 
+struct backend with_options(const struct backend *backend, const char *options) {
+    struct backend other = *backend;
+    size_t length = strlen(other.url);
+    int added = snprintf(other.url + length, sizeof other.url - length, "%c%s",
+                         strchr(other.url, '?') ? '&' : '?', options);
+    CHECK(added > 0 && (size_t)added < sizeof other.url - length);
+    return other;
+}
+
+millpond_client *connect_with_options(const struct backend *backend, const char *options) {
+    struct backend other = with_options(backend, options);
+    return connect_to(&other);
+}
+
 void add(millpond_client *client, const char *name, const char *pairs) {
     char words[1024];
     millpond_error *error;

@@ -41,6 +41,17 @@ struct backend {
 /* A client of this backend's. */
 millpond_client *connect_to(const struct backend *backend);
 
+/* Leases that are renewed ten times a second, however long they are: a test sees a renewal soon, and
+   loses no lease where the machine stands still. */
+#define RENEWING "renew_every=100ms"
+/* Nobody looks but when he is woken, so a wait without limit that ends was woken. */
+#define NEVER_POLLING "poll=never"
+
+/* This backend, with these options in its URL. */
+struct backend with_options(const struct backend *backend, const char *options);
+/* A client of it. */
+millpond_client *connect_with_options(const struct backend *backend, const char *options);
+
 /* A server of our own, which ends with this process. */
 struct servers *servers_start(const char *kind, struct backend *backend);
 /* Kills, stops, continues or restarts it: see millpond-test-servers. */
@@ -49,6 +60,9 @@ void servers_stop(struct servers *servers);
 
 /* Flags these members, "member score member score ...". */
 void add(millpond_client *client, const char *name, const char *pairs);
+
+/* A test that waits this long for what it expects gives up. */
+#define PATIENCE_MS 60000
 
 /* Monotonic milliseconds. */
 int64_t now_ms(void);

@@ -1,8 +1,8 @@
 /* The consumer lease. */
 
-#include "check.h"
+#include "redis.h"
+#include "tasks.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #define TERM_MS 30000
@@ -73,33 +73,87 @@ static void a_freed_one_is_released(const struct backend *backend) {
     millpond_ick_lease *lease;
     millpond_error *error;
 
-    OK(millpond_ick_lease_acquire(client, S("given back"), TERM_MS, &lease, &error));
+    OK(millpond_ick_lease_acquire(client, S("given back"), 2 * PATIENCE_MS, &lease, &error));
     CHECK(lease != NULL);
     millpond_ick_lease_free(lease);
     /* In the background, but long before its term is over. */
     int64_t start = now_ms();
     do {
         OK(millpond_ick_lease_acquire(client, S("given back"), TERM_MS, &lease, &error));
-    } while (lease == NULL && now_ms() - start < TERM_MS / 2);
+    } while (lease == NULL && now_ms() - start < PATIENCE_MS);
     CHECK(lease != NULL);
     millpond_ick_lease_free(lease);
     millpond_client_free(client);
 }
 
+/* A server's lease, of 60 s, whose end others see: it is put off again and again. */
+static void is_renewed_on_a_server(const struct backend *backend) {
+    redisContext *redis = redis_connect(backend);
+    for (int renewals = 0; renewals < 3; renewals++) {
+        redisReply *shortened = redis_command(redis, "EXPIRE busy/ick/{busy}/lease 50");
+        CHECK(shortened->integer == 1);
+        freeReplyObject(shortened);
+        int64_t start = now_ms();
+        for (bool longer = false; !longer; sleep_ms(5)) {
+            CHECK(now_ms() - start < PATIENCE_MS);
+            redisReply *left = redis_command(redis, "TTL busy/ick/{busy}/lease");
+            longer = left->integer > 50;
+            freeReplyObject(left);
+        }
+    }
+    redisFree(redis);
+}
+
+/* An engine's lease, of 60 s: it is there after two minutes of the engine's clock. A job beside it says
+   when renewals were made, which begin with the lease's. */
+static void is_renewed_by_a_clock(millpond_client *client, millpond_clock *clock) {
+    millpond_tasks_store *store = store_of(client, "renewed beside", NULL);
+    millpond_tasks_worker_options options;
+    millpond_tasks_job *job;
+    millpond_error *error;
+
+    millpond_tasks_worker_options_init(&options, sizeof options);
+    options.lease_ms = 3600000;
+    insert(store, "q", "1");
+    millpond_tasks_jobs *jobs = loop_of(store, &options);
+    OK(millpond_tasks_jobs_next(jobs, &job, &error));
+    for (int part = 0; part < 3; part++) {
+        OK(millpond_clock_advance(clock, 40000, &error));
+        wait_for_renewals(job, 3);
+    }
+    millpond_tasks_job_free(job);
+    millpond_tasks_jobs_free(jobs);
+    millpond_tasks_store_free(store);
+}
+
 static void a_busy_consumer_keeps_it(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
+    struct backend renewing = with_options(backend, RENEWING);
+    bool embedded = strcmp(backend->kind, "redis") != 0;
+    millpond_options options;
+    millpond_clock *clock = NULL;
+    millpond_client *client;
     millpond_ick_lease *lease, *second;
     millpond_ick_entries *entries;
     millpond_error *error;
 
-    OK(millpond_ick_lease_acquire(client, S("busy"), 3000, &lease, &error));
-    sleep_ms(4000);
-    OK(millpond_ick_lease_acquire(client, S("busy"), 3000, &second, &error));
+    millpond_options_init(&options, sizeof options);
+    options.url = (millpond_bytes){renewing.url, strlen(renewing.url)};
+    if (embedded)
+        OK(millpond_clock_new(MILLPOND_NOT_SET, &clock, &error));
+    options.clock = clock;
+    OK(millpond_connect_with(&options, &client, &error));
+    OK(millpond_ick_lease_acquire(client, S("busy"), 60000, &lease, &error));
+    if (embedded)
+        is_renewed_by_a_clock(client, clock);
+    else
+        is_renewed_on_a_server(backend);
+    OK(millpond_ick_lease_acquire(client, S("busy"), 60000, &second, &error));
     CHECK(second == NULL);
     OK(millpond_ick_lease_reserve(lease, 1, &entries, &error));
     ENTRIES(entries, "");
     millpond_ick_lease_free(lease);
     millpond_client_free(client);
+    millpond_clock_free(clock);
 }
 
 const struct test lease_tests[] = {

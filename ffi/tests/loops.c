@@ -178,7 +178,8 @@ static void can_be_interrupted(const struct backend *backend) {
 
 /* A waiting loop is woken by a producer in another client. */
 static void is_woken_by_another_client(const struct backend *backend) {
-    millpond_client *consumer = connect_to(backend), *producer = connect_to(backend);
+    millpond_client *consumer = connect_with_options(backend, NEVER_POLLING),
+                    *producer = connect_to(backend);
     millpond_error *error;
     struct asking asking = {.lock = PTHREAD_MUTEX_INITIALIZER,
                             .changed = PTHREAD_COND_INITIALIZER};
@@ -186,6 +187,8 @@ static void is_woken_by_another_client(const struct backend *backend) {
 
     OK(millpond_ick_batches_new(consumer, S("another"), 1, -1, &asking.batches, &error));
     CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
+    /* It listens by now, as a rule. */
+    sleep_ms(50);
     add(producer, "another", "a 1");
     wait_until(&asking, &asking.returned);
     ENTRIES(asking.entries, "a 1");

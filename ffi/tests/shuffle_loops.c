@@ -232,7 +232,8 @@ static void can_be_interrupted(const struct backend *backend) {
 
 /* A waiting reader is woken by a writer in another client. */
 static void is_woken_by_another_client(const struct backend *backend) {
-    millpond_client *reading = connect_to(backend), *writing = connect_to(backend);
+    millpond_client *reading = connect_with_options(backend, NEVER_POLLING),
+                    *writing = connect_to(backend);
     millpond_shuffle_queue *read = queue_of(reading, "loop another"),
                            *written = queue_of(writing, "loop another");
     millpond_shuffle_consumer *consumer = consumer_of(read, "g", "c");
@@ -240,6 +241,7 @@ static void is_woken_by_another_client(const struct backend *backend) {
     pthread_t thread;
 
     CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
+    /* It listens by now, as a rule. */
     sleep_ms(50);
     put(written, "t", "1");
     wait_until(&asking, &asking.returned);

@@ -439,6 +439,18 @@ millpond_tasks_jobs *loop_of(millpond_tasks_store *store,
     return jobs;
 }
 
+void wait_for_renewals(const millpond_tasks_job *job, uint64_t count) {
+    millpond_error *error;
+    uint64_t before, version;
+    int64_t start = now_ms();
+    OK(millpond_tasks_job_version(job, &before, &error));
+    do {
+        CHECK(now_ms() - start < PATIENCE_MS);
+        sleep_ms(5);
+        OK(millpond_tasks_job_version(job, &version, &error));
+    } while (version < before + count);
+}
+
 millpond_tasks_result *claim(millpond_tasks_store *store, const char *queue) {
     millpond_bytes queues[] = {{queue, strlen(queue)}};
     millpond_tasks_result *result;

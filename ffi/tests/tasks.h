@@ -19,6 +19,8 @@ millpond_tasks_worker *worker_of(millpond_tasks_store *store,
 /* The loop of its jobs. */
 millpond_tasks_jobs *loop_of(millpond_tasks_store *store,
                              const millpond_tasks_worker_options *options);
+/* Waits until a job was renewed this many times more. */
+void wait_for_renewals(const millpond_tasks_job *job, uint64_t count);
 /* Claims a task of this queue for a minute; NULL if there is none. */
 millpond_tasks_result *claim(millpond_tasks_store *store, const char *queue);
 /* The one task of a result. */

@@ -57,7 +57,7 @@ static void waits_up_to_wait_ms(const struct backend *backend) {
 
 /* A task whose time comes wakes waiting claimants; so does a lease that expires. */
 static void is_woken_by_time(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
+    millpond_client *client = connect_with_options(backend, NEVER_POLLING);
     millpond_tasks_store *store = store_of(client, "claims timed", NULL);
     millpond_bytes queue = B("q");
     millpond_tasks_result *result;
@@ -71,9 +71,8 @@ static void is_woken_by_time(const struct backend *backend) {
     task.delay_ms = 200;
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     for (uint64_t claims = 1; claims <= 2; claims++) {
-        int64_t start = now_ms();
         OK(millpond_tasks_claim(store, &queue, 1, 200, 1, -1, &result, &error));
-        CHECK(task_of(result)->claims == claims && now_ms() - start < 4000);
+        CHECK(task_of(result)->claims == claims);
         millpond_tasks_result_free(result);
     }
     millpond_tasks_store_free(store);
@@ -127,7 +126,7 @@ static void wait_until(struct asking *asking, int *count) {
 }
 
 static void is_woken_and_is_for_one_thread(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
+    millpond_client *client = connect_with_options(backend, NEVER_POLLING);
     millpond_tasks_store *store = store_of(client, "claims woken", NULL);
     millpond_bytes queue = B("q");
     millpond_error *error;
@@ -266,7 +265,7 @@ static void *close_soon(void *client) {
 
 /* A job waits for documents that another claimant holds. */
 static void a_job_waits_for_documents(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
+    millpond_client *client = connect_with_options(backend, NEVER_POLLING);
     millpond_tasks_store *ann = store_of(client, "documents awaited", "ann"),
                          *bob = store_of(client, "documents awaited", "bob");
     millpond_new_doc doc;
@@ -335,18 +334,18 @@ static void a_job_waits_for_documents(const struct backend *backend) {
 
 /* A waiting claimant is woken by a producer in another client. */
 static void is_woken_by_another_client(const struct backend *backend) {
-    millpond_client *claiming = connect_to(backend), *inserting = connect_to(backend);
+    millpond_client *claiming = connect_with_options(backend, NEVER_POLLING),
+                    *inserting = connect_to(backend);
     millpond_tasks_store *claimed = store_of(claiming, "claims another", NULL),
                          *inserted = store_of(inserting, "claims another", NULL);
     struct asking asking = ASKING(claimed);
     pthread_t thread;
 
     CHECK(pthread_create(&thread, NULL, ask, &asking) == 0);
+    /* It listens by now, as a rule. */
     sleep_ms(50);
-    int64_t start = now_ms();
     insert(inserted, "q", "1");
     wait_until(&asking, &asking.returned);
-    CHECK(now_ms() - start < 4000);
     CHECK(is(task_of(asking.result)->value, "1"));
     millpond_tasks_result_free(asking.result);
     pthread_join(thread, NULL);

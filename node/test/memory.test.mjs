@@ -8,7 +8,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'millpond'
 
 import { sharedServer } from './servers.mjs'
-import { directory, newName } from './support.mjs'
+import { directory, newName, renewals, RENEWING, untilNotRenewed } from './support.mjs'
 
 const GROWTH_BYTES_MAX = 16 * 1024 * 1024
 
@@ -203,15 +203,20 @@ test('what waits keeps what it needs', async () => {
 })
 
 test('a job that is dropped is not renewed', async () => {
-  const store = (await connect('memory:')).tasks('x')
+  const client = await connect(`memory:${RENEWING}`)
+  const store = client.tasks('x')
   await store.insert('q', 1)
   const forget = async () => {
-    const { value: job } = await store.worker('q', { leaseMs: 300 }).jobs().next()
-    return job.signal
+    const { value: job } = await store.worker('q', { leaseMs: 60_000 }).jobs().next()
+    await renewals(job, 1)
+    return [job.signal, job.task]
   }
-  const signal = await forget()
-  await collectGarbage()
-  const { value } = await store.claims('q', { waitMs: 20_000 }).next()
+  const [signal, { id, claimant }] = await forget()
+  const task = await untilNotRenewed(store, id, collectGarbage)
+  assert.deepEqual([task.claims, task.claimant], [1, claimant])
+  // Its lease ends here, since a minute is long.
+  await client.tasks('x', { claimant }).renew({ tasks: [task] }, { leaseMs: 50 })
+  const { value } = await store.claims('q', { waitMs: 60_000 }).next()
   assert.equal(value[0].claims, 2)
   assert.equal(signal.aborted, false)
 })

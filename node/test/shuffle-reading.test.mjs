@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'millpond'
 
 import { startServers } from './servers.mjs'
-import { collect, numbersOf, onEveryBackend, until } from './support.mjs'
+import { collect, NEVER_POLLING, numbersOf, onEveryBackend, until } from './support.mjs'
 
 /** Writes messages with these numbers. */
 async function write(queue, ...numbers) {
@@ -187,18 +187,18 @@ onEveryBackend('those that wait no more take no message from others', async ({ c
   const settled = Promise.allSettled(refused)
   await queue.len()
   await sleep(50) // they wait
-  const asked = consumer.read({ waitMs: 20_000 })
+  const asked = consumer.read({ waitMs: 60_000 })
   await queue.len()
   controller.abort()
   await left.return()
   for (const { reason } of await settled) assert.equal(reason.name, 'AbortError')
   assert.deepEqual(await leaving, { done: true, value: undefined })
   await write(queue, 1)
-  const began = performance.now()
-  assert.deepEqual(numbersOf([await asked]), ['1'])
-  assert.ok(performance.now() - began < 10_000, 'somebody has told it')
+  const message = await asked
+  assert.notEqual(message, null, 'somebody has told it')
+  assert.deepEqual(numbersOf([message]), ['1'])
   assert.equal(idle.length, 5)
-})
+}, NEVER_POLLING)
 
 onEveryBackend('a loop that was aborted goes on', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name, { streams: 1 })

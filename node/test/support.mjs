@@ -33,14 +33,23 @@ export function newName() {
 }
 
 /**
- * A test that runs on every backend: it gets `connect`, which takes options, and the name of a
- * queue of its own. Clients are closed at the end.
+ * Leases that are renewed ten times a second, however long they are: a test sees a renewal soon, and
+ * loses no lease where the machine stands still. An option of a URL.
  */
-export function onEveryBackend(title, run) {
+export const RENEWING = '?renew_every=100ms'
+
+/** A client that looks only when it is woken: a wait that brings something was woken. */
+export const NEVER_POLLING = '?poll=never'
+
+/**
+ * A test that runs on every backend: it gets `connect`, which takes options, and the name of a
+ * queue of its own. Clients are closed at the end. Options of the URL may follow.
+ */
+export function onEveryBackend(title, run, urlOptions = '') {
   describe(title, () => {
     for (const [backend, makeUrl] of Object.entries(URLS)) {
       test(backend, { timeout: 120_000 }, async () => {
-        const url = await makeUrl()
+        const url = `${await makeUrl()}${urlOptions}`
         const clients = []
         const open = async (options) => {
           // Where the machine is busy a large step can take longer than the 5 s of the default.
@@ -88,9 +97,37 @@ export async function collect(iterable) {
   return list
 }
 
+/** Waits for this many more renewals of a job. */
+export async function renewals(job, count) {
+  const version = job.handle.version + count
+  await until(() => job.handle.version >= version, 'the job is renewed')
+}
+
+/**
+ * Waits until nothing renews a task any more, and returns it. A job beside it, which is renewed, says
+ * how long that is. What `before` does comes first each time.
+ */
+export async function untilNotRenewed(store, id, before = async () => {}) {
+  await store.insert('beside', null)
+  const { value: job } = await store.worker('beside', { leaseMs: 60_000 }).jobs().next()
+  const fetched = async () => (await store.fetch([id]))[0]
+  let task
+  await until(async () => {
+    await before()
+    // After these a renewal that was under way is over.
+    await renewals(job, 3)
+    const { version } = await fetched()
+    await renewals(job, 3)
+    task = await fetched()
+    return task.version === version
+  }, 'nothing renews it')
+  await job.done()
+  return task
+}
+
 /** Waits until something is so; for what has no event of its own. */
 export async function until(isSo, what) {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   while (!(await isSo())) {
     if (Date.now() > deadline) throw new Error(`not in time: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -12,7 +12,7 @@ import { Worker } from 'node:worker_threads'
 import { connect, Task } from 'millpond'
 
 import { sharedServer } from './servers.mjs'
-import { directory, newName } from './support.mjs'
+import { directory, newName, RENEWING, untilNotRenewed } from './support.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const program = new URL('tasks-thread.mjs', import.meta.url)
@@ -83,13 +83,17 @@ test('a thread that is ended while it waits gets no task', async () => {
 test('the job of a thread that is ended is not renewed', async () => {
   for (const url of await urls()) {
     const name = newName()
-    const client = await connect(url)
+    const client = await connect(`${url}${RENEWING}`)
     const store = client.tasks(name)
     await store.insert('q', 1)
-    const thread = startThread('keep', url, name)
-    await once(thread, 'message')
+    const thread = startThread('keep', `${url}${RENEWING}`, name)
+    const [{ id, claimant }] = await once(thread, 'message')
     await thread.terminate()
-    const { value } = await store.claims('q', { waitMs: 20_000 }).next()
+    const task = await untilNotRenewed(store, id)
+    assert.deepEqual([task.claims, task.claimant], [1, claimant])
+    // Its lease ends here, since a minute is long.
+    await client.tasks(name, { claimant }).renew({ tasks: [task] }, { leaseMs: 50 })
+    const { value } = await store.claims('q', { waitMs: 60_000 }).next()
     assert.equal(value[0].claims, 2)
     await client.close()
   }
@@ -157,21 +161,25 @@ main()`
 test('the task of a program that is killed comes back', async () => {
   const { url } = await sharedServer()
   const name = newName()
-  const client = await connect(url)
+  const client = await connect(`${url}${RENEWING}`)
   const store = client.tasks(name)
   await store.insert('q', 1)
   const source = `
 import { connect } from 'millpond'
 const [url, name] = process.argv.slice(1)
-const worker = (await connect(url)).tasks(name).worker('q', { leaseMs: 1_000 })
+const worker = (await connect(url)).tasks(name).worker('q', { leaseMs: 60_000 })
 await worker.run(() => new Promise(() => setInterval(console.log, 10, 'at work')))
 `
-  const options = ['--input-type=module', '-e', source, '--', url, name]
+  const options = ['--input-type=module', '-e', source, '--', `${url}${RENEWING}`, name]
   const child = spawn(process.execPath, options, { cwd: here, stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
   assert.equal(await store.claim('q'), null)
   child.kill('SIGKILL')
-  const { value } = await store.claims('q', { waitMs: 20_000 }).next()
+  const [{ id, claimant }] = (await store.list('q')).tasks
+  const task = await untilNotRenewed(store, id)
+  // Its lease ends here, since a minute is long.
+  await client.tasks(name, { claimant }).renew({ tasks: [task] }, { leaseMs: 50 })
+  const { value } = await store.claims('q', { waitMs: 60_000 }).next()
   assert.deepEqual([value[0].claims, value[0].attempt], [2, 0])
   await client.close()
 })

@@ -31,10 +31,12 @@ async function handOn() {
   }
 }
 
-/** Keeps a job, forever. */
+/** Keeps a job, forever; says so once it was renewed. */
 async function keep() {
-  const { value: job } = await store.worker('q', { leaseMs: 500 }).jobs().next()
-  parentPort.postMessage('kept')
+  const { value: job } = await store.worker('q', { leaseMs: 60_000 }).jobs().next()
+  const { id, claimant, version } = job.task
+  while (job.handle.version === version) await new Promise((resolve) => setTimeout(resolve, 5))
+  parentPort.postMessage({ id, claimant })
   await new Promise(() => setInterval(() => job.isLost, 10))
 }
 

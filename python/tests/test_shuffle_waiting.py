@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import redis
 from processes import interrupted, one_of_two_threads
-from waiting import SOON, until_async
+from waiting import SOON, never_polling, until_async
 
 import millpond
 import millpond.aio
@@ -43,7 +43,7 @@ def test_ctrl_c(url: str, name: str, how: str) -> None:
 
 
 def test_an_interrupted_loop_takes_no_wake_up(url: str, name: str) -> None:
-    queue = millpond.connect(url).shuffle_queue(name)
+    queue = millpond.connect(never_polling(url)).shuffle_queue(name)
     kept = queue.consumer("g", "kept").messages(wait=60)
     with interrupted():
         next(kept)
@@ -154,7 +154,7 @@ async def test_a_cancelled_loop_goes_on(url: str, name: str) -> None:
 
 @pytest.mark.parametrize("how", ["read", "messages"])
 async def test_a_cancelled_wait_takes_no_wake_up(url: str, name: str, how: str) -> None:
-    queue = millpond.aio.connect(url).shuffle_queue(name)
+    queue = millpond.aio.connect(never_polling(url)).shuffle_queue(name)
     consumer = queue.consumer("g", "c")
     kept = consumer.messages(wait=60)
     for _ in range(3):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from processes import in_child
-from waiting import until
+from waiting import PATIENCE, renewing, until
 
 import millpond
 import millpond.aio
@@ -43,10 +43,10 @@ def test_a_store_works_in_a_child(shared_server: Any, name: str, used: bool) -> 
 
 
 def test_forks_while_threads_wait_and_jobs_renew(shared_server: Any, name: str) -> None:
-    client = millpond.connect(shared_server.url)
+    client = millpond.connect(renewing(shared_server.url))
     store = client.tasks(name)
     store.insert("job")
-    (job,) = store.worker("job", lease=2).jobs()
+    (job,) = store.worker("job", lease=60).jobs()
     got: list[Any] = []
     waits = [lambda: got.append(next(store.claims("q", wait=60)))] * 3
     threads = [threading.Thread(target=wait) for wait in waits]
@@ -58,7 +58,7 @@ def test_forks_while_threads_wait_and_jobs_renew(shared_server: Any, name: str) 
         own = client.tasks(f"{name}-child")
         assert list(own.claims("q", wait=0.02)) == []
         threading.Timer(0.05, lambda: own.insert("q", 1)).start()
-        for own_job in own.worker("q", wait=60, lease=2).jobs():
+        for own_job in own.worker("q", wait=60, lease=60).jobs():
             until(lambda: own_job.handle.version > own_job.task.version)  # its own timer renews it
             assert not own_job.is_lost
             own_job.done()
@@ -67,12 +67,16 @@ def test_forks_while_threads_wait_and_jobs_renew(shared_server: Any, name: str) 
     for _ in range(5):
         in_child(work)
     assert not got
+    version = job.handle.version
+    until(lambda: job.handle.version >= version + 3)
+    # The store comes to have what the parent knows, so nobody else renewed it.
+    until(lambda: job.handle.version == store.fetch(job.task.id)[0].version)
     assert not job.is_lost
     job.done()
     for number in range(3):
         store.insert("q", number)
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert sorted(batch[0].value for batch in got) == [0, 1, 2]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import redis
 from processes import interrupted, one_of_two_threads
-from waiting import SOON, until_async
+from waiting import SOON, never_polling, until_async
 
 import millpond
 import millpond.aio
@@ -62,7 +62,7 @@ def test_ctrl_c_ends_a_run(url: str, name: str) -> None:
 
 @HOW
 def test_an_interrupted_loop_takes_no_wake_up(url: str, name: str, how: str) -> None:
-    store = millpond.connect(url).tasks(name)
+    store = millpond.connect(never_polling(url)).tasks(name)
     kept = loop_of(store, how)
     with interrupted():
         next(kept)
@@ -177,7 +177,7 @@ async def test_a_cancelled_loop_goes_on(url: str, name: str, how: str) -> None:
 
 @HOW
 async def test_a_cancelled_wait_takes_no_wake_up(url: str, name: str, how: str) -> None:
-    store = millpond.aio.connect(url).tasks(name)
+    store = millpond.aio.connect(never_polling(url)).tasks(name)
     kept = loop_of(store, how)
     for _ in range(3):
         with pytest.raises(asyncio.TimeoutError):
@@ -243,7 +243,7 @@ async def test_a_block_releases_the_job_that_came_with_the_cancellation(
 
 
 async def test_a_block_stops_listening(url: str, name: str) -> None:
-    store = millpond.aio.connect(url).tasks(name)
+    store = millpond.aio.connect(never_polling(url)).tasks(name)
     async with store.claims("q", wait=math.inf) as kept:
         waiting = asyncio.create_task(kept.__anext__())
         await asyncio.sleep(0.05)  # it listens now
