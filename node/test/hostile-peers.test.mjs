@@ -1,4 +1,4 @@
-// A peer that sends a byte now and then, or reads nothing, holds no call beyond its timeout.
+// A peer that sends a byte now and then holds no call beyond its timeout.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -14,34 +14,26 @@ const late = 1.9
 // that only what takes longer than it may on a machine of any speed is late each time.
 const timeoutsMs = [400, 800, 1_600, 3_200, 6_400, 12_800]
 
-const large = Buffer.alloc(8 << 20, 'x')
-const codes = ['TIMEOUT', 'CONNECTION_FAILED', 'UNAVAILABLE']
-
 let servers
 before(async () => {
   servers = await startServers('hostile')
 })
 after(() => servers.stop())
 
-async function elapsedMs(url, member, timeoutMs) {
-  const client = await connect(url, { timeoutMs })
+async function elapsedMs(timeoutMs) {
+  const client = await connect(servers.url, { timeoutMs })
   const began = performance.now()
-  await assert.rejects(client.ick('k').add([[1, member]]), ({ code }) => codes.includes(code))
+  await assert.rejects(client.ick('k').add([[1, 'x']]), { code: 'TIMEOUT' })
   const elapsed = performance.now() - began
   await client.close()
   return elapsed
 }
 
 test('every call ends in time', { timeout: 120_000 }, async () => {
-  const endsInTime = async (url, index, { length }) => {
-    // The last one never reads: it takes only what the buffers hold.
-    const member = index === length - 1 ? large : 'x'
-    const took = []
-    for (const timeoutMs of timeoutsMs) {
-      took.push(await elapsedMs(url, member, timeoutMs))
-      if (took.at(-1) < timeoutMs * late) return
-    }
-    assert.fail(`${url}: ${took}`)
+  const took = []
+  for (const timeoutMs of timeoutsMs) {
+    took.push(await elapsedMs(timeoutMs))
+    if (took.at(-1) < timeoutMs * late) return
   }
-  await Promise.all(servers.url.split(' ').map(endsInTime))
+  assert.fail(`${took}`)
 })

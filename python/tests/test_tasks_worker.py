@@ -391,8 +391,8 @@ async def test_why_what_was_meant_failed(connect: Any, url: str, name: str) -> N
         "TypeError: the handler returned a dict with the keys of a Modification",
         "TypeError: the handler returned a change that is in no Modification",
         "TypeError: the handler returned a generator that nobody ran",
-        "the modification that the handler returned does not end the job's own task: it has to delete or to "
-        "change it",
+        "the modification that the handler returned does not end the job's own task: it has to "
+        "delete or to change it",
         "the queue's name is empty",
     ]
     err = (await only(store, "q/err")).err.splitlines()

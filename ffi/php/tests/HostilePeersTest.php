@@ -4,11 +4,11 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\Exception\MillpondException;
+use Millpond\Exception\TimeoutException;
 use Millpond\Millpond;
 
 /**
- * A peer that sends a byte now and then, or reads nothing, holds no call beyond its timeout.
+ * A peer that sends a byte now and then holds no call beyond its timeout.
  */
 final class HostilePeersTest extends TestCase
 {
@@ -26,29 +26,22 @@ final class HostilePeersTest extends TestCase
     public function testEveryCallEndsInTime(): void
     {
         $servers = new Servers('hostile');
-        $urls = \explode(' ', $servers->url);
-        foreach ($urls as $url) {
-            // The last one never reads: it takes only what the buffers hold.
-            $member = \str_repeat('x', $url === \end($urls) ? 8 << 20 : 1);
-            $took = [];
-            do {
-                $timeout = self::TIMEOUT * 2 ** \count($took);
-                $took[] = self::elapsed($url, $member, $timeout);
-                $isLate = \end($took) > $timeout * self::LATE;
-            } while ($isLate && \count($took) < self::ATTEMPTS);
-            self::assertFalse($isLate, $url . ': ' . \implode(' ', $took));
-        }
+        $took = [];
+        do {
+            $timeout = self::TIMEOUT * 2 ** \count($took);
+            $took[] = self::elapsed($servers->url, $timeout);
+            $isLate = \end($took) > $timeout * self::LATE;
+        } while ($isLate && \count($took) < self::ATTEMPTS);
+        self::assertFalse($isLate, \implode(' ', $took));
     }
 
-    private static function elapsed(string $url, string $member, float $timeout): float
+    private static function elapsed(string $url, float $timeout): float
     {
         $ick = Millpond::connect($url, timeout: $timeout)->ick('k');
         $began = \hrtime(true);
         try {
-            $ick->add([[1.0, $member]]);
-        } catch (MillpondException $error) {
-            self::assertContains($error->errorName, ['TIMEOUT', 'CONNECTION_FAILED', 'UNAVAILABLE'], $url);
-
+            $ick->add([[1.0, 'x']]);
+        } catch (TimeoutException) {
             return (\hrtime(true) - $began) / 1e9;
         }
         self::fail("$url returned");

@@ -40,28 +40,17 @@ class ServersTest < MillpondTest
     assert queue.delete_tracked("j")
   end
 
-  # A peer that sends a byte now and then, or reads nothing, holds no call beyond its timeout.
-  def test_hostile_peers
-    *urls, deaf = own_server("hostile").url.split
-    # One that never reads takes what the buffers hold.
-    calls = urls.to_h { |url| [url, "x"] }.merge(deaf => "x" * (8 << 20))
-    calls.map { |url, member| Thread.new { assert_ends_in_time(url, member) } }.each(&:join)
-  end
-
-  # A machine that is busy may be late itself. A call that is late is made again with twice the time, so that only what
-  # takes longer than it may on a machine of any speed is late each time.
-  def assert_ends_in_time(url, member)
+  # A peer that sends a byte now and then holds no call beyond its timeout. A machine that is busy may be late itself: a
+  # call that is late is made again with twice the time, so that only what takes longer than it may on a machine of any
+  # speed is late each time.
+  def test_a_hostile_peer
+    url = own_server("hostile").url
     timeouts = Array.new(6) { |turn| 0.4 * (2**turn) }
-    took = timeouts.map do |timeout|
+    in_time = timeouts.any? do |timeout|
       ick = Millpond.connect(url, timeout: timeout).ick("k")
-      elapsed = seconds do
-        error = assert_raises(Millpond::Error, url) { ick.add([[1, member]]) }
-        assert_includes %w[TIMEOUT CONNECTION_FAILED UNAVAILABLE], error.name, url
-      end
-      return if elapsed < timeout * 1.9
-      elapsed
+      seconds { assert_raises(Millpond::TimeoutError) { ick.add([[1, "x"]]) } } < timeout * 1.9
     end
-    flunk "#{url} #{took}"
+    assert in_time
   end
 
   def test_a_server_that_restarts

@@ -10,8 +10,7 @@
 //! `kind`, `url`, `unix_url` and `ca_file` (both null where there is none), `pids`, and `servers`:
 //! a list of `{"port", "pid", "unix_url"}`, sentinels not among them.
 //!
-//! `hostile` starts peers that keep a caller waiting, see `hostile.rs`. Its `url` is several with
-//! spaces between, one for each phase that such a peer can hold a call in; it obeys no command.
+//! `hostile` starts a peer that never ends its replies to steps, see `hostile.rs`; it obeys no command.
 //!
 //! Each line on standard input is a command; the response is the line `ok` when it is done or
 //! one that begins with `error`. The optional `N` is an index into `servers`.
@@ -68,9 +67,7 @@ enum Servers {
 impl Servers {
     fn start(kind: &str, template: &RedisBuilder) -> Option<Self> {
         Some(match kind {
-            "hostile" => {
-                Self::Hostile(Phase::ALL.map(|phase| Hostile::start(phase).url()).join(" "))
-            }
+            "hostile" => Self::Hostile(Hostile::start(Phase::Reply).url()),
             "redis" => Self::Redis(template.start()),
             "tls" => Self::Redis(template.clone().tls().start()),
             "cluster" => Self::Cluster(Cluster::start_with(template)),

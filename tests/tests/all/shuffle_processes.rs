@@ -18,10 +18,9 @@ const BLOCK: Duration = Duration::from_secs(30);
 /// The longest that a message may lie on a busy machine, and far below [`BLOCK`].
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// How many messages the large test writes; `MILLPOND_TEST_MESSAGES` says otherwise.
+/// How many messages the large test writes.
 fn messages() -> u64 {
-    let set = std::env::var("MILLPOND_TEST_MESSAGES").ok();
-    set.and_then(|count| count.parse().ok()).unwrap_or(100_000)
+    if std::env::var_os("MILLPOND_DEEP").is_some() { 100_000 } else { 10_000 }
 }
 
 fn start(server: &Redis, processes: usize) -> Vec<Waiters> {
