@@ -21,7 +21,7 @@ pub struct Map {
     pub config: Config,
     /// What each partition owns.
     pub(super) owners: Arc<[Owner]>,
-    /// Whether partitions were told that there are so many: each has a share in the limits.
+    /// Whether the partitions know how many they are: each has its share of the limits.
     pub(super) are_told: bool,
     /// The part of the key space that is on its way from one partition to another, which owns it already.
     pub(super) moving: Option<Arc<Moving>>,
@@ -130,7 +130,7 @@ impl Owner {
     }
 }
 
-/// The ranges of equal size of so many partitions, by their numbers.
+/// The ranges of this many partitions, equal in size, by their numbers.
 pub(super) fn even_ranges(partitions: u16) -> Vec<Range> {
     let first = |number: u32| number * VSLOTS / u32::from(partitions);
     (0..u32::from(partitions))

@@ -64,9 +64,9 @@ class NewEvent:
     at_ms: int | None = None
     """The same in milliseconds since the Unix epoch."""
     delay: Seconds | None = None
-    """It fires so many seconds after it is published."""
+    """How many seconds after it is published it fires."""
     ttl: Seconds | None = None
-    """It is dropped if it was not received for so many seconds after it was to fire."""
+    """How many seconds after its time it is dropped if nobody has received it."""
     dedup_id: str | None = None
     """Of events of one key with this id one is added: for producers that may publish twice."""
     dedup_window: Seconds | None = None

@@ -173,7 +173,7 @@ struct World {
     is_sure: bool,
 }
 
-/// How often a step or its reply is lost, one in so many; and by how much clocks differ at most, in microseconds.
+/// Of how many steps or replies one is lost; and by how much clocks differ at most, in microseconds.
 #[derive(Clone, Copy)]
 struct Faults {
     lost: u64,
