@@ -79,7 +79,7 @@ fn holder(locked: &File) -> Option<u32> {
     {
         use std::os::unix::fs::MetadataExt;
         let locked = locked.metadata().ok()?;
-        let (major, minor) = (libc::major(locked.dev()), libc::minor(locked.dev()));
+        let (major, minor) = (rustix::fs::major(locked.dev()), rustix::fs::minor(locked.dev()));
         let place = format!("{major:02x}:{minor:02x}:{}", locked.ino());
         // The kernel gives its list page by page, and one page in a hundred lacks a lock while
         // other processes lock and unlock (measured).

@@ -87,7 +87,10 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).mode(FILE_MODE);
+
+        use rustix::fs::OFlags;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed()).mode(FILE_MODE);
     }
     let refused =
         |what: &str| Error::new(ErrorKind::Storage, format!("{} is {what}", path.display()));
