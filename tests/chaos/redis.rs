@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use millpond_tests::servers::Redis;
+use millpond_tests::servers::{Redis, wait_until};
 
 use crate::consumer::{self, WAIT};
 use crate::ledger::{Attempt, Fate, Ledger, Nanos};
@@ -18,6 +18,9 @@ use crate::watchdog;
 type Outcome<T> = Result<T, String>;
 
 const PRODUCERS: usize = 8;
+
+/// What the producers' connections are called.
+const PRODUCER: &str = "producer";
 
 /// The timeout of every client's calls.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -54,12 +57,13 @@ fn run_seeded(kills: u64, seed: u64) -> Outcome<()> {
         .map(|ick| consumer::start(&url, ick, is_over.clone()))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| format!("{error:?}"))?;
+    let producer_url = format!("{url}&client_name={PRODUCER}");
     let mut lives = 0;
     let mut start = |slot: usize| {
         lives += 1;
         // Every second one has many adds on their way at once.
         let window = if slot.is_multiple_of(2) { 1 } else { 8 };
-        let words = [&url, &seed.to_string(), &lives.to_string(), &window.to_string()];
+        let words = [&producer_url, &seed.to_string(), &lives.to_string(), &window.to_string()];
         let mut arguments = vec!["producer"];
         arguments.extend(words.map(String::as_str));
         Speaker::start(&arguments).map_err(|error| format!("no child: {error}"))
@@ -92,6 +96,10 @@ fn run_seeded(kills: u64, seed: u64) -> Outcome<()> {
     for producer in producers {
         heard.take(&producer.kill()?)?;
     }
+    // What a producer had sent when it died is still done, and then the server forgets it.
+    wait_until("what was sent is done", || {
+        !server.cli(&["CLIENT", "LIST"]).text().contains(&format!("name={PRODUCER}"))
+    });
     is_over.store(true, Ordering::Release);
 
     let mut deliveries = 0;

@@ -121,6 +121,7 @@ fn serve(phase: Phase, master: u16, client: TcpStream) {
     while let Some(command) = read_command(&mut requests) {
         let (now, reply) = match command.as_str() {
             "AUTH" => (Phase::Handshake, "+OK\r\n".to_owned()),
+            "PING" => (Phase::Handshake, "+PONG\r\n".to_owned()),
             "SENTINEL" => (Phase::Sentinel, format!("*2\r\n{host}")),
             "ROLE" => (Phase::Role, "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n".to_owned()),
             "CLUSTER" => {

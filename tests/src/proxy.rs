@@ -1,9 +1,10 @@
-//! A bad connection on demand: a proxy that loses replies, or passes them on one byte at a time.
+//! A bad connection on demand: a proxy that loses replies, sends them twice, or passes them on one byte at
+//! a time.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 
 use crate::hostile::TRICKLE;
 
@@ -14,7 +15,10 @@ pub struct Proxy {
 }
 
 struct Shared {
-    server: u16,
+    /// The port that new connections go to.
+    server: AtomicU16,
+    /// Whether the next reply is sent twice.
+    double: AtomicBool,
     /// How many replies until one is lost, that one too; 0 for none.
     swallow: AtomicUsize,
     /// Connections that were accepted before this number forward nothing any more.
@@ -31,7 +35,8 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         let port = listener.local_addr().expect("it is bound").port();
         let shared = Arc::new(Shared {
-            server,
+            server: AtomicU16::new(server),
+            double: AtomicBool::new(false),
             swallow: AtomicUsize::new(0),
             dead_before: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
@@ -78,6 +83,16 @@ impl Proxy {
         self.shared.dead_before.store(accepted, Ordering::SeqCst);
     }
 
+    /// Sends new connections to the server on this port from now on; old ones stay where they are.
+    pub fn lead_to(&self, server: u16) {
+        self.shared.server.store(server, Ordering::SeqCst);
+    }
+
+    /// Sends the next reply twice.
+    pub fn double_next_reply(&self) {
+        self.shared.double.store(true, Ordering::SeqCst);
+    }
+
     /// Forwards replies one byte each [`TRICKLE`] from now on.
     pub fn trickle_replies(&self) {
         self.shared.trickle.store(true, Ordering::SeqCst);
@@ -92,7 +107,10 @@ impl Proxy {
 
 impl Shared {
     fn serve(self: Arc<Self>, client: TcpStream) {
-        let Ok(server) = TcpStream::connect(("127.0.0.1", self.server)) else { return };
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.server.load(Ordering::SeqCst)))
+        else {
+            return;
+        };
         let (Ok(requests_in), Ok(requests_out)) = (client.try_clone(), server.try_clone()) else {
             return;
         };
@@ -102,7 +120,7 @@ impl Shared {
             move || number < shared.dead_before.load(Ordering::SeqCst)
         };
         let dead = is_dead.clone();
-        std::thread::spawn(move || copy(requests_in, requests_out, dead, || false, || false));
+        std::thread::spawn(move || copy(requests_in, requests_out, dead, || false, || 1, || false));
         let cut = || {
             let next = |left: usize| left.checked_sub(1);
             let left = self.swallow.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
@@ -110,17 +128,19 @@ impl Shared {
             self.swallowed.fetch_add(usize::from(swallow), Ordering::SeqCst);
             swallow
         };
-        copy(server, client, is_dead, cut, || self.trickle.load(Ordering::SeqCst));
+        let times = || 1 + usize::from(self.double.swap(false, Ordering::SeqCst));
+        copy(server, client, is_dead, cut, times, || self.trickle.load(Ordering::SeqCst));
     }
 }
 
-/// Forwards bytes until either side ends or `cut` is set; then both sides are closed. Once the
+/// Forwards bytes, each as many `times`, until either side ends or `cut` is set; then both sides are closed. Once the
 /// connection is dead it takes bytes and forwards none.
 fn copy(
     mut from: TcpStream,
     mut to: TcpStream,
     is_dead: impl Fn() -> bool,
     cut: impl Fn() -> bool,
+    times: impl Fn() -> usize,
     trickles: impl Fn() -> bool,
 ) {
     let mut buffer = [0; 64 * 1024];
@@ -132,7 +152,7 @@ fn copy(
             break;
         }
         let written = match trickles() {
-            false => to.write_all(&buffer[..count]),
+            false => to.write_all(&buffer[..count].repeat(times())),
             true => buffer[..count].chunks(1).try_for_each(|byte| {
                 std::thread::sleep(TRICKLE);
                 to.write_all(byte)

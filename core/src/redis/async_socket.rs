@@ -14,7 +14,7 @@ use super::resp::ReplyReader;
 use super::router::Router;
 use super::socket::lost;
 use super::transport::AsyncTransport;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
 use crate::step::Reply;
 
@@ -29,6 +29,8 @@ pub(super) struct AsyncSocket {
     sent: usize,
     /// Whether nothing that was handed over is kept back.
     is_flushed: bool,
+    /// Why nothing can be sent any more. The peer has perhaps said more about that.
+    unsent: Option<io::Error>,
 }
 
 impl AsyncSocket {
@@ -38,8 +40,14 @@ impl AsyncSocket {
             let transport =
                 dialer.dial_async(address).await.map_err(|error| failed(address, error))?;
             let replies = ReplyReader::new();
-            let mut socket =
-                Self { transport, replies, out: Vec::new(), sent: 0, is_flushed: true };
+            let mut socket = Self {
+                transport,
+                replies,
+                out: Vec::new(),
+                sent: 0,
+                is_flushed: true,
+                unsent: None,
+            };
             let handshake = Handshake::new(dialer, Peer::Server);
             socket.out().extend_from_slice(handshake.packed());
             for name in handshake.names() {
@@ -47,8 +55,15 @@ impl AsyncSocket {
             }
             Ok(socket)
         };
+        let deadline = Instant::now() + dialer.options.connect_timeout;
         let late = |_| failed(address, io::ErrorKind::TimedOut.into());
-        tokio::time::timeout(dialer.options.connect_timeout, opening).await.map_err(late)?
+        let opened = tokio::time::timeout_at(deadline.into(), opening).await.map_err(late)?;
+        let Err(error) = opened else { return opened };
+        let (dialer, address) = (dialer.clone(), address.clone());
+        let explain = move || dialer.explain(&address, Peer::Server, error, deadline);
+        Err(tokio::task::spawn_blocking(explain).await.unwrap_or_else(|error| {
+            Error::new(ErrorKind::Internal, "looking at the peer panicked").with_source(error)
+        }))
     }
 
     /// Connects to the server that has this slot now; gives its address as well.
@@ -106,15 +121,17 @@ impl AsyncSocket {
 
     fn poll_exchange(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut transport = Pin::new(&mut *self.transport);
-        while self.sent < self.out.len() {
-            match transport.as_mut().poll_write(context, &self.out[self.sent..])? {
-                Poll::Ready(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Poll::Ready(count) => self.sent += count,
+        while self.unsent.is_none() && self.sent < self.out.len() {
+            match transport.as_mut().poll_write(context, &self.out[self.sent..]) {
+                Poll::Ready(Ok(0)) => self.unsent = Some(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(count)) => self.sent += count,
+                Poll::Ready(Err(error)) => self.unsent = Some(error),
                 Poll::Pending => break,
             }
         }
         // TLS keeps a record back until it is told to send.
         if !self.is_flushed
+            && self.unsent.is_none()
             && self.sent == self.out.len()
             && transport.as_mut().poll_flush(context)?.is_ready()
         {
@@ -122,13 +139,13 @@ impl AsyncSocket {
             return Poll::Ready(Ok(()));
         }
         let mut space = ReadBuf::new(self.replies.space());
-        ready!(transport.poll_read(context, &mut space))?;
-        match space.filled().len() {
-            0 => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
-            count => {
-                self.replies.arrived(count);
-                Poll::Ready(Ok(()))
-            }
+        let read = ready!(transport.poll_read(context, &mut space));
+        let count = space.filled().len();
+        if count > 0 {
+            self.replies.arrived(count);
+            return Poll::Ready(Ok(()));
         }
+        let end = || read.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
+        Poll::Ready(Err(self.unsent.take().unwrap_or_else(end)))
     }
 }

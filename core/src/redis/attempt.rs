@@ -34,6 +34,14 @@ pub(super) struct Attempt {
     deadline: Instant,
 }
 
+/// Whether a server that replies this is to be dialled anew: behind its name there may be another by
+/// now, while old connections stay with one that was demoted, or is loading for minutes.
+pub(super) fn is_demoted(reply: &Reply) -> bool {
+    let Reply::Error(text) = reply else { return false };
+    let word = inner_error(text).split(' ').next();
+    matches!(word, Some("READONLY" | "MASTERDOWN" | "LOADING"))
+}
+
 /// The result of one attempt.
 pub(super) enum Outcome {
     /// The server replied, maybe an error.

@@ -9,6 +9,8 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use crate::runtime::interrupt;
@@ -58,9 +60,8 @@ impl DeadlineSocket {
     /// Whether there is nothing to read and no end.
     pub(super) fn is_quiet(&self) -> bool {
         let mut byte = [std::mem::MaybeUninit::uninit()];
-        let peeked = self.socket.set_nonblocking(true).and_then(|()| self.socket.peek(&mut byte));
-        let quiet = matches!(&peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
-        quiet && self.socket.set_nonblocking(false).is_ok()
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        rustix::net::recv(&self.socket, &mut byte, flags).err() == Some(Errno::WOULDBLOCK)
     }
 
     pub(super) fn close(&self) {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::deadline_socket::{self, DeadlineSocket};
+#[cfg(feature = "tls")]
+use super::handshake;
 use super::resolve::resolve;
 #[cfg(feature = "tls")]
 use super::tls;
@@ -80,24 +82,63 @@ impl Dialer {
                 DeadlineSocket::connect_unix(path, deadline).map(Transport::Plain)
             }
             Address::Tcp(host, port) => dial_tcp(resolve(host, *port, deadline)?, deadline)
-                .and_then(|socket| self.secure(socket, host, peer)),
+                .and_then(|socket| self.secure(socket, address, host, peer, deadline)),
         };
         transport.map_err(|error| failed(address, error))
     }
 
     /// Begins TLS where this peer speaks it.
     #[cfg_attr(not(feature = "tls"), allow(unused_variables, reason = "no peer speaks TLS"))]
-    fn secure(&self, socket: DeadlineSocket, host: &str, peer: Peer) -> io::Result<Transport> {
+    fn secure(
+        &self,
+        socket: DeadlineSocket,
+        address: &Address,
+        host: &str,
+        peer: Peer,
+        deadline: Instant,
+    ) -> io::Result<Transport> {
         #[cfg(feature = "tls")]
         if let Some(config) = self.tls_config(peer) {
             let connection = rustls::ClientConnection::new(config, tls::server_name(host)?)
                 .map_err(io::Error::other)?;
             let mut stream = rustls::StreamOwned::new(connection, socket);
             // The handshake now, so that a certificate that is refused is reported as such.
-            stream.conn.complete_io(&mut stream.sock)?;
+            stream.sock.set_deadline(deadline.min(Instant::now() + TLS_SILENCE_MAX));
+            let mut done = stream.conn.complete_io(&mut stream.sock);
+            if done.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+                if speaks_plainly(address, deadline) {
+                    return Err(tls::not_spoken());
+                }
+                stream.sock.set_deadline(deadline);
+                done = stream.conn.complete_io(&mut stream.sock);
+            }
+            done?;
             return Ok(Transport::Tls(Box::new(stream)));
         }
         Ok(Transport::Plain(socket))
+    }
+
+    /// Says more about a connection that could not be opened: a server that speaks TLS alone hangs up on who
+    /// does not, without a word.
+    #[cfg_attr(not(feature = "tls"), allow(unused_variables, reason = "no peer is asked for TLS"))]
+    pub(super) fn explain(
+        &self,
+        address: &Address,
+        peer: Peer,
+        error: Error,
+        deadline: Instant,
+    ) -> Error {
+        #[cfg(feature = "tls")]
+        if handshake::is_hang_up(&error)
+            && self.tls_config(peer).is_none()
+            && let Some(greeting) = tls::greeting()
+            && let Some(first) = first_byte(address, &greeting, deadline)
+            && let Some(what) = handshake::other_protocol(&[first, 3])
+        {
+            let message = format!("{address} {what}");
+            return Error::new(ErrorKind::InvalidUrl, message).with_source(error);
+        }
+        error
     }
 
     /// Opens a connection for the background thread.
@@ -113,10 +154,46 @@ impl Dialer {
         #[cfg(feature = "tls")]
         if let Some(config) = self.tls_config(Peer::Server) {
             let connector = tokio_rustls::TlsConnector::from(config);
-            return Ok(Box::new(connector.connect(tls::server_name(host)?, tcp).await?));
+            let mut connecting = std::pin::pin!(connector.connect(tls::server_name(host)?, tcp));
+            let done = tokio::time::timeout(TLS_SILENCE_MAX, &mut connecting).await;
+            if let Ok(done) = done {
+                return Ok(Box::new(done?));
+            }
+            let deadline = Instant::now() + self.options.connect_timeout;
+            let server = address.clone();
+            let probe = tokio::task::spawn_blocking(move || speaks_plainly(&server, deadline));
+            if probe.await.is_ok_and(|is_plain| is_plain) {
+                return Err(tls::not_spoken());
+            }
+            return Ok(Box::new(connecting.await?));
         }
         Ok(Box::new(tcp))
     }
+}
+
+/// How long a server may say nothing to the first message of TLS before it is looked whether it speaks
+/// without: Redis takes that message for the beginning of a command, and waits for the rest for ever. And
+/// how long it is looked for.
+#[cfg(feature = "tls")]
+const TLS_SILENCE_MAX: Duration = Duration::from_millis(300);
+
+/// The first byte that a peer replies to this, on a connection of its own.
+#[cfg(feature = "tls")]
+fn first_byte(address: &Address, greeting: &[u8], deadline: Instant) -> Option<u8> {
+    use std::io::{Read, Write};
+    let Address::Tcp(host, port) = address else { return None };
+    let deadline = deadline.min(Instant::now() + TLS_SILENCE_MAX);
+    let mut socket = dial_tcp(resolve(host, *port, deadline).ok()?, deadline).ok()?;
+    let mut first = [0];
+    socket.write_all(greeting).and_then(|()| socket.read_exact(&mut first)).ok()?;
+    Some(first[0])
+}
+
+/// Whether a server replies without TLS.
+#[cfg(feature = "tls")]
+fn speaks_plainly(address: &Address, deadline: Instant) -> bool {
+    let first = first_byte(address, &super::command::words(&["PING"]), deadline);
+    first.is_some_and(|first| b"+-".contains(&first))
 }
 
 /// Tries each address of the host in turn; each has its share of the time that is left.
@@ -150,6 +227,11 @@ fn set_up(socket: socket2::SockRef<'_>) -> io::Result<()> {
 pub(super) fn failed(address: &Address, error: io::Error) -> Error {
     // One of our own says that the call was interrupted.
     error.downcast().unwrap_or_else(|error| {
+        #[cfg(feature = "tls")]
+        if let Some(what) = error.get_ref().and_then(tls::refusal) {
+            let message = format!("{address} {what}");
+            return Error::new(ErrorKind::InvalidUrl, message).with_source(error);
+        }
         let why = match error.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "no reply in time".to_owned(),
             _ => error.to_string(),

@@ -1,8 +1,17 @@
-//! How a connection logs in: AUTH, SELECT and CLIENT SETNAME in one round trip, the same for every
-//! kind of connection.
+//! What a connection says first, the same for every kind of connection: AUTH, SELECT and CLIENT
+//! SETNAME in one round trip, and PING where the options ask for none of them.
+//!
+//! No step is sent before the replies are there. What a server has to say against a connection, it says
+//! to the first command: that it wants a password, that it has too many clients, that it speaks
+//! something else. To a step it might say so and hang up in the middle of it, and whether the step was
+//! done would be anybody's guess. A connection costs a round trip more for it.
+
+use std::error::Error as _;
+use std::io;
 
 use super::command;
 use super::dial::{Dialer, Peer};
+use super::resp::NotResp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
 use crate::step::reply::{Reply, server_error};
@@ -31,6 +40,9 @@ impl Handshake {
                 handshake.add("CLIENT SETNAME", &["CLIENT", "SETNAME", name]);
             }
         }
+        if handshake.names.is_empty() {
+            handshake.add("PING", &["PING"]);
+        }
         handshake
     }
 
@@ -39,7 +51,7 @@ impl Handshake {
         self.names.push(name);
     }
 
-    /// What has to be sent; may be empty.
+    /// What has to be sent; never empty.
     pub(super) fn packed(&self) -> &[u8] {
         &self.packed
     }
@@ -52,26 +64,77 @@ impl Handshake {
 
 /// Handles the reply to a command of the handshake. Whatever went wrong, no step has been sent.
 pub(super) fn check(address: &Address, name: &str, reply: Result<Reply>) -> Result<()> {
-    match reply {
-        Ok(Reply::Error(text)) => Err(refused(address, name, &text)),
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
-        Err(error) => {
-            let message = format!("{address} did not reply to {name}");
-            Err(Error::new(ErrorKind::ConnectionFailed, message).with_source(error))
+    let error = match reply {
+        Ok(Reply::Error(text)) => return refused(address, name, &text),
+        Ok(_) => return Ok(()),
+        Err(error) => error,
+    };
+    if error.kind() == ErrorKind::Cancelled {
+        return Err(error);
+    }
+    let cause = io_cause(&error).and_then(io::Error::get_ref);
+    let foreign = cause.and_then(|cause| cause.downcast_ref::<NotResp>()).map(not_redis);
+    #[cfg(feature = "tls")]
+    let foreign = foreign.or_else(|| super::tls::refusal(cause?));
+    Err(match foreign {
+        Some(what) => Error::new(ErrorKind::InvalidUrl, format!("{address} {what}")),
+        None => {
+            let what =
+                if is_hang_up(&error) { "hung up in place of a reply" } else { "did not reply" };
+            let message = format!("{address} {what} to {name}");
+            Error::new(ErrorKind::ConnectionFailed, message).with_source(error)
+        }
+    })
+}
+
+/// The system's error at the bottom of one of ours.
+fn io_cause(error: &Error) -> Option<&io::Error> {
+    let mut cause = error.source()?;
+    loop {
+        match cause.downcast_ref() {
+            Some(error) => return Some(error),
+            None => cause = cause.source()?,
         }
     }
 }
 
-/// The error of a handshake that the server refused at this command.
-fn refused(address: &Address, name: &str, text: &str) -> Error {
+/// Whether the peer ended the connection.
+pub(super) fn is_hang_up(error: &Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let ends = [BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof];
+    io_cause(error).is_some_and(|cause| ends.contains(&cause.kind()))
+}
+
+/// What a peer is that does not speak RESP, by the first it says.
+fn not_redis(NotResp(begins): &NotResp) -> String {
+    other_protocol(begins)
+        .unwrap_or_else(|| format!("is not Redis: it said \"{}\"", begins.escape_ascii()))
+}
+
+/// What a peer speaks that begins like this, if that can be told.
+pub(super) fn other_protocol(begins: &[u8]) -> Option<String> {
+    let what = match begins {
+        // An alert, or a handshake: the first byte of either, and the major version.
+        [0x15 | 0x16, 3, ..] => {
+            "speaks TLS: the scheme for that is rediss:, or one that begins with it"
+        }
+        [b'H', b'T', b'T', b'P', ..] => "is a web server, not Redis",
+        _ => return None,
+    };
+    Some(what.to_owned())
+}
+
+/// What becomes of a handshake that the server refused at this command.
+fn refused(address: &Address, name: &str, text: &str) -> Result<()> {
     let error = server_error(text);
     let kind = match error.kind() {
+        // It is there, and has let this user in.
+        ErrorKind::PermissionDenied if name == "PING" => return Ok(()),
         // "ERR AUTH <password> called without any password configured" and the like.
         ErrorKind::Server if name == "AUTH" => ErrorKind::AuthenticationFailed,
         ErrorKind::Server => ErrorKind::InvalidUrl,
         kind => kind,
     };
     let message = format!("{address} refused the connection at {name}: {}", error.message());
-    Error::new(kind, message)
+    Err(Error::new(kind, message))
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::async_socket::AsyncSocket;
-use super::attempt::{Attempt, Outcome, Verdict, too_late};
+use super::attempt::{Attempt, Outcome, Verdict, is_demoted, too_late};
 use super::background;
 use super::command;
 use super::router::Router;
@@ -44,14 +44,16 @@ pub(super) trait Caller: Send {
     /// The call to send next for the same step, if this reply asks for one.
     fn revised(&self, reply: &Reply) -> Option<Invocation>;
 
-    fn done(self: Box<Self>, reply: Result<Reply>);
+    /// Returns whether the reply had the form that the step's replies have.
+    fn done(self: Box<Self>, reply: Result<Reply>) -> bool;
 }
 
 impl Submission {
-    /// Hands the reply to the caller. A panic there must not take the replies of the others on the
-    /// connection with it; the hook has printed where it was.
-    fn finish(self, reply: Result<Reply>) {
-        let _ = catch_unwind(AssertUnwindSafe(|| self.caller.done(reply)));
+    /// Hands the reply to the caller, and returns whether it had the form that it should have. A panic
+    /// there must not take the replies of the others on the connection with it; the hook has printed
+    /// where it was.
+    fn finish(self, reply: Result<Reply>) -> bool {
+        catch_unwind(AssertUnwindSafe(|| self.caller.done(reply))).unwrap_or(true)
     }
 }
 
@@ -85,7 +87,9 @@ impl Links {
                 background::handle().spawn(async move {
                     match links.router.clone().find_address(slot, deadline).await {
                         Ok(address) => links.enqueue(address, submission),
-                        Err(error) => links.judge(submission, Outcome::NotSent(error)),
+                        Err(error) => {
+                            links.judge(submission, Outcome::NotSent(error));
+                        }
                     }
                 });
             }
@@ -96,7 +100,8 @@ impl Links {
         let mut links = lock(&self.open);
         let Some(open) = &mut *links else {
             drop(links);
-            return submission.finish(Err(Error::new(ErrorKind::Closed, "the client is closed")));
+            submission.finish(Err(Error::new(ErrorKind::Closed, "the client is closed")));
+            return;
         };
         let submission = match open.get(&address) {
             Some(link) => match link.send(submission) {
@@ -112,7 +117,9 @@ impl Links {
         background::handle().spawn(Link::new(self.clone(), address, inbox).run());
     }
 
-    fn judge(self: &Arc<Self>, mut submission: Submission, outcome: Outcome) {
+    /// Goes on with a submission after this outcome; returns whether its reply, if it is one, had the
+    /// form that it should have.
+    fn judge(self: &Arc<Self>, mut submission: Submission, outcome: Outcome) -> bool {
         match submission.attempt.judge(outcome, &self.router, Instant::now()) {
             Verdict::Done(reply) => {
                 match reply.as_ref().ok().and_then(|reply| submission.caller.revised(reply)) {
@@ -120,7 +127,7 @@ impl Links {
                         submission.invocation = revised;
                         self.send(submission);
                     }
-                    None => submission.finish(reply),
+                    None => return submission.finish(reply),
                 }
             }
             Verdict::Again => self.send(submission),
@@ -132,6 +139,7 @@ impl Links {
                 });
             }
         }
+        true
     }
 }
 
@@ -236,9 +244,8 @@ impl Link {
                 status = pipe.advance() => match status {
                     PipeStatus::Open => {}
                     PipeStatus::Broken => return None,
-                    // A connection that gives no reply in time may be a half-open one, which
-                    // would give none for minutes. Calls that are under way on it keep it.
-                    PipeStatus::Late => {
+                    // Calls that are under way on it keep it.
+                    PipeStatus::Left => {
                         tokio::spawn(pipe.finish());
                         return None;
                     }
@@ -258,6 +265,8 @@ struct Pipe {
     /// When the first of those is too late, or before.
     deadline: Option<Instant>,
     last_used: Instant,
+    /// The server has said that it is [demoted](is_demoted).
+    is_demoted: bool,
 }
 
 struct Sent {
@@ -269,15 +278,16 @@ struct Sent {
 
 enum PipeStatus {
     Open,
-    /// A call had no reply in time.
-    Late,
+    /// No further call may go over it: it gave no reply in time, as a half-open one gives none for
+    /// minutes, or its server is [demoted](is_demoted).
+    Left,
     Broken,
 }
 
 impl Pipe {
     fn new(links: Arc<Links>, socket: AsyncSocket) -> Self {
         let (in_flight, last_used) = (VecDeque::new(), Instant::now());
-        Self { links, socket, in_flight, deadline: None, last_used }
+        Self { links, socket, in_flight, deadline: None, last_used, is_demoted: false }
     }
 
     fn is_silent(&self) -> bool {
@@ -319,6 +329,7 @@ impl Pipe {
             () = wait_until(self.deadline) => return self.expire(),
         };
         match exchanged.and_then(|()| self.handle_replies()) {
+            Ok(()) if self.is_demoted => PipeStatus::Left,
             Ok(()) => PipeStatus::Open,
             Err(error) => {
                 for sent in std::mem::take(&mut self.in_flight) {
@@ -334,8 +345,11 @@ impl Pipe {
             match self.in_flight.front_mut() {
                 Some(sent) if sent.is_asking => sent.is_asking = false,
                 Some(_) => {
-                    if let Some(sent) = self.in_flight.pop_front() {
-                        self.judge(sent, Outcome::Reply(reply));
+                    self.is_demoted |= is_demoted(&reply);
+                    let sent = self.in_flight.pop_front();
+                    // Of the wrong form: it may be the reply to another call, and then so is the next.
+                    if !sent.is_none_or(|sent| self.judge(sent, Outcome::Reply(reply))) {
+                        return Err(lost(std::io::ErrorKind::InvalidData.into()));
                     }
                 }
                 // Nobody asked: whatever comes next would be taken for the reply to another call.
@@ -351,7 +365,7 @@ impl Pipe {
         let late: Vec<_> =
             self.in_flight.iter_mut().filter_map(|sent| sent.submission.take_if(is_late)).collect();
         self.deadline = earliest(None, self.in_flight.iter().filter_map(|s| s.submission.as_ref()));
-        let status = if late.is_empty() { PipeStatus::Open } else { PipeStatus::Late };
+        let status = if late.is_empty() { PipeStatus::Open } else { PipeStatus::Left };
         for submission in late {
             let outcome = Outcome::NoReply(lost(std::io::ErrorKind::TimedOut.into()));
             self.links.judge(submission, outcome);
@@ -368,10 +382,8 @@ impl Pipe {
         }
     }
 
-    fn judge(&self, sent: Sent, outcome: Outcome) {
-        if let Some(submission) = sent.submission {
-            self.links.judge(submission, outcome);
-        }
+    fn judge(&self, sent: Sent, outcome: Outcome) -> bool {
+        sent.submission.is_none_or(|submission| self.links.judge(submission, outcome))
     }
 }
 

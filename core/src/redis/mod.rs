@@ -48,7 +48,7 @@ use router::Router;
 use stream_watcher::StreamWatcher;
 use subscriber::Subscriber;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::options::{Options, Target};
 use crate::runtime::fork::PerProcess;
 use crate::runtime::interrupt;
@@ -96,7 +96,14 @@ impl Connections {
             let reply = Self::call(&own, &mut attempt, &invocation, slot)?;
             match step.revised(&reply) {
                 Some(revised) => invocation = revised,
-                None => return step.decode(reply),
+                None => {
+                    let output = step.decode(reply);
+                    // It may be the reply to another call, and then so is the next.
+                    if has_wrong_form(&output) {
+                        own.pool.clear();
+                    }
+                    return output;
+                }
             }
         }
     }
@@ -213,10 +220,18 @@ impl<O: Operation, D: FnOnce(Result<O::Output>) + Send> link::Caller for Caller<
         self.step.revised(reply)
     }
 
-    fn done(self: Box<Self>, reply: Result<Reply>) {
+    fn done(self: Box<Self>, reply: Result<Reply>) -> bool {
         let Self { step, done } = *self;
-        done(reply.and_then(|reply| step.decode(reply)));
+        let output = reply.and_then(|reply| step.decode(reply));
+        let has_right_form = !has_wrong_form(&output);
+        done(output);
+        has_right_form
     }
+}
+
+/// Whether a reply had no form that the step's replies have.
+fn has_wrong_form<T>(output: &Result<T>) -> bool {
+    output.as_ref().is_err_and(|error| error.kind() == ErrorKind::Internal)
 }
 
 impl Own {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::attempt::{Outcome, too_late};
+use super::attempt::{Outcome, is_demoted, too_late};
 use super::dial::{Dialer, Peer};
 use super::socket::Socket;
 use crate::options::Address;
@@ -37,8 +37,7 @@ impl Pool {
                 Ok(socket) => socket,
                 Err(error) => {
                     // A server that has gone for good must not keep what is left of its sockets.
-                    let dead = lock(&self.idle).remove(address);
-                    drop(dead);
+                    self.discard(address);
                     return Outcome::NotSent(error);
                 }
             },
@@ -49,7 +48,12 @@ impl Pool {
         };
         match reply {
             Ok(reply) => {
-                self.keep(address, socket);
+                if is_demoted(&reply) {
+                    socket.close();
+                    self.discard(address);
+                } else {
+                    self.keep(address, socket);
+                }
                 Outcome::Reply(reply)
             }
             Err(error) => {
@@ -61,8 +65,8 @@ impl Pool {
 
     fn idle_socket(&self, address: &Address) -> Option<Socket> {
         loop {
-            let mut socket = lock(&self.idle).get_mut(address)?.pop()?;
-            if !socket.is_stale() {
+            let socket = lock(&self.idle).get_mut(address)?.pop()?;
+            if socket.is_quiet() {
                 return Some(socket);
             }
         }
@@ -79,6 +83,13 @@ impl Pool {
         }
     }
 
+    /// Hangs up on what is idle of this address.
+    fn discard(&self, address: &Address) {
+        let sockets = lock(&self.idle).remove(address);
+        sockets.into_iter().flatten().for_each(Socket::close);
+    }
+
+    /// Hangs up on all that is idle.
     pub(super) fn clear(&self) {
         for socket in lock(&self.idle).drain().flat_map(|(_, sockets)| sockets) {
             socket.close();

@@ -6,7 +6,7 @@
 //! five kinds of value and nothing else. The server is not trusted: what it says will come is only
 //! allocated as it comes.
 
-use std::io;
+use std::{fmt, io};
 
 use crate::step::Reply;
 
@@ -21,6 +21,25 @@ const BULK_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// How deep lists lie in lists: no script of ours goes beyond three.
 const DEPTH_MAX: usize = 16;
+
+/// The first byte of each kind of value.
+const KINDS: &[u8] = b"+-:$*";
+
+/// What a peer sent that speaks something else: how it begins.
+#[derive(Debug)]
+pub(super) struct NotResp(pub(super) Vec<u8>);
+
+impl NotResp {
+    const BYTES_MAX: usize = 16;
+}
+
+impl std::error::Error for NotResp {}
+
+impl fmt::Display for NotResp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no reply begins with \"{}\"", self.0.escape_ascii())
+    }
+}
 
 /// What has been read of a connection and not been used yet.
 pub(super) struct ReplyReader {
@@ -60,11 +79,16 @@ impl ReplyReader {
         Self { buffer, at: 0, end: 0, searched: 0, bulk: None, lists: Vec::new() }
     }
 
+    /// Whether everything that arrived has been used.
+    pub(super) fn is_empty(&self) -> bool {
+        self.at == self.end && self.bulk.is_none() && self.lists.is_empty()
+    }
+
     /// The next reply, or `None` until more has arrived. After an error the connection is of no
     /// more use.
     ///
     /// # Errors
-    /// `InvalidData` for what is not RESP 2.
+    /// `InvalidData` for what is not RESP 2, with [`NotResp`] if no reply begins like that.
     pub(super) fn next(&mut self) -> io::Result<Option<Reply>> {
         while let Some(token) = self.token()? {
             let mut reply = match token {
@@ -148,6 +172,11 @@ impl ReplyReader {
     /// Where the next line begins and ends in the buffer, without its end mark.
     fn line(&mut self) -> io::Result<Option<(usize, usize)>> {
         let unused = &self.buffer[self.at..self.end];
+        // At once: what is no reply may never have the end of a line.
+        if unused.first().is_some_and(|first| !KINDS.contains(first)) {
+            let begins = unused[..unused.len().min(NotResp::BYTES_MAX)].to_vec();
+            return Err(io::Error::new(io::ErrorKind::InvalidData, NotResp(begins)));
+        }
         let found = unused[self.searched..].iter().position(|byte| *byte == b'\r');
         self.searched = found.map_or(unused.len(), |found| self.searched + found);
         match unused.get(self.searched + 1) {
@@ -292,6 +321,18 @@ mod tests {
             }
         }
         assert_eq!(read(b"$5\r\nab", 1).unwrap(), []);
+    }
+
+    #[test]
+    fn knows_what_is_left_over() {
+        let mut reader = ReplyReader::new();
+        for (text, is_empty) in [(":1\r\n", true), (":1\r\n:", false), ("2\r\n", true)] {
+            reader.space()[..text.len()].copy_from_slice(text.as_bytes());
+            reader.arrived(text.len());
+            assert!(!reader.is_empty());
+            assert!(matches!(reader.next(), Ok(Some(Reply::Int(_)))));
+            assert_eq!(reader.is_empty(), is_empty, "{text}");
+        }
     }
 
     #[test]

@@ -218,8 +218,11 @@ fn first_reply<T>(
     deadline: Instant,
     query: impl Fn(&Address, Instant) -> Result<T>,
 ) -> Result<T> {
-    // A wrong password does not become right at the next one.
-    let is_final = |kind| matches!(kind, ErrorKind::AuthenticationFailed | ErrorKind::Cancelled);
+    // A wrong password or scheme does not become right at the next one.
+    let is_final = |kind| {
+        use ErrorKind::{AuthenticationFailed, Cancelled, InvalidUrl};
+        matches!(kind, AuthenticationFailed | Cancelled | InvalidUrl)
+    };
     let mut failure = query_failed();
     for (tried, peer) in peers.iter().enumerate() {
         let now = Instant::now();

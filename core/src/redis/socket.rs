@@ -1,7 +1,7 @@
 //! One blocking connection: commands out, replies in.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::dial::{Dialer, Peer};
 use super::handshake::{self, Handshake};
@@ -11,14 +11,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Address;
 use crate::step::Reply;
 
-/// A connection that has not been used for this long is checked before it is used: the check
-/// takes three system calls, which a caller in a loop would feel.
-const FRESH: Duration = Duration::from_millis(5);
-
 pub(super) struct Socket {
     transport: Transport,
     replies: ReplyReader,
-    last_used: Instant,
 }
 
 impl Socket {
@@ -30,13 +25,19 @@ impl Socket {
         deadline: Instant,
     ) -> Result<Self> {
         let deadline = deadline.min(Instant::now() + dialer.options.connect_timeout);
+        Self::begin(dialer, address, peer, deadline)
+            .map_err(|error| dialer.explain(address, peer, error, deadline))
+    }
+
+    fn begin(dialer: &Dialer, address: &Address, peer: Peer, deadline: Instant) -> Result<Self> {
         let transport = dialer.dial(address, peer, deadline)?;
-        let mut socket = Self { transport, replies: ReplyReader::new(), last_used: Instant::now() };
+        let mut socket = Self { transport, replies: ReplyReader::new() };
         let handshake = Handshake::new(dialer, peer);
         socket.transport.socket().set_deadline(deadline);
-        let mut sent = socket.write(handshake.packed());
+        let mut unsent = socket.write(handshake.packed()).err();
         for name in handshake.names() {
-            let reply = std::mem::replace(&mut sent, Ok(())).and_then(|()| socket.read());
+            // A server that hung up has perhaps said why.
+            let reply = socket.read().map_err(|error| unsent.take().unwrap_or(error));
             handshake::check(address, name, reply)?;
         }
         Ok(socket)
@@ -55,10 +56,10 @@ impl Socket {
         self.read()
     }
 
-    /// Whether the server has hung up, as far as this side has been told. Costs no round trip.
-    /// A connection that was just used is taken to be alive.
-    pub(super) fn is_stale(&mut self) -> bool {
-        self.last_used.elapsed() >= FRESH && !self.transport.socket().is_quiet()
+    /// Whether the server has neither hung up nor sent what nobody asked for, as far as this side has
+    /// been told. Costs a system call and no round trip.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.replies.is_empty() && self.transport.is_quiet()
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -70,7 +71,6 @@ impl Socket {
     fn read(&mut self) -> Result<Reply> {
         loop {
             if let Some(reply) = self.replies.next().map_err(lost)? {
-                self.last_used = Instant::now();
                 return Ok(reply);
             }
             match self.transport.stream().read(self.replies.space()).map_err(lost)? {

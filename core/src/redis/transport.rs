@@ -21,6 +21,16 @@ impl Transport {
         }
     }
 
+    /// Whether there is nothing to read and no end.
+    pub(super) fn is_quiet(&self) -> bool {
+        match self {
+            Transport::Plain(socket) => socket.is_quiet(),
+            // It wants nothing more while there is something that it has decrypted.
+            #[cfg(feature = "tls")]
+            Transport::Tls(tls) => tls.conn.wants_read() && tls.sock.is_quiet(),
+        }
+    }
+
     /// The socket below TLS.
     pub(super) fn socket(&mut self) -> &mut DeadlineSocket {
         match self {

@@ -1,6 +1,6 @@
 use std::fs;
 
-use super::certificate::Certificate;
+use super::certificate::{Certificate, Certified};
 use super::claim::Claim;
 use super::config::Config;
 use super::redis::{Access, Redis, config_in, socket_in};
@@ -11,7 +11,7 @@ use super::redis::{Access, Redis, config_in, socket_in};
 pub struct RedisBuilder {
     config: Config,
     access: Access,
-    tls: bool,
+    tls: Option<Certified>,
 }
 
 impl RedisBuilder {
@@ -42,8 +42,13 @@ impl RedisBuilder {
     }
 
     /// Speaks TLS on the port, with a certificate for `localhost` of an authority made for it.
-    pub fn tls(mut self) -> Self {
-        self.tls = true;
+    pub fn tls(self) -> Self {
+        self.certified(Certified::ByAuthority)
+    }
+
+    /// Speaks TLS on the port, with a certificate of this kind.
+    pub fn certified(mut self, certified: Certified) -> Self {
+        self.tls = Some(certified);
         self
     }
 
@@ -61,7 +66,7 @@ impl RedisBuilder {
 
     /// Refuses the options that servers which talk to each other would need on both sides.
     pub(super) fn assert_open(&self) {
-        let open = !self.tls && self.access.default_password.is_none();
+        let open = self.tls.is_none() && self.access.default_password.is_none();
         assert!(open, "clusters and sentinels are started without TLS, users and passwords");
     }
 
@@ -94,8 +99,8 @@ impl RedisBuilder {
         config.line("appendonly", &["no"]);
         // By default a primary waits five seconds for more replicas before it feeds the first.
         config.line("repl-diskless-sync-delay", &["0"]);
-        if self.tls {
-            let certificate = Certificate::issue(directory);
+        if let Some(certified) = self.tls {
+            let certificate = Certificate::issue(directory, certified);
             config.line("port", &["0"]);
             config.line("tls-port", &[&port]);
             config.line("tls-cert-file", &[&certificate.certificate_file.to_string_lossy()]);

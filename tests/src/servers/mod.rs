@@ -34,6 +34,7 @@ mod wait;
 
 pub use binary::find_redis_server;
 pub use builder::RedisBuilder;
+pub use certificate::Certified;
 pub use claim::Claim;
 pub use cluster::Cluster;
 pub use migration::Migration;

@@ -3,6 +3,7 @@
 
 mod access_rights;
 mod agreement;
+mod connections;
 mod crash;
 mod events_agreement;
 mod events_linearizable;

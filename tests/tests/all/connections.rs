@@ -1,0 +1,226 @@
+//! What a connection does with a peer that is not as it should be: one that refuses it, that is
+//! no Redis, that was demoted, that sends more than it was asked for.
+
+// Clippy's leave for tests does not reach the functions that the tests share.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use millpond::{Client, Error, ErrorKind, Result};
+use millpond_tests::block_on;
+use millpond_tests::proxy::Proxy;
+use millpond_tests::servers::{Certified, Redis, wait_until};
+
+type Call = fn(&Client, usize) -> Result<u64>;
+
+/// A call of each of the ways that a client has to the server: on a connection of its own, and on the
+/// one that asynchronous callers share.
+const WAYS: [(&str, Call); 2] = [
+    ("blocking", |client, count| Ok(client.ick("k").add(members(count))?.new)),
+    ("asynchronous", |client, count| {
+        Ok(block_on(client.to_async().ick("k").add(members(count)))?.new)
+    }),
+];
+
+/// Members that were not there before.
+fn members(count: usize) -> Vec<(f64, String)> {
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    let first = MADE.fetch_add(count, Ordering::Relaxed);
+    (first..first + count).map(|number| (1.0, number.to_string())).collect()
+}
+
+/// A peer that does this with each connection; and how many it had.
+fn peer(serve: impl Fn(TcpStream) + Send + 'static) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counted = accepted.clone();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            serve(client);
+        }
+    });
+    (port, accepted)
+}
+
+/// A peer that reads something, replies this and hangs up.
+fn peer_that_says(reply: &'static [u8]) -> (u16, Arc<AtomicUsize>) {
+    peer(move |mut client| {
+        let _ = client.read(&mut [0; 1024]);
+        let _ = client.write_all(reply);
+    })
+}
+
+#[test]
+fn a_server_that_was_demoted_is_left() {
+    for (way, add) in WAYS {
+        let (old, new) = (Redis::start(), Redis::start());
+        let become_replica_of = |server: &Redis, master: &Redis| {
+            server.cli(&["REPLICAOF", "127.0.0.1", &master.port().to_string()]);
+        };
+        become_replica_of(&new, &old);
+        wait_until("it replicates", || {
+            new.info("replication", "master_link_status").as_deref() == Some("up")
+        });
+        let name = Proxy::start(old.port());
+        let client = millpond::connect(&name.url()).unwrap();
+        // Several idle connections, all of them to the one that is demoted.
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..50).for_each(|_| assert_eq!(add(&client, 1).unwrap(), 1)));
+            }
+        });
+        let replicated = || new.cli(&["ZCARD", "k/ick/{k}/pset"]).integer() == 200;
+        wait_until("all is replicated", replicated);
+        new.cli(&["REPLICAOF", "NO", "ONE"]);
+        become_replica_of(&old, &new);
+        name.lead_to(new.port());
+        for _ in 0..8 {
+            assert_eq!(add(&client, 1).unwrap(), 1, "{way}");
+        }
+        assert_eq!(new.cli(&["ZCARD", "k/ick/{k}/pset"]).integer(), 208, "{way}");
+    }
+}
+
+#[test]
+fn a_surplus_reply_is_no_reply_to_the_next_call() {
+    let server = Redis::start();
+    for (way, add) in WAYS {
+        let name = Proxy::start(server.port());
+        let client = millpond::connect(&name.url()).unwrap();
+        assert_eq!(add(&client, 5).unwrap(), 5);
+        name.double_next_reply();
+        let mut replies = BTreeMap::new();
+        for call in 0..200 {
+            let count = call % 7 + 1;
+            let kept = match add(&client, count) {
+                Ok(new) if new == count as u64 => "right",
+                Ok(_) => "of another call",
+                Err(error) if error.kind() == ErrorKind::ConnectionLost => "lost",
+                Err(error) => panic!("{way}: {error:?}"),
+            };
+            *replies.entry(kept).or_insert(0) += 1;
+        }
+        assert_eq!(replies, [("right", 200)].into(), "{way}");
+    }
+}
+
+#[test]
+fn a_missing_password_is_said_to_every_call() {
+    let server = Redis::builder().requirepass("secret").start();
+    let url = format!("redis://127.0.0.1:{}", server.port());
+    for url in [url.clone(), format!("{url}?db=3"), format!("{url}?client_name=x")] {
+        let client = millpond::connect(&url).unwrap();
+        let (ick, tasks) = (client.ick("k"), client.tasks("t"));
+        let (async_ick, async_tasks) = (client.to_async().ick("k"), client.to_async().tasks("t"));
+        let large = "x".repeat(100_000);
+        for _ in 0..3 {
+            for error in [
+                ick.add([(1.0, &large)]).map(drop).unwrap_err(),
+                ick.reserve(10).map(drop).unwrap_err(),
+                tasks.insert("q", "1").map(drop).unwrap_err(),
+                tasks.claim(["q"], Duration::from_secs(9)).map(drop).unwrap_err(),
+                block_on(async_ick.add([(1.0, &large)])).map(drop).unwrap_err(),
+                block_on(async_tasks.insert("q", "1")).map(drop).unwrap_err(),
+            ] {
+                assert_eq!(error.kind(), ErrorKind::AuthenticationFailed, "{url}: {error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_with_too_many_clients_is_tried_again() {
+    let server = Redis::builder().config("maxclients", &["12"]).start();
+    let added: u64 = std::thread::scope(|scope| {
+        let adding: Vec<_> = (0..60)
+            .map(|_| {
+                scope.spawn(|| {
+                    let url = format!("{}?timeout=60s&retries=1000&pool=0", server.url());
+                    let client = millpond::connect(&url).unwrap();
+                    (0..20).map(|_| WAYS[0].1(&client, 1).unwrap()).sum::<u64>()
+                })
+            })
+            .collect();
+        adding.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(added, 1_200);
+    assert_eq!(server.cli(&["ZCARD", "k/ick/{k}/pset"]).integer(), 1_200);
+}
+
+#[test]
+fn what_is_no_redis_is_called_by_its_name() {
+    let plain = Redis::start();
+    let secure = Redis::builder().tls().start();
+    let ca = secure.ca_file().unwrap().display().to_string();
+    let (web, asked) = peer_that_says(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    let (other, _) = peer_that_says(b"220 smtp\r\n");
+    for (url, part) in [
+        (format!("redis://127.0.0.1:{web}"), "is a web server"),
+        (format!("redis://:password@127.0.0.1:{web}"), "is a web server"),
+        (format!("rediss://127.0.0.1:{web}"), "does not speak TLS"),
+        (format!("redis://127.0.0.1:{other}"), "it said \"220 smtp"),
+        (format!("redis://127.0.0.1:{}", secure.port()), "the scheme for that is rediss:"),
+        (format!("rediss://localhost:{}", plain.port()), "the scheme for that is redis:"),
+        (format!("rediss://localhost:{}", secure.port()), "tls_ca names what is"),
+        (format!("redis+sentinel://127.0.0.1:{web}/main"), "is a web server"),
+        (format!("redis+cluster://127.0.0.1:{web}"), "is a web server"),
+    ] {
+        for (way, add) in WAYS {
+            let error = add(&millpond::connect(&url).unwrap(), 1).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidUrl, "{url}, {way}: {error:?}");
+            assert!(error.message().contains(part), "{url}, {way}: {error:?}");
+        }
+    }
+    // None was tried again.
+    assert_eq!(asked.load(Ordering::SeqCst), 10);
+    let url = format!("rediss://localhost:{}?tls_ca={ca}", secure.port());
+    assert_eq!(WAYS[0].1(&millpond::connect(&url).unwrap(), 1).unwrap(), 1);
+}
+
+#[test]
+fn a_peer_that_hangs_up_at_once_has_done_nothing() {
+    let (port, asked) = peer(drop);
+    for (way, add) in WAYS {
+        let client = millpond::connect(&format!("redis://127.0.0.1:{port}?retries=2")).unwrap();
+        let error = add(&client, 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionFailed, "{way}: {error:?}");
+    }
+    // Each of three attempts, and each time a look whether the peer speaks TLS.
+    assert_eq!(asked.load(Ordering::SeqCst), 2 * 3 * 2);
+}
+
+/// What a client that trusts this server's own file says, in both ways.
+fn with_its_own_file(certified: Certified, host: &str) -> [Result<u64>; 2] {
+    let server = Redis::builder().certified(certified).start();
+    let ca = server.ca_file().unwrap().display();
+    let client =
+        millpond::connect(&format!("rediss://{host}:{}?tls_ca={ca}", server.port())).unwrap();
+    WAYS.map(|(_, add)| add(&client, 1))
+}
+
+#[test]
+fn a_certificate_that_is_named_is_trusted_for_its_names_and_dates() {
+    for host in ["localhost", "127.0.0.1"] {
+        assert!(
+            with_its_own_file(Certified::ByItself, host).into_iter().all(|new| new.unwrap() == 1)
+        );
+    }
+    for (certified, part) in [
+        (Certified::ByItselfForAnother, "without this name"),
+        (Certified::WithoutNames, "Its names are those of subjectAltName; a common name is none"),
+        (Certified::ByItselfAndOver, "expired"),
+    ] {
+        for refused in with_its_own_file(certified, "localhost") {
+            let error: Error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidUrl, "{certified:?}: {error:?}");
+            assert!(error.message().contains(part), "{certified:?}: {error:?}");
+        }
+    }
+}
