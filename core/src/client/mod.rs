@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::Pace;
 use crate::recovery::Recovery;
 use crate::runtime::sync::lock;
+use crate::runtime::timer::Timer;
 use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
 use crate::step::{Operation, StreamId};
 
@@ -212,9 +213,10 @@ impl<M: Mode> Client<M> {
 
     /// Listens for these topics. A new listener is woken once when it really listens, so a caller that
     /// checked before checks again and misses nothing.
-    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
+    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Result<Listener> {
+        Timer::ensure()?;
         on_backend!(self.core.backend,
-            engine => engine.listen(Audience::default(), topics),
+            engine => Ok(engine.listen(Audience::default(), topics)),
             connections => connections.listen(topics))
     }
 
@@ -225,9 +227,10 @@ impl<M: Mode> Client<M> {
         audience: Audience,
         topic: Topic,
         after: StreamId,
-    ) -> Listener {
+    ) -> Result<Listener> {
+        Timer::ensure()?;
         on_backend!(self.core.backend,
-            engine => engine.listen(audience, vec![topic]),
+            engine => Ok(engine.listen(audience, vec![topic])),
             connections => connections.listen_after(audience, topic, after))
     }
 

@@ -209,7 +209,10 @@ impl Mode for Async {
     ) -> Pending<T> {
         let (done, pending) = oneshot::channel();
         let client = client.clone();
-        when(Box::new(move |step| client.go_on(step, then, done)));
+        when(Box::new(move |step: Result<O>| {
+            let step = step.and_then(|step| Timer::ensure().map(|()| step));
+            client.go_on(step, then, done);
+        }));
         Pending(pending)
     }
 }

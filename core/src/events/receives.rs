@@ -143,7 +143,7 @@ impl<M: Mode> Receives<M> {
             for (number, topics) in topics.iter().enumerate() {
                 calls.hand_on_unheard(client, number, &topics[0]);
             }
-            Ok(client.listen(topics.concat()))
+            client.listen(topics.concat())
         };
         if partitions != self.partitions {
             self.partitions = partitions;

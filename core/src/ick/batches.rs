@@ -148,7 +148,7 @@ impl<M: Mode> Source for Icks<M> {
             Asked::NothingAnywhere => {
                 let client = &self.icks[0].client;
                 let keys = self.icks.iter().map(|ick| Ok(ick.name()?.producer_key()));
-                waiting.listen(|| Ok(client.listen(keys.collect::<Result<_>>()?)))?;
+                waiting.listen(|| client.listen(keys.collect::<Result<_>>()?))?;
                 Ok(Found::Idle(client.fallback_poll_interval()))
             }
         }

@@ -1,5 +1,6 @@
 //! Reads the options from a URL.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ impl Options {
                 )));
             }
         };
+        let mut seen = HashSet::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = match pair {
                 "repair" => (pair, "true"),
@@ -37,6 +39,12 @@ impl Options {
                     .split_once('=')
                     .ok_or_else(|| bad(format!("the option{} has no value", shown(pair))))?,
             };
+            if !seen.insert(name) {
+                return Err(bad(format!("the option{} is there twice", shown(name))));
+            }
+            if name == "db" && options.db != 0 {
+                return Err(bad("the database is there twice, in the path and as an option"));
+            }
             options.set(name, &decode(value)?)?;
         }
         options.check()
@@ -212,21 +220,31 @@ fn addresses(hosts: &str, default_port: u16) -> Result<Vec<Address>> {
 fn address(text: &str, default_port: u16) -> Result<Address> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
-            let (host, port) =
+            let (host, rest) =
                 rest.split_once(']').ok_or_else(|| bad("the host has a [ without a ]"))?;
-            (host, port.strip_prefix(':'))
+            let port = rest.strip_prefix(':');
+            if port.is_none() && !rest.is_empty() {
+                return Err(bad("after the ] of the host comes : and the port, or nothing"));
+            }
+            (host, port)
         }
         None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
     };
     if host.is_empty() {
         return Err(bad("the URL names no host"));
     }
-    let port = port.map_or(Ok(default_port), |port| number("the port", port))?;
+    let port = port.map_or(Ok(default_port), |port| match number("the port", port)? {
+        0 => Err(bad("the port is not a number in range")),
+        port => Ok(port),
+    })?;
     Ok(Address::Tcp(decode(host)?.into(), port))
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| bad(format!("{name} is not a number in range")))
+    // Rust would take a sign, too.
+    let digits = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = digits.and_then(|digits| digits.parse().ok());
+    number.ok_or_else(|| bad(format!("{name} is not a number in range")))
 }
 
 fn boolean(name: &str, value: &str) -> Result<bool> {
@@ -268,6 +286,7 @@ mod tests {
             ("file:///var/data", Target::File("/var/data".into())),
             ("redis://host", Target::Server(tcp("host", 6379))),
             ("redis://[::1]:7", Target::Server(tcp("::1", 7))),
+            ("redis://[fe80::1%25eth0]:7", Target::Server(tcp("fe80::1%eth0", 7))),
             (
                 "redis+unix:///run/r.sock?db=2",
                 Target::Server(Address::Unix(Path::new("/run/r.sock").into())),
@@ -330,6 +349,14 @@ mod tests {
             ("file:x?repair=perhaps", "the option repair is true or false"),
             ("redis://h?repair", "the option repair is not known"),
             ("redis://[::1", "without a ]"),
+            ("redis://[::1]58865", "after the ] of the host"),
+            ("redis://h:+7000", "the port is not a number in range"),
+            ("redis://h:0", "the port is not a number in range"),
+            ("redis://h:", "the port is not a number in range"),
+            ("redis://h/+1", "the database is not a number in range"),
+            ("redis://h/1?db=2", "the database is there twice"),
+            ("redis://h?db=1&db=2", "the option db is there twice"),
+            ("redis://h?retries=-1", "retries is not a number in range"),
         ] {
             let error = Options::parse(url).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidUrl);

@@ -9,7 +9,7 @@ use std::time::Instant;
 use tokio::io::ReadBuf;
 
 use super::dial::{Dialer, Peer, failed};
-use super::handshake::{self, Handshake};
+use super::handshake::Handshake;
 use super::resp::ReplyReader;
 use super::router::Router;
 use super::socket::lost;
@@ -48,10 +48,10 @@ impl AsyncSocket {
                 is_flushed: true,
                 unsent: None,
             };
-            let handshake = Handshake::new(dialer, Peer::Server);
+            let mut handshake = Handshake::new(dialer, Peer::Server);
             socket.out().extend_from_slice(handshake.packed());
-            for name in handshake.names() {
-                handshake::check(address, name, socket.reply().await)?;
+            while !handshake.is_done() {
+                handshake.check(address, socket.reply().await)?;
             }
             Ok(socket)
         };

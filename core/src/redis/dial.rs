@@ -149,7 +149,10 @@ impl Dialer {
             }
             Address::Tcp(host, port) => (&**host, *port),
         };
-        let tcp = tokio::net::TcpStream::connect((host, port)).await?;
+        let (name, deadline) = (host.to_owned(), Instant::now() + self.options.connect_timeout);
+        let looking = tokio::task::spawn_blocking(move || resolve(&name, port, deadline));
+        let addresses = looking.await.map_err(io::Error::other)?.map_err(io::Error::other)?;
+        let tcp = tokio::net::TcpStream::connect(&*addresses).await?;
         set_up(socket2::SockRef::from(&tcp))?;
         #[cfg(feature = "tls")]
         if let Some(config) = self.tls_config(Peer::Server) {

@@ -6,6 +6,7 @@
 //! something else. To a step it might say so and hang up in the middle of it, and whether the step was
 //! done would be anybody's guess. A connection costs a round trip more for it.
 
+use std::collections::VecDeque;
 use std::error::Error as _;
 use std::io;
 
@@ -19,14 +20,28 @@ use crate::step::reply::{Reply, server_error};
 /// The commands of a handshake, to be sent together; each gets a reply.
 pub(super) struct Handshake {
     packed: Vec<u8>,
-    names: Vec<&'static str>,
+    /// The names of those without a reply yet.
+    names: VecDeque<&'static str>,
+    /// The server has taken the password of a URL of the [old form](OLD_USER).
+    has_password: bool,
 }
+
+/// The user in a URL of the form that was handed out before servers had users, `redis://h:password@host`.
+/// The password is tried without it first: a server that has a user of this name may yet want it.
+const OLD_USER: &str = "h";
+
+/// The name of the command that tries it.
+const OLD_AUTH: &str = "AUTH without the user";
 
 impl Handshake {
     pub(super) fn new(dialer: &Dialer, peer: Peer) -> Self {
-        let mut handshake = Self { packed: Vec::new(), names: Vec::new() };
+        let mut handshake =
+            Self { packed: Vec::new(), names: VecDeque::new(), has_password: false };
         let (user, password) = dialer.credentials(peer);
         if let Some(password) = password {
+            if user == Some(OLD_USER) {
+                handshake.add(OLD_AUTH, &["AUTH", password]);
+            }
             match user {
                 Some(user) => handshake.add("AUTH", &["AUTH", user, password]),
                 None => handshake.add("AUTH", &["AUTH", password]),
@@ -48,7 +63,7 @@ impl Handshake {
 
     fn add(&mut self, name: &'static str, words: &[&str]) {
         self.packed.extend(command::words(words));
-        self.names.push(name);
+        self.names.push_back(name);
     }
 
     /// What has to be sent; never empty.
@@ -56,35 +71,43 @@ impl Handshake {
         &self.packed
     }
 
-    /// The names of the commands, one for each reply.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.names.iter().copied()
+    /// Whether all replies have come.
+    pub(super) fn is_done(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Handles the next reply. Whatever went wrong, no step has been sent.
+    pub(super) fn check(&mut self, address: &Address, reply: Result<Reply>) -> Result<()> {
+        let name = self.names.pop_front().unwrap_or_default();
+        match reply {
+            Ok(Reply::Error(_)) if name == OLD_AUTH || self.has_password && name == "AUTH" => {
+                Ok(())
+            }
+            Ok(Reply::Error(text)) => refused(address, name, &text),
+            Ok(_) => {
+                self.has_password |= name == OLD_AUTH;
+                Ok(())
+            }
+            Err(error) => Err(unanswered(address, name, error)),
+        }
     }
 }
 
-/// Handles the reply to a command of the handshake. Whatever went wrong, no step has been sent.
-pub(super) fn check(address: &Address, name: &str, reply: Result<Reply>) -> Result<()> {
-    let error = match reply {
-        Ok(Reply::Error(text)) => return refused(address, name, &text),
-        Ok(_) => return Ok(()),
-        Err(error) => error,
-    };
+/// The error of a handshake whose command had no reply.
+fn unanswered(address: &Address, name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::Cancelled {
-        return Err(error);
+        return error;
     }
     let cause = io_cause(&error).and_then(io::Error::get_ref);
     let foreign = cause.and_then(|cause| cause.downcast_ref::<NotResp>()).map(not_redis);
     #[cfg(feature = "tls")]
     let foreign = foreign.or_else(|| super::tls::refusal(cause?));
-    Err(match foreign {
-        Some(what) => Error::new(ErrorKind::InvalidUrl, format!("{address} {what}")),
-        None => {
-            let what =
-                if is_hang_up(&error) { "hung up in place of a reply" } else { "did not reply" };
-            let message = format!("{address} {what} to {name}");
-            Error::new(ErrorKind::ConnectionFailed, message).with_source(error)
-        }
-    })
+    if let Some(what) = foreign {
+        return Error::new(ErrorKind::InvalidUrl, format!("{address} {what}"));
+    }
+    let what = if is_hang_up(&error) { "hung up in place of a reply" } else { "did not reply" };
+    let message = format!("{address} {what} to {name}");
+    Error::new(ErrorKind::ConnectionFailed, message).with_source(error)
 }
 
 /// The system's error at the bottom of one of ours.

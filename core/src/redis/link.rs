@@ -84,7 +84,7 @@ impl Links {
             Some(address) => self.enqueue(address, submission),
             None => {
                 let links = self.clone();
-                background::handle().spawn(async move {
+                self.spawn(submission, |submission| async move {
                     match links.router.clone().find_address(slot, deadline).await {
                         Ok(address) => links.enqueue(address, submission),
                         Err(error) => {
@@ -93,6 +93,18 @@ impl Links {
                     }
                 });
             }
+        }
+    }
+
+    /// Goes on with a submission in the background, or fails it if there is none.
+    fn spawn<W: Future<Output = ()> + Send + 'static>(
+        &self,
+        submission: Submission,
+        work: impl FnOnce(Submission) -> W,
+    ) {
+        match background::handle() {
+            Ok(background) => drop(background.spawn(work(submission))),
+            Err(error) => drop(submission.finish(Err(error))),
         }
     }
 
@@ -110,11 +122,19 @@ impl Links {
             },
             None => submission,
         };
+        let background = match background::handle() {
+            Ok(background) => background,
+            Err(error) => {
+                drop(links);
+                submission.finish(Err(error));
+                return;
+            }
+        };
         let (link, inbox) = mpsc::unbounded_channel();
         // The receiver is alive until the link's task ends, which is after this.
         let _ = link.send(submission);
         open.insert(address.clone(), link);
-        background::handle().spawn(Link::new(self.clone(), address, inbox).run());
+        background.spawn(Link::new(self.clone(), address, inbox).run());
     }
 
     /// Goes on with a submission after this outcome; returns whether its reply, if it is one, had the
@@ -133,7 +153,7 @@ impl Links {
             Verdict::Again => self.send(submission),
             Verdict::After(pause) => {
                 let links = self.clone();
-                background::handle().spawn(async move {
+                self.spawn(submission, async move |submission| {
                     tokio::time::sleep(pause).await;
                     links.send(submission);
                 });

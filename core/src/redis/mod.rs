@@ -160,8 +160,8 @@ impl Connections {
         Ok(next.and_then(|slot| keys().find(|key| slots::slot(key.as_bytes()) == slot)))
     }
 
-    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Listener {
-        self.own().subscriber.listen(topics)
+    pub(crate) fn listen(&self, topics: Vec<Topic>) -> Result<Listener> {
+        Ok(self.own().subscriber.listen(&background::handle()?, topics))
     }
 
     /// How many listeners would hear what is published on this channel now.
@@ -194,8 +194,8 @@ impl Connections {
         audience: Audience,
         topic: Topic,
         after: StreamId,
-    ) -> Listener {
-        self.own().stream_watcher.listen(audience, topic, after)
+    ) -> Result<Listener> {
+        Ok(self.own().stream_watcher.listen(&background::handle()?, audience, topic, after))
     }
 
     /// Closes all connections and wakes all who wait. A step that is under way still gets its reply.

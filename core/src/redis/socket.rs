@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use super::dial::{Dialer, Peer};
-use super::handshake::{self, Handshake};
+use super::handshake::Handshake;
 use super::resp::ReplyReader;
 use super::transport::Transport;
 use crate::error::{Error, ErrorKind, Result};
@@ -32,13 +32,13 @@ impl Socket {
     fn begin(dialer: &Dialer, address: &Address, peer: Peer, deadline: Instant) -> Result<Self> {
         let transport = dialer.dial(address, peer, deadline)?;
         let mut socket = Self { transport, replies: ReplyReader::new() };
-        let handshake = Handshake::new(dialer, peer);
+        let mut handshake = Handshake::new(dialer, peer);
         socket.transport.socket().set_deadline(deadline);
         let mut unsent = socket.write(handshake.packed()).err();
-        for name in handshake.names() {
+        while !handshake.is_done() {
             // A server that hung up has perhaps said why.
             let reply = socket.read().map_err(|error| unsent.take().unwrap_or(error));
-            handshake::check(address, name, reply)?;
+            handshake.check(address, reply)?;
         }
         Ok(socket)
     }

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::async_socket::AsyncSocket;
 use super::attempt::Outcome;
-use super::background;
 use super::command;
 use super::pool::Pool;
 use super::reconnect::Reconnect;
@@ -67,6 +67,7 @@ impl StreamWatcher {
     /// Listens for the entries of a stream after this one.
     pub(super) fn listen(
         self: &Arc<Self>,
+        background: &Handle,
         audience: Audience,
         topic: Topic,
         after: StreamId,
@@ -97,7 +98,7 @@ impl StreamWatcher {
             }
         }
         if is_new {
-            background::handle().spawn(self.clone().run(slot, watch.changed.clone()));
+            background.spawn(self.clone().run(slot, watch.changed.clone()));
         }
         drop(slots);
         // A close that ran meanwhile has perhaps not seen the listener.

@@ -10,18 +10,18 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::async_socket::AsyncSocket;
-use super::background;
 use super::command;
 use super::reconnect::Reconnect;
 use super::router::Router;
 use super::socket::lost;
 use crate::error::Result;
 use crate::runtime::sync::lock;
-use crate::runtime::waiters::{Handle, Listener, Topic, Unheard, Waiters};
+use crate::runtime::waiters::{self, Listener, Topic, Unheard, Waiters};
 use crate::step::Reply;
 
 /// How long a subscription without listeners stays.
@@ -45,7 +45,7 @@ struct State {
 
 enum Change {
     /// And the listener to wake when the subscriptions stand.
-    Subscribe(Vec<Topic>, Handle),
+    Subscribe(Vec<Topic>, waiters::Handle),
     /// Nobody listens any more.
     Leave(Topic),
 }
@@ -68,7 +68,7 @@ impl Subscriber {
     }
 
     /// Listens for what is published on these channels.
-    pub(super) fn listen(self: &Arc<Self>, topics: Vec<Topic>) -> Listener {
+    pub(super) fn listen(self: &Arc<Self>, background: &Handle, topics: Vec<Topic>) -> Listener {
         let listener = self.waiters.listen(topics.clone());
         let mut state = lock(&self.state);
         for topic in &topics {
@@ -82,7 +82,7 @@ impl Subscriber {
             None => {
                 let (changes, inbox) = mpsc::unbounded_channel();
                 state.changes = Some(changes);
-                background::handle().spawn(self.clone().run(inbox));
+                background.spawn(self.clone().run(inbox));
             }
         }
         drop(state);

@@ -170,6 +170,8 @@ pub(super) fn not_spoken() -> io::Error {
 }
 
 pub(super) fn server_name(host: &str) -> io::Result<ServerName<'static>> {
+    // A certificate knows no interfaces.
+    let host = host.split_once('%').map_or(host, |(address, _)| address);
     ServerName::try_from(host.to_owned()).map_err(io::Error::other)
 }
 

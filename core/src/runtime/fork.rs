@@ -4,6 +4,7 @@
 //! it alone for good, since dropping it would touch the parent's connections or wait for threads
 //! that the child does not have, and makes its own.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -50,20 +51,32 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
         Self { slot: ArcSwapOption::const_empty() }
     }
 
-    /// This process's value. `make` may run in several threads at once; `start` then runs once,
-    /// with the value that was taken. No lock is held, since one that is held during a fork stays
-    /// so in the child.
+    /// See [`get_or_try_make`](Self::get_or_try_make).
     pub(crate) fn get_or_make(
         &self,
         make: impl FnOnce() -> Arc<T>,
         start: impl FnOnce(&Arc<T>),
     ) -> Arc<T> {
+        let made: Result<_, Infallible> = self.get_or_try_make(|| Ok(make()), start);
+        match made {
+            Ok(value) => value,
+        }
+    }
+
+    /// This process's value. `make` may run in several threads at once; `start` then runs once,
+    /// with the value that was taken. No lock is held, since one that is held during a fork stays
+    /// so in the child.
+    pub(crate) fn get_or_try_make<E>(
+        &self,
+        make: impl FnOnce() -> Result<Arc<T>, E>,
+        start: impl FnOnce(&Arc<T>),
+    ) -> Result<Arc<T>, E> {
         let process = std::process::id();
         let current = self.slot.load();
         if let Some(owned) = current.as_ref().filter(|owned| owned.process == process) {
-            return owned.value.clone();
+            return Ok(owned.value.clone());
         }
-        let made = Arc::new(Owned { process, value: make() });
+        let made = Arc::new(Owned { process, value: make()? });
         let before = self.slot.compare_and_swap(&current, Some(made.clone()));
         let unchanged = match (&*before, &*current) {
             (None, None) => true,
@@ -73,12 +86,12 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
         if unchanged {
             std::mem::forget(arc_swap::Guard::into_inner(before));
             start(&made.value);
-            return made.value.clone();
+            return Ok(made.value.clone());
         }
-        match &*before {
+        Ok(match &*before {
             Some(owned) if owned.process == process => owned.value.clone(),
             _ => made.value.clone(),
-        }
+        })
     }
 
     /// This process's value, if it has been made.

@@ -3,11 +3,13 @@
 //! process after a fork.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak, mpsc};
 use std::time::{Duration, Instant};
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::fork::PerProcess;
 use crate::runtime::sync::{lock, wait_until};
 
@@ -17,6 +19,8 @@ type Task = Box<dyn FnOnce() + Send>;
 pub(crate) struct Timer {
     tasks: Mutex<BTreeMap<(Instant, u64), Task>>,
     changed: Condvar,
+    /// Tells the thread that it is the process's. Of two that are made at once, one is dropped and ends.
+    go: mpsc::Sender<Arc<Timer>>,
 }
 
 /// A task that the timer has; dropping this takes it back.
@@ -45,6 +49,24 @@ static TIMER: PerProcess<Timer> = PerProcess::new();
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
 impl Timer {
+    /// Starts the thread, unless it runs. What schedules something for a step that it sends calls this before:
+    /// a lease that nobody renews is not to be taken.
+    ///
+    /// # Errors
+    /// `UNAVAILABLE` if the system has no thread left.
+    pub(crate) fn ensure() -> Result<()> {
+        Self::own().map(drop)
+    }
+
+    fn own() -> Result<Arc<Self>> {
+        // It waits for this, so it is there.
+        let start = |timer: &Arc<Self>| _ = timer.go.send(timer.clone());
+        TIMER.get_or_try_make(Self::start, start).map_err(|error| {
+            let message = format!("the timer's thread cannot be started: {error}");
+            Error::new(ErrorKind::Unavailable, message).with_source(error)
+        })
+    }
+
     /// Runs `task` on the timer's thread at this time, unless the handle is dropped before. The
     /// task must not block.
     pub(crate) fn at(time: Instant, task: impl FnOnce() + Send + 'static) -> Scheduled {
@@ -58,23 +80,18 @@ impl Timer {
     }
 
     fn put(time: Instant, task: Task) -> (Arc<Self>, (Instant, u64)) {
-        let timer = TIMER.get_or_make(Timer::new, Timer::start);
+        let timer = Self::own().expect("whoever needs it has ensured that it runs");
         let key = (time, SEQUENCE.fetch_add(1, Ordering::Relaxed));
         lock(&timer.tasks).insert(key, task);
         timer.changed.notify_one();
         (timer, key)
     }
 
-    fn new() -> Arc<Self> {
-        Arc::new(Self { tasks: Mutex::default(), changed: Condvar::new() })
-    }
-
-    fn start(timer: &Arc<Self>) {
-        let timer = timer.clone();
-        std::thread::Builder::new()
-            .name("millpond-timer".into())
-            .spawn(move || timer.run())
-            .expect("the system gives a process at least one more thread");
+    fn start() -> io::Result<Arc<Self>> {
+        let (go, timer) = mpsc::channel::<Arc<Self>>();
+        let run = move || timer.recv().map(|timer| timer.run());
+        std::thread::Builder::new().name("millpond-timer".into()).spawn(run)?;
+        Ok(Arc::new(Self { tasks: Mutex::default(), changed: Condvar::new(), go }))
     }
 
     fn run(&self) {

@@ -127,11 +127,11 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// Listens for messages that come after an empty batch.
     pub(super) fn listen(&self, empty: &Batch) -> Result<Listener> {
         let topic = self.queue.name()?.notifications_key();
-        Ok(self.queue.client.listen_after(
+        self.queue.client.listen_after(
             self.group.as_slice().into(),
             topic,
             empty.notified.unwrap_or_default(),
-        ))
+        )
     }
 
     /// Acknowledges messages, so that the group does not get them again. Returns how many were

@@ -112,7 +112,7 @@ impl<M: Mode> ClaimSource<M> {
         let (client, name) = (&self.store.client, self.store.name()?);
         let topics: Vec<_> = queues.iter().map(|queue| name.topic(queue)).collect();
         if claimed.tasks.is_empty() {
-            waiting.listen(|| Ok(client.listen(topics.clone())))?;
+            waiting.listen(|| client.listen(topics.clone()))?;
         }
         for (topic, next_in_ms) in topics.iter().zip(&claimed.next_in_ms) {
             let next = next_in_ms.map(Duration::from_millis);

@@ -98,6 +98,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         then: impl FnOnce(Arc<Self>) -> T + Send + 'static,
     ) -> M::Reply<Option<T>> {
         let (taken, weak) = (Instant::now(), client.downgrade());
+        let step = step.and_then(|step| Timer::ensure().map(|()| step));
         client.run_then(step, move |output| {
             held(output).map(|held| then(Self::begin(weak, held, length, taken)))
         })

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Async, Blocking, Mode, Pending};
 use crate::error::{Result, Retry};
+use crate::runtime::timer::Timer;
 use crate::runtime::waiters::{Handle, Listener};
 
 /// A queue as the loop sees it.
@@ -206,6 +207,8 @@ impl<S: Source> PollLoop<S> {
             let result = match &mut self.asked {
                 Some(asked) => ready!(Pin::new(asked).poll(context)),
                 None => {
+                    // Work whose lease nobody could renew is not asked for.
+                    Timer::ensure()?;
                     let reply = self.source.ask(Instant::now(), self.waiting.time.is_some());
                     ready!(S::Mode::poll_reply(reply, &mut self.asked, context))
                 }

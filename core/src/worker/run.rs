@@ -216,7 +216,7 @@ impl<Q: Queue> Wake for Bell<Q> {
 
 impl<Q: Queue> Run<Q> {
     pub(crate) fn new(queue: Arc<Q>, mut takes: PollLoop<Q::Source>, plan: Plan) -> Arc<Self> {
-        let refused = check_concurrency(plan.concurrency).err();
+        let refused = check_concurrency(plan.concurrency).and_then(|()| Timer::ensure()).err();
         Arc::new_cyclic(|run: &Weak<Self>| {
             takes.watch(run.clone());
             Self {

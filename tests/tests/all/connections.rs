@@ -14,7 +14,7 @@ use std::time::Duration;
 use millpond::{Client, Error, ErrorKind, Result};
 use millpond_tests::block_on;
 use millpond_tests::proxy::Proxy;
-use millpond_tests::servers::{Certified, Redis, wait_until};
+use millpond_tests::servers::{Certified, Redis, Reply, wait_until};
 
 type Call = fn(&Client, usize) -> Result<u64>;
 
@@ -223,4 +223,31 @@ fn a_certificate_that_is_named_is_trusted_for_its_names_and_dates() {
             assert!(error.message().contains(part), "{certified:?}: {error:?}");
         }
     }
+}
+
+#[test]
+fn a_password_with_a_user_of_the_old_form_is_taken() {
+    let server = Redis::builder().requirepass("secret").start();
+    let with_user = Redis::builder().user("h", "secret", "+@all ~* &*").start();
+    for server in [&server, &with_user] {
+        for (url, is_right) in
+            [("redis://h:secret@127.0.0.1", true), ("redis://h:wrong@127.0.0.1", false)]
+        {
+            for (way, add) in WAYS {
+                let client = millpond::connect(&format!("{url}:{}/1", server.port())).unwrap();
+                match add(&client, 1) {
+                    Ok(new) => assert!(is_right && new == 1, "{url}, {way}"),
+                    Err(error) => {
+                        assert!(!is_right, "{url}, {way}: {error:?}");
+                        assert_eq!(error.kind(), ErrorKind::AuthenticationFailed, "{error:?}");
+                    }
+                }
+            }
+        }
+    }
+    // Logged in as that user, where there is one.
+    assert_eq!(with_user.cli(&["ACL", "SETUSER", "h", "-@all"]), Reply::Status("OK".into()));
+    let url = format!("redis://h:secret@127.0.0.1:{}", with_user.port());
+    let error = WAYS[0].1(&millpond::connect(&url).unwrap(), 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error:?}");
 }
