@@ -35,7 +35,7 @@ use crate::runtime::clock::Clock;
 /// | `timeout` | `5s` | for one call: finding the server, connecting and trying again included |
 /// | `connect_timeout` | `1s` | for one attempt to connect: looking up the host, TLS and logging in included |
 /// | `retries` | `10` | attempts after the first to connect, or to reach a server that is busy, loading or failing over |
-/// | `pool` | `16` | idle connections kept for blocking callers |
+/// | `pool` | `16` | idle connections kept for blocking callers; there are as many connections as calls at once, without a limit of their own |
 /// | `client_name` | | the name in `CLIENT LIST` |
 /// | `db` | `0` | the database, where the path does not say it |
 /// | `tls_ca` | the web's | a file of root certificates in PEM |

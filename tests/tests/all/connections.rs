@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -250,4 +252,18 @@ fn a_password_with_a_user_of_the_old_form_is_taken() {
     let url = format!("redis://h:secret@127.0.0.1:{}", with_user.port());
     let error = WAYS[0].1(&millpond::connect(&url).unwrap(), 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error:?}");
+}
+
+#[test]
+fn every_page_has_all_options_of_a_url() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let source = fs::read_to_string(root.join("core/src/options/mod.rs")).unwrap();
+    let rows = source.lines().filter_map(|line| line.strip_prefix("/// "));
+    let rows: Vec<_> = rows.skip_while(|row| *row != "| option | default | meaning |").collect();
+    let table: Vec<_> = rows.into_iter().take_while(|row| row.starts_with('|')).collect();
+    assert!(table.len() > 12, "{table:?}");
+    for page in ["core/src", "python", "node", "ffi", "ffi/ruby", "ffi/php"] {
+        let text = fs::read_to_string(root.join(page).join("README.md")).unwrap();
+        assert!(text.contains(&table.join("\n")), "{page} has another table of options");
+    }
 }
