@@ -159,23 +159,24 @@ pub(super) fn body_crc(body: &[u8]) -> u32 {
 }
 
 /// The records of a body that passed its checksum, none of a marker's; `None` for one that does not
-/// hold `count`.
-pub(super) fn records(header: &Header, body: &[u8]) -> Option<Vec<std::ops::Range<usize>>> {
-    if header.is_marker() {
-        return Some(Vec::new());
-    }
-    let mut found = Vec::with_capacity(header.count as usize);
-    let mut at = 0;
+/// hold `count`. The count is not believed, and no memory taken for it: a checksum proves no intent.
+pub(super) fn records<'a>(
+    header: &Header,
+    body: &'a [u8],
+) -> Option<impl Iterator<Item = &'a [u8]> + use<'a>> {
+    let body = if header.is_marker() { &[][..] } else { body };
+    let mut rest = body;
     for _ in 0..header.count {
-        let (length, start) = read_length(body, at)?;
-        let end = start.checked_add(usize::try_from(length).ok()?)?;
-        if end > body.len() {
-            return None;
-        }
-        found.push(start..end);
-        at = end;
+        (_, rest) = split_record(rest)?;
     }
-    (at == body.len()).then_some(found)
+    let records = std::iter::successors(split_record(body), |(_, rest)| split_record(rest));
+    rest.is_empty().then(|| records.map(|(record, _)| record))
+}
+
+/// The first record of a body, and what follows it.
+fn split_record(body: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, start) = read_length(body)?;
+    body[start..].split_at_checked(usize::try_from(length).ok()?)
 }
 
 /// Seven bits a byte, lowest first: a small record pays one byte for its length.
@@ -187,8 +188,9 @@ fn push_length(bytes: &mut Vec<u8>, mut length: u64) {
     bytes.push(length as u8);
 }
 
-fn read_length(body: &[u8], mut at: usize) -> Option<(u64, usize)> {
-    let mut length = 0_u64;
+/// A length, and how many bytes it takes.
+fn read_length(body: &[u8]) -> Option<(u64, usize)> {
+    let (mut length, mut at) = (0_u64, 0);
     for shift in (0..64).step_by(7) {
         let byte = *body.get(at)?;
         at += 1;

@@ -154,7 +154,7 @@ impl Found<'_> {
                 corrupt(&snapshot.path, at, "a frame whose records do not add up")
             })?;
             for record in records {
-                (self.replay)(Source::Snapshot, &snapshot.body[record])?;
+                (self.replay)(Source::Snapshot, record)?;
                 self.recovery.records += 1;
             }
         }
@@ -226,7 +226,9 @@ impl Found<'_> {
             let Some(header) = log.next_frame()? else { return Ok(None) };
             // A repair leaves a gap behind a marker.
             let follows = header.first == next || header.is_marker() && header.first > next;
-            let records = frame::records(&header, &log.body).filter(|_| follows);
+            // The sequences end before the one that stands for a record that was refused.
+            let fits = header.first.checked_add(header.count.into()).is_some_and(|n| n < u64::MAX);
+            let records = frame::records(&header, &log.body).filter(|_| follows && fits);
             let Some(records) = records else {
                 log.offset = at;
                 let what = match follows {
@@ -238,7 +240,7 @@ impl Found<'_> {
             log.is_marked = header.is_marker();
             self.next = header.first;
             for record in records {
-                (self.replay)(Source::Log(self.next), &log.body[record])?;
+                (self.replay)(Source::Log(self.next), record)?;
                 self.next += 1;
                 self.recovery.records += 1;
             }
@@ -299,11 +301,12 @@ impl Reader {
         if header.length > room {
             return Ok(None);
         }
-        let length = usize::try_from(header.length).map_err(|_| {
-            corrupt(&self.path, self.offset, "a record is larger than this machine can address")
-        })?;
+        let too_large =
+            || corrupt(&self.path, self.offset, "a record is larger than this machine's memory");
+        let length = usize::try_from(header.length).map_err(|_| too_large())?;
         self.body.clear();
         self.body.shrink_to(2 * frame::BODY_BYTES);
+        self.body.try_reserve_exact(length).map_err(|_| too_large())?;
         self.body.resize(length, 0);
         self.input.read_exact(&mut self.body).map_err(storage("read", &self.path))?;
         if frame::body_crc(&self.body) != header.body_crc {

@@ -346,6 +346,43 @@ fn a_header_with_any_bit_flipped_is_refused() {
     }
 }
 
+/// A frame of this body with right checksums.
+fn crafted(file: &[u8], first: u64, count: u32, body: &[u8]) -> Vec<u8> {
+    let (length, body_crc) = (body.len() as u64, crate::embedded::journal::frame::body_crc(body));
+    let header = Header { first, durable: 0, length, count, body_crc };
+    [file, &header.encode(file[32..40].try_into().unwrap()), body].concat()
+}
+
+#[test]
+fn a_count_or_a_length_is_not_believed_for_a_right_checksum() {
+    let empty = Head::new(Kind::Log, 1, 1);
+    let log = [&empty.encode()[..], &[0; FRAMES - HEAD_BYTES as usize]].concat();
+    let log = [&log[..STATE], &State::NONE.encode(empty.mark), &log[STATE + 32..]].concat();
+    let snapshot = Head::new(Kind::Snapshot, 1, 1).encode();
+    // The length of 2^64 - 1, in LEB128.
+    let endless = [&[0xff; 9][..], &[1]].concat();
+    for (count, body) in [
+        (1 << 31, &[0; 9][..]),
+        (u32::MAX, &[]),
+        (u32::MAX, &[0; 9]),
+        (1, &endless),
+        (2, &endless),
+        (1, &[0, 0]),
+        (1, &[0x80; 11]),
+    ] {
+        let dir = with_log(&crafted(&log, 1, count, body));
+        expect_corrupt(dir.path(), FRAMES, &format!("{count} records in {body:?}"));
+        let dir = with_log(&log);
+        fs::write(snapshot_path(dir.path(), 1), crafted(&snapshot, 0, count, body)).unwrap();
+        expect_corrupt(dir.path(), HEAD_BYTES as usize, &format!("{count} records in {body:?}"));
+    }
+    // The last sequences of all are for nobody.
+    for first in [u64::MAX, u64::MAX - 1] {
+        let dir = with_log(&crafted(&crafted(&log, first, 0, &[]), first, 1, &[0]));
+        expect_damage(dir.path(), "sequences that overflow");
+    }
+}
+
 #[test]
 fn a_torn_batch_of_several_frames_keeps_a_prefix_of_its_records() {
     let dir = tempfile::tempdir().unwrap();
