@@ -84,8 +84,9 @@ kinds! {
     /// Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
     /// opens what lies before the damage.
     Corrupt = 16, "CORRUPT", Never;
-    /// The disk refused a write; what was not acknowledged may be lost.
-    Storage = 17, "STORAGE", Never;
+    /// The disk refused: what was not acknowledged may or may not have been done, and may come back when
+    /// the directory is opened again.
+    Storage = 17, "STORAGE", Unknown;
     /// The embedded engine was opened before a fork; a child process has to open its own.
     Forked = 18, "FORKED", Never;
     /// The client was closed.
@@ -191,6 +192,12 @@ impl Error {
     /// Whether doing the same again can help.
     pub fn retry(&self) -> Retry {
         self.0.kind.retry()
+    }
+
+    /// Whether whoever asks again and again gives up: nothing helps, or the disk has refused, which may be
+    /// for good.
+    pub(crate) fn is_final(&self) -> bool {
+        self.retry() == Retry::Never || self.kind() == ErrorKind::Storage
     }
 
     /// The operation that failed, such as `ick.add`; empty where none was under way.

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use crate::client::{Async, Blocking, Mode, Pending};
-use crate::error::{Result, Retry};
+use crate::error::Result;
 use crate::runtime::timer::Timer;
 use crate::runtime::waiters::{Handle, Listener};
 
@@ -215,7 +215,7 @@ impl<S: Source> PollLoop<S> {
             };
             self.asked = None;
             let found = self.source.handle(result, &mut self.waiting);
-            let check = match found.inspect_err(|e| self.is_over = e.retry() == Retry::Never)? {
+            let check = match found.inspect_err(|e| self.is_over = e.is_final())? {
                 Found::Item(item) => return Poll::Ready(Ok(Some(item))),
                 Found::Nothing => continue,
                 Found::Idle(check) => check,

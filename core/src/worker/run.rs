@@ -329,7 +329,7 @@ impl<Q: Queue> Run<Q> {
                 state.count(&batch.reports);
                 state.reports.extend(batch.reports);
             }
-            Some(Err(error)) if self.plan.drains || error.retry() == Retry::Never => {
+            Some(Err(error)) if self.plan.drains || error.is_final() => {
                 (state.failed, state.is_closing) = (Some(error), true);
             }
             Some(Err(error)) => {
