@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use super::clock_watch::ClockWatch;
 use super::journal::{self, Journal, Ticket};
 use super::record::{QueueJournal, QueueSnapshot, Replay};
 use super::table::{EmptyState, Table};
@@ -23,6 +24,7 @@ pub(crate) struct Engine {
     table: Table,
     pub(super) clock: Arc<dyn Clock>,
     waiters: Arc<Waiters>,
+    clock_watch: Arc<ClockWatch>,
     /// What the clock calls when it was moved.
     _advanced: Arc<dyn Fn() + Send + Sync>,
     pub(super) journal: Option<Journal>,
@@ -54,6 +56,7 @@ impl Engine {
         clock.on_advance(Arc::downgrade(&advanced));
         Self {
             table,
+            clock_watch: ClockWatch::new(clock.clone(), waiters.clone()),
             clock,
             waiters,
             _advanced: advanced,
@@ -172,7 +175,7 @@ impl Engine {
         for wake in wakes {
             match wake {
                 Wake::Now(topic, count) => self.waiters.wake(&topic, count),
-                Wake::After(topic, delay) => self.waiters.wake_after(&topic, delay),
+                Wake::After(topic, delay) => self.clock_watch.wake_after(&topic, delay),
             }
         }
         Ok((output, queue.map(|queue| queue.ticket())))
@@ -195,7 +198,7 @@ impl Engine {
 
     /// Wakes a listener for this topic after this time.
     pub(crate) fn wake_after(&self, topic: &[u8], delay: Duration) {
-        self.waiters.wake_after(topic, delay);
+        self.clock_watch.wake_after(topic, delay);
     }
 
     /// Listens for topics. The listener is woken at once, since it listens from now on and

@@ -1,9 +1,12 @@
 #![doc = include_str!("README.md")]
 
+mod clock_watch;
 mod engine;
 mod journal;
 mod record;
 mod shared;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use engine::Engine;

@@ -97,6 +97,11 @@ impl Waiters {
         }
     }
 
+    /// Whether a listener is to be woken at some time.
+    pub(crate) fn has_alarms(&self) -> bool {
+        !lock(&self.alarms).is_empty()
+    }
+
     /// Wakes one listener for this topic after this time, or before if that is known already. Where
     /// nobody listens there is nothing to do: a new listener polls first.
     pub(crate) fn wake_after(self: &Arc<Self>, topic: &[u8], delay: Duration) {
