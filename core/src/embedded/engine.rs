@@ -1,14 +1,15 @@
 //! Runs steps on states in memory, and makes them durable.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arc_swap::{ArcSwap, Guard};
 use smallvec::SmallVec;
 
 use super::clock_watch::ClockWatch;
-use super::journal::{self, Journal, Ticket};
+use super::journal::{self, Journal, Source, Ticket};
 use super::record::{QueueJournal, QueueSnapshot, Replay};
 use super::table::{EmptyState, Table};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,18 +17,30 @@ use crate::options::{Options, SyncMode};
 use crate::recovery::Recovery;
 use crate::runtime::clock::{Clock, SystemClock};
 use crate::runtime::fork;
+use crate::runtime::sync::lock;
 use crate::runtime::waiters::{Audience, Listener, Topic, Waiters};
 use crate::step::{self, Finished, Operation, State, StepContext, Timestamp, Wake};
 
-/// An embedded engine: a table of states and, for `file:`, the journal that makes them durable.
-pub(crate) struct Engine {
+/// What steps work on: a table of states and, for `file:`, the journal that makes them durable.
+struct Store {
     table: Table,
+    journal: Option<Journal>,
+    /// Set when the disk refused a write: memory is ahead of the disk from then on, so nothing is
+    /// read from it.
+    is_failed: Arc<AtomicBool>,
+}
+
+/// An embedded engine.
+pub(crate) struct Engine {
+    /// Replaced by what the disk has when it refused a write and has room again.
+    store: ArcSwap<Store>,
+    /// Whether it was closed. Held while the store is replaced, which is not done after that.
+    is_closed: Mutex<bool>,
     pub(super) clock: Arc<dyn Clock>,
     waiters: Arc<Waiters>,
     clock_watch: Arc<ClockWatch>,
     /// What the clock calls when it was moved.
     _advanced: Arc<dyn Fn() + Send + Sync>,
-    pub(super) journal: Option<Journal>,
     /// What opening the journal found.
     recovery: Option<Recovery>,
     pub(super) sync: SyncMode,
@@ -35,37 +48,53 @@ pub(crate) struct Engine {
     clients: AtomicUsize,
     /// A snapshot is taken: no second one begins, and no queue is forgotten.
     is_snapshotting: AtomicBool,
-    /// Set when the disk refused a write: memory is ahead of the disk from then on, so nothing is
-    /// read from it.
-    is_failed: Arc<AtomicBool>,
     /// The number of forks before the process that opened it.
     generation: u32,
 }
 
+impl Store {
+    /// The states that this journal leads to, as `open` replays it.
+    fn replayed(
+        empty_state: EmptyState,
+        open: impl FnOnce(&mut dyn FnMut(Source, &[u8]) -> Result<()>) -> Result<Journal>,
+    ) -> Result<Self> {
+        let table = Table::new(empty_state);
+        let mut replay = Replay::new(&table);
+        let journal = open(&mut |source, record| replay.record(source, record))?;
+        table.all().iter().for_each(|(_, state)| state.replayed());
+        Ok(Self { table, journal: Some(journal), is_failed: Arc::default() })
+    }
+
+    fn has_failed(&self) -> bool {
+        self.is_failed.load(Ordering::Acquire)
+    }
+}
+
 impl Engine {
-    pub(super) fn new(
-        options: &Options,
-        table: Table,
-        journal: Option<Journal>,
-        recovery: Option<Recovery>,
-    ) -> Self {
+    /// An engine that forgets.
+    pub(super) fn new(options: &Options, empty_state: EmptyState) -> Self {
+        let table = Table::new(empty_state);
+        let store = Store { table, journal: None, is_failed: Arc::default() };
+        Self::with_store(options, store, None)
+    }
+
+    fn with_store(options: &Options, store: Store, recovery: Option<Recovery>) -> Self {
         let clock = options.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default()));
         let waiters: Arc<Waiters> = Arc::default();
         let awaiting = waiters.clone();
         let advanced: Arc<dyn Fn() + Send + Sync> = Arc::new(move || awaiting.wake_everyone());
         clock.on_advance(Arc::downgrade(&advanced));
         Self {
-            table,
+            store: ArcSwap::from_pointee(store),
+            is_closed: Mutex::default(),
             clock_watch: ClockWatch::new(clock.clone(), waiters.clone()),
             clock,
             waiters,
             _advanced: advanced,
-            journal,
             recovery,
             sync: options.sync,
             clients: AtomicUsize::new(1),
             is_snapshotting: AtomicBool::new(false),
-            is_failed: Arc::default(),
             generation: fork::generation(),
         }
     }
@@ -75,18 +104,58 @@ impl Engine {
         options: &Options,
         empty_state: EmptyState,
     ) -> Result<Self> {
-        let table = Table::new(empty_state);
-        let mut replay = Replay::new(&table);
         let Options { sync, repair, .. } = *options;
         let journal_options = journal::Options { sync, repair, ..journal::Options::default() };
-        let (journal, recovery) =
-            Journal::open(directory, journal_options, &mut |source, record| {
-                replay.record(source, record)
-            })?;
-        let engine = Self::new(options, table, Some(journal), Some(recovery));
-        engine.table.all().iter().for_each(|(_, state)| state.replayed());
-        engine.evict_unused_states();
+        let mut recovery = None;
+        let store = Store::replayed(empty_state, |replay| {
+            let (journal, found) = Journal::open(directory, journal_options, replay)?;
+            recovery = Some(found);
+            Ok(journal)
+        })?;
+        let engine = Self::with_store(options, store, recovery);
+        engine.evict_unused_states(&engine.store.load());
         Ok(engine)
+    }
+
+    /// Replaces what is in memory by what the disk has, once that has room for what it refused.
+    fn resume(&self) -> Result<()> {
+        let is_closed = lock(&self.is_closed);
+        if *is_closed {
+            return Err(Error::new(ErrorKind::Closed, "the engine was closed"));
+        }
+        let failed = self.store.load();
+        let Some(journal) = failed.journal.as_ref().filter(|_| failed.has_failed()) else {
+            // Another step has just done it.
+            return Ok(());
+        };
+        let empty_state = failed.table.empty_state();
+        let store = Store::replayed(empty_state, |replay| journal.resume(replay))?;
+        self.evict_unused_states(&store);
+        self.store.store(Arc::new(store));
+        drop(is_closed);
+        // They wait for what is not so, or not any more.
+        self.waiters.wake_everyone();
+        Ok(())
+    }
+
+    /// Whether its directory is still at the path where it was opened.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.store.load().journal.as_ref().is_none_or(Journal::is_in_place)
+    }
+
+    pub(super) fn is_durable(&self) -> bool {
+        self.store.load().journal.is_some()
+    }
+
+    /// Closes the journal, which releases the directory. Closing again does nothing.
+    pub(super) fn close(&self) -> Result<()> {
+        if self.generation != fork::generation() {
+            // In a forked child the parent's lock may be held for ever.
+            return Ok(());
+        }
+        // Not held while it closes: that waits for callbacks, which may be steps.
+        *lock(&self.is_closed) = true;
+        self.store.load().journal.as_ref().map_or(Ok(()), Journal::close)
     }
 
     pub(crate) fn recovery(&self) -> Option<&Recovery> {
@@ -103,18 +172,17 @@ impl Engine {
     /// Counts one client less; the last one closes the journal, which releases
     /// the directory lock.
     pub(crate) fn leave(&self) -> Result<()> {
-        match &self.journal {
-            Some(journal) if self.clients.fetch_sub(1, Ordering::AcqRel) == 1 => journal.close(),
-            _ => Ok(()),
-        }
+        let is_last = self.is_durable() && self.clients.fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last { self.close() } else { Ok(()) }
     }
 
     /// Runs a step and waits until it is as durable as the options ask for; also one that is refused, as
     /// it may be refused for what another one has just done.
     pub(crate) fn run<O: Operation>(self: &Arc<Self>, step: O) -> Result<O::Output> {
-        let (output, ticket) = self.apply(step)?;
-        if let (Some(ticket), Some(journal)) = (ticket, &self.journal) {
-            note_failure(&self.is_failed, journal.wait(ticket))?;
+        let store = self.store()?;
+        let (output, ticket) = self.apply(&store, step);
+        if let (Some(ticket), Some(journal)) = (ticket, &store.journal) {
+            note_failure(&store.is_failed, journal.wait(ticket))?;
             self.snapshot_if_wanted(journal);
         }
         output
@@ -126,13 +194,14 @@ impl Engine {
         step: O,
         done: impl FnOnce(Result<O::Output>) + Send + 'static,
     ) {
-        let (output, ticket) = match self.apply(step) {
-            Ok(applied) => applied,
+        let store = match self.store() {
+            Ok(store) => store,
             Err(error) => return done(Err(error)),
         };
-        match (ticket, &self.journal) {
+        let (output, ticket) = self.apply(&store, step);
+        match (ticket, &store.journal) {
             (Some(ticket), Some(journal)) => {
-                let failed = self.is_failed.clone();
+                let failed = store.is_failed.clone();
                 let done = move |durable| done(note_failure(&failed, durable).and(output));
                 match self.sync {
                     SyncMode::Always => journal.when_durable(ticket, Box::new(done)),
@@ -145,32 +214,43 @@ impl Engine {
         }
     }
 
-    fn apply<O: Operation>(&self, step: O) -> Result<(Result<O::Output>, Option<Ticket>)> {
+    /// What a step works on.
+    fn store(&self) -> Result<Guard<Arc<Store>>> {
         fork::check(
             self.generation == fork::generation(),
             "the embedded engine was opened before a fork and belongs to the parent process; \
              connect in the child",
         )?;
-        if self.is_failed.load(Ordering::Acquire) {
-            let message = "the disk refused an earlier write, so memory is ahead of it; open the \
-                           engine again";
-            return Err(Error::new(ErrorKind::Storage, message));
+        let store = self.store.load();
+        if !store.has_failed() {
+            return Ok(store);
         }
+        drop(store);
+        self.resume().map_err(|error| {
+            let reason = error.message();
+            let message = format!("nothing was done, as an earlier write was refused: {reason}");
+            Error::new(error.kind(), message)
+        })?;
+        Ok(self.store.load())
+    }
+
+    fn apply<O: Operation>(&self, store: &Store, step: O) -> (Result<O::Output>, Option<Ticket>) {
+        let Store { table, journal, .. } = store;
         let kind = O::State::kind();
         let name: SmallVec<[u8; 48]> = step.queue().into();
-        let (state, made) = self.table.state::<O::State>(&name);
-        let queue = self.journal.as_ref().map(|journal| QueueJournal::new(journal, kind, &name));
+        let (state, made) = table.state::<O::State>(&name);
+        let queue = journal.as_ref().map(|journal| QueueJournal::new(journal, kind, &name));
         let journal = queue.as_ref().map(|queue| queue as &dyn step::Journal);
         let is_awaited = || self.waiters.is_awaited();
-        let mut context = StepContext::new(self.clock.now(), &self.table, journal, &is_awaited);
+        let mut context = StepContext::new(self.clock.now(), table, journal, &is_awaited);
         let output = step.apply(&state, &mut context);
         drop(state);
         if made || context.is_evictable() {
-            self.table.evict_if_unused(kind, &name, &self.is_snapshotting);
+            table.evict_if_unused(kind, &name, &self.is_snapshotting);
         }
         let Finished { wakes, visited } = context.finish();
         for (kind, name) in visited {
-            self.table.evict_if_unused(kind, &name, &self.is_snapshotting);
+            table.evict_if_unused(kind, &name, &self.is_snapshotting);
         }
         for wake in wakes {
             match wake {
@@ -178,7 +258,7 @@ impl Engine {
                 Wake::After(topic, delay) => self.clock_watch.wake_after(&topic, delay),
             }
         }
-        Ok((output, queue.map(|queue| queue.ticket())))
+        (output, queue.map(|queue| queue.ticket()))
     }
 
     /// The time of its clock, in microseconds.
@@ -233,28 +313,29 @@ impl Engine {
     /// and one that ends in the new log has to be in the snapshot, as the steps there were done
     /// on what it held.
     fn snapshot_after(&self, first: impl FnOnce()) -> Result<()> {
-        let Some(journal) = &self.journal else { return Ok(()) };
+        let store = self.store.load_full();
+        let Some(journal) = &store.journal else { return Ok(()) };
         self.is_snapshotting.store(true, Ordering::Release);
         let mut first = Some(first);
         let taken = journal.snapshot(&mut |writer| {
             if let Some(first) = first.take() {
                 first();
             }
-            for (key, state) in self.table.all() {
+            for (key, state) in store.table.all() {
                 QueueSnapshot::write(journal, writer, &key, &*state)?;
             }
             Ok(())
         });
         self.is_snapshotting.store(false, Ordering::Release);
-        self.evict_unused_states();
+        self.evict_unused_states(&store);
         taken
     }
 
-    fn evict_unused_states(&self) {
-        for (key, state) in self.table.all() {
+    fn evict_unused_states(&self, store: &Store) {
+        for (key, state) in store.table.all() {
             if state.is_unused() {
                 drop(state);
-                self.table.evict_if_unused(key.kind, &key.name, &self.is_snapshotting);
+                store.table.evict_if_unused(key.kind, &key.name, &self.is_snapshotting);
             }
         }
     }
@@ -289,7 +370,8 @@ mod tests {
                 assert_eq!(engine.run(Delete::new("files").unwrap()).unwrap(), 2);
             })
             .unwrap();
-        assert_eq!(engine.table.all().len(), 0, "what was kept for the snapshot is forgotten");
+        let kept = engine.store.load().table.all();
+        assert_eq!(kept.len(), 0, "what was kept for the snapshot is forgotten");
         // As a kill leaves it: without the end that a close writes.
         let copy = tempfile::tempdir().unwrap();
         for file in std::fs::read_dir(directory.path()).unwrap() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::engine::Engine;
-use super::table::{EmptyState, Table};
+use super::table::EmptyState;
 use crate::error::{Error, ErrorKind, Result, invalid};
 use crate::options::Options;
 use crate::runtime::fork::PerProcess;
@@ -27,7 +27,7 @@ impl Engine {
         options: &Options,
         empty_state: EmptyState,
     ) -> Result<Arc<Self>> {
-        let make = || Ok(Arc::new(Self::new(options, Table::new(empty_state), None, None)));
+        let make = || Ok(Arc::new(Self::new(options, empty_state)));
         match name {
             None => make(),
             Some(name) => Self::shared(EngineKey::Memory(name.to_owned()), options, make),
@@ -58,7 +58,9 @@ impl Engine {
         let engines = SHARED.get_or_make(Arc::default, |_| {});
         loop {
             let mut shared = lock(&engines);
-            let Some(engine) = shared.get(&key).and_then(Weak::upgrade) else {
+            // An engine whose directory was moved away goes on there, for those who have it.
+            let engine = shared.get(&key).and_then(Weak::upgrade);
+            let Some(engine) = engine.filter(|engine| engine.is_in_place()) else {
                 shared.retain(|_, engine| engine.strong_count() > 0);
                 let engine = make()?;
                 shared.insert(key, Arc::downgrade(&engine));
@@ -71,10 +73,8 @@ impl Engine {
             // Its last client is closing it. Closing takes other locks, so not under this one; and
             // it stays in the table until it is closed, so that nobody opens the directory before.
             drop(shared);
-            if let Some(journal) = &engine.journal {
-                // The client that closes it is told how it went.
-                let _ = journal.close();
-            }
+            // The client that closes it is told how it went.
+            let _ = engine.close();
             let mut shared = lock(&engines);
             if shared.get(&key).is_some_and(|found| found.as_ptr() == Arc::as_ptr(&engine)) {
                 shared.remove(&key);
@@ -84,7 +84,7 @@ impl Engine {
 
     /// Refuses to share an engine that keeps less of a promise than was asked for, or has another clock.
     fn check_same(self: Arc<Self>, options: &Options) -> Result<Arc<Self>> {
-        let refused = if self.journal.is_some() && self.sync != options.sync {
+        let refused = if self.is_durable() && self.sync != options.sync {
             let message = "another client of this process has the directory open with another sync";
             Error::new(ErrorKind::InvalidUrl, message)
         } else if options.clock.as_ref().is_some_and(|clock| !Arc::ptr_eq(clock, &self.clock)) {

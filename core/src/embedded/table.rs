@@ -54,6 +54,10 @@ impl Table {
         Self { empty_state, hasher: DefaultHashBuilder::default(), shards: Default::default() }
     }
 
+    pub(super) fn empty_state(&self) -> EmptyState {
+        self.empty_state
+    }
+
     /// The state of a queue, and whether it was made for this call.
     pub(super) fn state<S: State + Default>(&self, name: &[u8]) -> (Arc<S>, bool) {
         let kind = S::kind();

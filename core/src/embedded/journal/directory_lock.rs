@@ -1,44 +1,49 @@
 //! The lock on the directory: one process at a time opens it.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::sync::Arc;
 
-use super::files::{open, storage};
+use super::files::storage;
 use crate::error::{Error, ErrorKind, Result};
 
-const NAME: &str = "lock";
+/// The file in the directory that is locked beside it.
+pub(super) const NAME: &str = "lock";
 
 /// The operating system's exclusive lock on the directory, and on a file in it for systems that
 /// lock no directories. Both end with the process, however that ends, so a crash leaves nothing to
 /// clean up. Removing the file does not unlock the directory.
 pub(super) struct DirectoryLock {
-    held: Vec<File>,
+    held: Vec<Arc<File>>,
     pid: u32,
 }
 
 impl DirectoryLock {
-    pub(super) fn acquire(dir: &Path) -> Result<Self> {
-        let mut lock = Self { held: Vec::new(), pid: std::process::id() };
-        #[cfg(unix)]
-        {
-            let directory = File::open(dir).map_err(storage("open", dir))?;
-            match directory.try_lock() {
-                Ok(()) => lock.held.push(directory),
-                Err(TryLockError::WouldBlock) => return Err(held(dir, &directory)),
-                // NFS locks files alone.
-                Err(TryLockError::Error(_)) => {}
-            }
+    /// A lock on nothing yet.
+    pub(super) fn new() -> Self {
+        Self { held: Vec::new(), pid: std::process::id() }
+    }
+
+    /// Locks the open directory, where the system can.
+    #[cfg(unix)]
+    pub(super) fn take_directory(&mut self, dir: &Path, handle: &Arc<File>) -> Result<()> {
+        match handle.try_lock() {
+            Ok(()) => self.held.push(handle.clone()),
+            Err(TryLockError::WouldBlock) => return Err(held(dir, handle)),
+            // NFS locks files alone.
+            Err(TryLockError::Error(_)) => {}
         }
-        let path = dir.join(NAME);
-        let mut options = OpenOptions::new();
-        // Nothing is written to it: the file may be a link to one that somebody needs.
-        let file = open(&path, options.read(true).write(true).create(true).truncate(false))?;
+        Ok(())
+    }
+
+    /// Locks the file in the directory.
+    pub(super) fn take_file(&mut self, dir: &Path, file: File) -> Result<()> {
         match file.try_lock() {
-            Ok(()) => lock.held.push(file),
+            Ok(()) => self.held.push(Arc::new(file)),
             Err(TryLockError::WouldBlock) => return Err(held(dir, &file)),
-            Err(TryLockError::Error(error)) => return Err(storage("lock", &path)(error)),
+            Err(TryLockError::Error(error)) => return Err(storage("lock", &dir.join(NAME))(error)),
         }
-        Ok(lock)
+        Ok(())
     }
 }
 

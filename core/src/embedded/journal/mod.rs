@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod directory;
 mod directory_lock;
 mod files;
 mod frame;
@@ -11,7 +12,7 @@ mod snapshot;
 mod tests;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -23,7 +24,7 @@ use crate::error::Result;
 use crate::options::SyncMode;
 use crate::recovery::Recovery;
 use crate::runtime::sync::lock;
-use directory_lock::DirectoryLock;
+use directory::{Directory, Place};
 use recovery::Recovered;
 use writer::Writer;
 
@@ -51,11 +52,12 @@ impl Default for Options {
 /// An ordered, durable list of opaque records, with snapshots in the place of its older part.
 pub(crate) struct Journal {
     writer: Arc<Writer>,
+    options: Options,
+    place: Place,
+    /// `None` once it is closed. Held while a snapshot is taken.
+    // Lock order: this before the flusher, and both before the writer's state.
+    directory: Mutex<Option<Directory>>,
     flusher: Mutex<Option<JoinHandle<()>>>,
-    /// Held while a snapshot is taken.
-    // Lock order: this before `lock`, and both before the writer's state.
-    snapshotting: Mutex<()>,
-    lock: Mutex<Option<DirectoryLock>>,
     /// The process that opened it. A forked child must neither write nor unlock on drop.
     pid: u32,
 }
@@ -74,27 +76,69 @@ impl Journal {
         options: Options,
         replay: &mut dyn FnMut(Source, &[u8]) -> Result<()>,
     ) -> Result<(Self, Recovery)> {
-        let dir = PathBuf::from(dir.as_ref());
-        files::create_dir(&dir)?;
-        let lock = DirectoryLock::acquire(&dir)?;
-        let mut found = recovery::recover(&dir, &options, replay)?;
-        found.recovery.warnings.extend(files::rights_warning(&dir)?);
-        for path in &found.superseded {
-            files::remove(path)?;
+        files::create_dir(dir.as_ref())?;
+        let directory = Directory::lock(dir.as_ref())?;
+        let mut found = recovery::recover(&directory, &options, replay)?;
+        found.recovery.warnings.extend(directory.rights_warning()?);
+        let (journal, recovery) = Self::go_on(&directory, options, found)?;
+        *lock(&journal.directory) = Some(directory);
+        Ok((journal, recovery))
+    }
+
+    /// The journal that goes on where recovery ended, without its directory.
+    fn go_on(
+        directory: &Directory,
+        options: Options,
+        found: Recovered,
+    ) -> Result<(Self, Recovery)> {
+        for name in &found.superseded {
+            directory.remove(name)?;
         }
         let Recovered { recovery, segment, next, .. } = found;
-        let writer = Arc::new(Writer::new(dir, options, segment, next, &recovery));
         let journal = Self {
-            writer,
+            writer: Arc::new(Writer::new(options, segment, next, &recovery)),
+            options,
+            place: directory.place().clone(),
+            directory: Mutex::new(None),
             flusher: Mutex::new(None),
-            snapshotting: Mutex::new(()),
-            lock: Mutex::new(Some(lock)),
             pid: std::process::id(),
         };
         if matches!(options.sync, SyncMode::Every(_)) {
             journal.start_flusher()?;
         }
         Ok((journal, recovery))
+    }
+
+    /// A journal that goes on where the disk had no room for a write, if there is room now. It replays
+    /// what was acknowledged; this one is closed then, and everything else that it was given is lost.
+    ///
+    /// # Errors
+    ///
+    /// `Storage` if there is no room yet, or if the journal was stopped for another reason; `Closed`;
+    /// and as [`open`](Self::open). This one is then as it was.
+    pub(crate) fn resume(
+        &self,
+        replay: &mut dyn FnMut(Source, &[u8]) -> Result<()>,
+    ) -> Result<Self> {
+        let mut directory = lock(&self.directory);
+        let held = directory.as_ref().ok_or_else(writer::closed)?;
+        held.check_place()?;
+        self.writer.try_room()?;
+        // What a repair would cut off is no unfinished write here.
+        let options = Options { repair: false, ..self.options };
+        let found = recovery::recover(held, &options, replay)?;
+        let (journal, _) = Self::go_on(held, self.options, found)?;
+        *lock(&journal.directory) = directory.take();
+        self.writer.release();
+        // Not joined: a callback on the flusher thread may be a step that waits for the end of this.
+        self.writer.quit();
+        drop(lock(&self.flusher).take());
+        Ok(journal)
+    }
+
+    /// Whether the directory is still at the path where it was opened.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.place.is_held() == Some(true)
     }
 
     /// Adds a record, whole or not at all, behind all earlier ones. Nothing but a copy into
@@ -147,11 +191,10 @@ impl Journal {
     /// Starts the flusher thread unless it runs.
     fn start_flusher(&self) -> Result<()> {
         let mut flusher = lock(&self.flusher);
-        if flusher.is_none() && lock(&self.lock).is_some() {
+        if flusher.is_none() && !self.writer.has_quit() {
+            let started = writer::spawn_flusher(&self.writer);
             *flusher =
-                Some(writer::spawn_flusher(&self.writer).map_err(|error| {
-                    files::storage("start a thread for", &self.writer.dir)(error)
-                })?);
+                Some(started.map_err(files::storage("start a thread for", self.place.path()))?);
         }
         Ok(())
     }
@@ -173,12 +216,14 @@ impl Journal {
         &self,
         write: &mut dyn FnMut(&mut SnapshotWriter<'_>) -> Result<()>,
     ) -> Result<()> {
-        let _one_at_a_time = lock(&self.snapshotting);
-        snapshot::take(&self.writer, write)
+        let directory = lock(&self.directory);
+        // Closing refuses first, so its error is the one of the close.
+        self.writer.check_open()?;
+        snapshot::take(&self.writer, directory.as_ref().ok_or_else(writer::closed)?, write)
     }
 
-    /// Puts everything on disk, marks the log as complete and releases the directory lock. A
-    /// snapshot that is under way is given up. Closing again does nothing.
+    /// Puts everything on disk, marks the log as complete, and closes the log and the directory, which
+    /// releases the lock. A snapshot that is under way is given up. Closing again does nothing.
     ///
     /// # Errors
     ///
@@ -188,8 +233,11 @@ impl Journal {
             return Ok(());
         }
         self.writer.refuse();
-        let _no_snapshot = lock(&self.snapshotting);
-        let Some(held) = lock(&self.lock).take() else { return Ok(()) };
+        // Until the end: whoever closes it too may open the directory next.
+        let mut directory = lock(&self.directory);
+        if directory.is_none() {
+            return Ok(());
+        }
         let result = self.writer.finish();
         self.writer.quit();
         if let Some(flusher) = lock(&self.flusher).take() {
@@ -199,7 +247,8 @@ impl Journal {
                 flusher.join().expect("the flusher thread catches the panics of its callbacks");
             }
         }
-        drop(held);
+        self.writer.release();
+        *directory = None;
         result
     }
 }

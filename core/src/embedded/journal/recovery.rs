@@ -1,10 +1,11 @@
 //! Reading the journal back, and telling a torn tail from damage.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::files::{Kind, Listing, corrupt, open, storage};
+use super::directory::{Access, Directory};
+use super::files::{Kind, corrupt, storage};
 use super::frame::{self, FrameBuffer, HEADER_BYTES, Header, Mark};
 use super::head::{Head, STATE_AT, State, Status};
 use super::segment::{Segment, trim};
@@ -30,15 +31,15 @@ pub(super) struct Recovered {
     /// The sequence of the next record.
     pub(super) next: u64,
     /// Files that a crash left behind and nothing needs.
-    pub(super) superseded: Vec<PathBuf>,
+    pub(super) superseded: Vec<String>,
 }
 
 pub(super) type Replay<'a> = &'a mut dyn FnMut(Source, &[u8]) -> Result<()>;
 
 /// Replays everything, and changes the files only after all of it has been found sound.
-pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Result<Recovered> {
+pub(super) fn recover(dir: &Directory, options: &Options, replay: Replay<'_>) -> Result<Recovered> {
     let ahead = options.sync == SyncMode::Always;
-    let listing = Listing::of(dir)?;
+    let listing = dir.list()?;
     let mut found = Found { replay, recovery: Recovery::default(), next: 1, reach: 1 };
     let mut superseded = listing.unfinished;
     // The first log to read.
@@ -46,10 +47,10 @@ pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Resu
     if let Some((&newest, older)) = listing.snapshots.split_last() {
         found.read_snapshot(dir, newest)?;
         number = newest;
-        superseded.extend(older.iter().map(|&old| Kind::Snapshot.path(dir, old)));
+        superseded.extend(older.iter().map(|&old| Kind::Snapshot.name(old)));
     }
     let (older, logs) = listing.logs.split_at(listing.logs.partition_point(|&log| log < number));
-    superseded.extend(older.iter().map(|&old| Kind::Log.path(dir, old)));
+    superseded.extend(older.iter().map(|&old| Kind::Log.name(old)));
     if logs.is_empty() && older.is_empty() && listing.snapshots.is_empty() {
         let Found { mut recovery, next, .. } = found;
         let segment = Segment::create(dir, number, next, ahead)?;
@@ -62,7 +63,7 @@ pub(super) fn recover(dir: &Path, options: &Options, replay: Replay<'_>) -> Resu
     let last = logs.last().copied().unwrap_or(number).max(number);
     let mut log = loop {
         if logs.binary_search(&number).is_err() {
-            return Err(missing(&Kind::Log.path(dir, number)));
+            return Err(missing(&dir.path_of(&Kind::Log.name(number))));
         }
         let mut log = Reader::open(dir, Kind::Log, number)?;
         let (first, next) = (log.head.first, found.next);
@@ -130,7 +131,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     /// Replays the snapshot, whose records are counted from 0.
-    fn read_snapshot(&mut self, dir: &Path, number: u64) -> Result<()> {
+    fn read_snapshot(&mut self, dir: &Directory, number: u64) -> Result<()> {
         let mut snapshot = Reader::open(dir, Kind::Snapshot, number)?;
         loop {
             let at = snapshot.offset;
@@ -211,9 +212,9 @@ impl Found<'_> {
             _ => state.status != Status::Open,
         };
         match state.status {
-            Status::Followed => Ok(Some(missing(
-                &log.path.with_file_name(Kind::Log.path(Path::new(""), log.head.number + 1)),
-            ))),
+            Status::Followed => {
+                Ok(Some(missing(&log.path.with_file_name(Kind::Log.name(log.head.number + 1)))))
+            }
             Status::Open | Status::Closed => Ok(None),
         }
     }
@@ -276,9 +277,10 @@ struct Tail {
 }
 
 impl Reader {
-    fn open(dir: &Path, kind: Kind, number: u64) -> Result<Self> {
-        let path = kind.path(dir, number);
-        let file = open(&path, OpenOptions::new().read(true))?;
+    fn open(dir: &Directory, kind: Kind, number: u64) -> Result<Self> {
+        let name = kind.name(number);
+        let file = dir.open(&name, Access::Read)?;
+        let path = dir.path_of(&name);
         let length = file.metadata().map_err(storage("open", &path))?.len();
         let mut input = BufReader::with_capacity(READ_BYTES, file);
         let head = Head::read(&mut input, &path, kind, number)?;

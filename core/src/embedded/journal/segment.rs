@@ -1,13 +1,15 @@
 //! The log file that is being written.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::files::{Kind, create, open, storage, sync_dir, write_at};
+use super::directory::{Access, Directory};
+use super::files::{Kind, storage, write_at};
 use super::frame::{FrameBuffer, Mark};
 use super::head::{FRAMES_AT, Head, STATE_AT, State, Status};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The log grows in steps of this many bytes ahead of what is written, because an `fdatasync`
 /// that finds the file's size unchanged has no metadata to commit: on ext4 that took a commit of
@@ -17,6 +19,18 @@ const GROW_BYTES: u64 = 1 << 20;
 /// With [`SyncMode::Always`](super::SyncMode::Always) the state follows what is on disk at this
 /// distance at most: it is one more page for an `fdatasync` to write.
 const STATE_STEP_BYTES: u64 = 256 << 10;
+
+/// Whether there is room is tried with this many bytes at most: a large write that does not fit must
+/// not keep small ones out.
+const TRIAL_BYTES_MAX: u64 = 64 << 10;
+
+/// The details of the error of a write for which there was no room, after the log was cut back to the
+/// end that it had before: it is sound, and may go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NoRoom {
+    /// Bytes that were to be written.
+    pub(super) bytes: u64,
+}
 
 /// The log file that is being written. A clone shares the file.
 #[derive(Clone)]
@@ -40,44 +54,62 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// A new, empty log, on disk under its name when this returns. The name is given last, so
-    /// that a log without a whole head is damage and never a crash.
-    pub(super) fn create(dir: &Path, number: u64, first: u64, ahead: bool) -> Result<Self> {
+    /// A new, empty log, on disk under its name when this returns.
+    pub(super) fn create(dir: &Directory, number: u64, first: u64, ahead: bool) -> Result<Self> {
+        let segment = Self::prepare(dir, number, first, ahead)?;
+        dir.sync()?;
+        Ok(segment)
+    }
+
+    /// A new, empty log, on disk and with its name, which is not on disk yet. The name is given last,
+    /// so that a log without a whole head is damage and never a crash. If this fails, there is no log
+    /// of this name.
+    pub(super) fn prepare(dir: &Directory, number: u64, first: u64, ahead: bool) -> Result<Self> {
+        Self::prepare_unfinished(dir, number, first, ahead).inspect_err(|_| {
+            // The next attempt replaces it where this fails.
+            let _ = dir.remove(&Kind::Log.unfinished_name(number));
+        })
+    }
+
+    fn prepare_unfinished(dir: &Directory, number: u64, first: u64, ahead: bool) -> Result<Self> {
         let head = Head::new(Kind::Log, number, first);
-        let unfinished = Kind::Log.unfinished_path(dir, number);
-        let path = Kind::Log.path(dir, number);
-        let file = create(&unfinished, &head)?;
-        let mut segment = Self::new(file, unfinished.clone(), &head, FRAMES_AT, ahead);
+        let (unfinished, name) = (Kind::Log.unfinished_name(number), Kind::Log.name(number));
+        let file = dir.create(&unfinished, &head)?;
+        let mut segment = Self::new(file, dir.path_of(&unfinished), &head, FRAMES_AT, ahead);
         segment.set_length(FRAMES_AT)?;
         // Nobody sees the file before all of it is on disk.
         segment.kept = segment.length;
         segment.write_state(Status::Open)?;
-        segment.file.sync_all().map_err(storage("sync", &unfinished))?;
-        fs::rename(&unfinished, &path).map_err(storage("rename", &unfinished))?;
-        sync_dir(dir)?;
-        segment.path = path.into();
+        segment.file.sync_all().map_err(storage("sync", &segment.path))?;
+        dir.rename(&unfinished, &name)?;
+        segment.path = dir.path_of(&name).into();
         Ok(segment)
     }
 
     /// The log that recovery read up to `end`, for going on there. What lies behind is cut off
     /// and the rest put on disk: it is about to be shown to callers, and a log that lost it
     /// afterwards would take back what they saw.
-    pub(super) fn reopen(dir: &Path, head: &Head, end: u64, ahead: bool) -> Result<Self> {
-        let path = Kind::Log.path(dir, head.number);
-        let file = open(&path, OpenOptions::new().read(true).write(true))?;
-        let mut segment = Self::new(file, path, head, end, ahead);
-        // The old state may say more than holds once the file was cut.
-        segment.durable = FRAMES_AT;
-        segment.kept = FRAMES_AT;
-        segment.write_state(Status::Open)?;
-        segment.file.sync_all().map_err(storage("sync", &segment.path))?;
-        segment.file.set_len(end).map_err(storage("truncate", &segment.path))?;
-        segment.set_length(end)?;
-        segment.file.sync_all().map_err(storage("sync", &segment.path))?;
-        segment.durable = end;
-        segment.kept = segment.length;
-        segment.write_state(Status::Open)?;
+    pub(super) fn reopen(dir: &Directory, head: &Head, end: u64, ahead: bool) -> Result<Self> {
+        let name = Kind::Log.name(head.number);
+        let file = dir.open(&name, Access::Write)?;
+        let mut segment = Self::new(file, dir.path_of(&name), head, end, ahead);
+        segment.cut()?;
         Ok(segment)
+    }
+
+    /// Cuts off what lies behind the end, and puts the rest on disk.
+    fn cut(&mut self) -> Result<()> {
+        // The old state may say more than holds once the file was cut.
+        self.durable = FRAMES_AT;
+        self.kept = FRAMES_AT;
+        self.write_state(Status::Open)?;
+        self.file.sync_all().map_err(storage("sync", &self.path))?;
+        self.file.set_len(self.end).map_err(storage("truncate", &self.path))?;
+        self.set_length(self.end)?;
+        self.file.sync_all().map_err(storage("sync", &self.path))?;
+        self.durable = self.end;
+        self.kept = self.length;
+        self.write_state(Status::Open)
     }
 
     fn new(file: File, path: PathBuf, head: &Head, end: u64, ahead: bool) -> Self {
@@ -96,31 +128,70 @@ impl Segment {
     }
 
     /// Writes the frames with one `write(2)` and, if asked, puts them on disk.
+    ///
+    /// # Errors
+    ///
+    /// `Storage`; with [`NoRoom`] as its details if the log was cut back to where it ended.
     pub(super) fn append(&mut self, frames: &mut FrameBuffer, sync: bool) -> Result<()> {
         if !frames.is_empty() {
-            let bytes = frames.len() as u64;
-            if self.ahead && self.end + bytes > self.kept {
+            let (end, bytes) = (self.end, frames.len() as u64);
+            if self.ahead && end + bytes > self.kept {
                 // Larger than the space that is there.
-                self.set_length(self.end + bytes)?;
+                self.set_length(end + bytes).map_err(|error| self.cut_back(end, bytes, error))?;
                 self.sync()?;
             }
-            // A state that says how long the file is goes to disk with the first frame that may
-            // lie beyond what the last one said, so that no cut of the file goes unnoticed.
-            let step = if self.ahead { STATE_STEP_BYTES } else { 1 };
-            if self.kept > self.state.length || self.durable >= self.state.durable + step {
-                self.write_state(Status::Open)?;
-            }
-            write_at(&self.file, frames.seal(self.mark, self.durable), self.end)
-                .map_err(storage("write", &self.path))?;
-            self.end += bytes;
-            self.length = self.length.max(self.end);
-            // The sync of these frames takes the length of the next along.
-            let room = bytes.max(GROW_BYTES / 2);
-            if self.ahead && self.end + room > self.length {
-                self.set_length(self.end + room)?;
-            }
+            self.write(frames).map_err(|error| self.cut_back(end, bytes, error))?;
         }
         if sync { self.sync() } else { Ok(()) }
+    }
+
+    /// Handles the error of a write. If there was no room, the log is cut back to its end before it;
+    /// a failed sync is none of these errors, as nobody knows what it left on disk.
+    fn cut_back(&mut self, end: u64, bytes: u64, error: Error) -> Error {
+        if !is_no_room(&error) {
+            return error;
+        }
+        self.end = end;
+        match self.cut() {
+            Ok(()) => error.with_details(NoRoom { bytes }),
+            Err(cut) => {
+                let message = format!("{}; and then: {}", error.message(), cut.message());
+                Error::new(error.kind(), message).with_source(error)
+            }
+        }
+    }
+
+    /// Finds out whether there is room for a write of this size, and leaves the log as it was.
+    pub(super) fn try_room(&mut self, bytes: u64) -> Result<()> {
+        let bytes = bytes.min(TRIAL_BYTES_MAX);
+        let zeros = vec![0; bytes as usize];
+        let written = write_at(&self.file, &zeros, self.end).map_err(storage("write", &self.path));
+        let grown = written.and_then(|()| match self.ahead {
+            true => self.set_length(self.end + bytes + GROW_BYTES / 2),
+            false => Ok(()),
+        });
+        self.cut()?;
+        grown
+    }
+
+    fn write(&mut self, frames: &mut FrameBuffer) -> Result<()> {
+        let bytes = frames.len() as u64;
+        // A state that says how long the file is goes to disk with the first frame that may
+        // lie beyond what the last one said, so that no cut of the file goes unnoticed.
+        let step = if self.ahead { STATE_STEP_BYTES } else { 1 };
+        if self.kept > self.state.length || self.durable >= self.state.durable + step {
+            self.write_state(Status::Open)?;
+        }
+        write_at(&self.file, frames.seal(self.mark, self.durable), self.end)
+            .map_err(storage("write", &self.path))?;
+        self.end += bytes;
+        self.length = self.length.max(self.end);
+        // The sync of these frames takes the length of the next along.
+        let room = bytes.max(GROW_BYTES / 2);
+        if self.ahead && self.end + room > self.length {
+            self.set_length(self.end + room)?;
+        }
+        Ok(())
     }
 
     /// Makes the file this long at least, in large steps if it grows ahead.
@@ -171,11 +242,20 @@ impl Segment {
     }
 }
 
+/// Whether the disk, a quota or a limit of the process has no room for a write.
+pub(super) fn is_no_room(error: &Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    source.is_some_and(|source: &io::Error| {
+        matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+    })
+}
+
 /// Cuts a log of version 1 off where recovery ended, and puts it on disk: it is not appended to,
 /// and another log follows.
-pub(super) fn trim(dir: &Path, number: u64, end: u64) -> Result<()> {
-    let path = Kind::Log.path(dir, number);
-    let file = open(&path, OpenOptions::new().write(true))?;
+pub(super) fn trim(dir: &Directory, number: u64, end: u64) -> Result<()> {
+    let (name, path) = (Kind::Log.name(number), dir.path_of(&Kind::Log.name(number)));
+    let file = dir.open(&name, Access::Write)?;
     file.set_len(end).map_err(storage("truncate", &path))?;
     file.sync_all().map_err(storage("sync", &path))
 }

@@ -1,10 +1,11 @@
 //! Snapshots: the live data, in the place of the logs that led to it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::files::{Kind, Listing, create, remove, storage, sync_dir};
+use super::directory::Directory;
+use super::files::{Kind, storage};
 use super::frame::{BODY_BYTES, FrameBuffer};
 use super::head::{HEAD_BYTES, Head};
 use super::writer::{Ticket, Writer};
@@ -13,6 +14,7 @@ use crate::error::Result;
 /// Takes the records of a snapshot.
 pub(crate) struct SnapshotWriter<'a> {
     writer: &'a Writer,
+    dir: &'a Directory,
     head: Head,
     file: File,
     path: PathBuf,
@@ -22,12 +24,12 @@ pub(crate) struct SnapshotWriter<'a> {
 }
 
 impl<'a> SnapshotWriter<'a> {
-    fn create(writer: &'a Writer, number: u64, first: u64) -> Result<Self> {
+    fn create(writer: &'a Writer, dir: &'a Directory, number: u64, first: u64) -> Result<Self> {
         let head = Head::new(Kind::Snapshot, number, first);
-        let path = Kind::Snapshot.unfinished_path(&writer.dir, number);
-        let file = create(&path, &head)?;
-        let (frames, bytes) = (FrameBuffer::default(), HEAD_BYTES);
-        Ok(Self { writer, head, file, path, frames, count: 0, bytes })
+        let name = Kind::Snapshot.unfinished_name(number);
+        let file = dir.create(&name, &head)?;
+        let (frames, bytes, path) = (FrameBuffer::default(), HEAD_BYTES, dir.path_of(&name));
+        Ok(Self { writer, dir, head, file, path, frames, count: 0, bytes })
     }
 
     /// Adds a record. It is an error once the journal closes, so that a close need not wait for
@@ -58,12 +60,14 @@ impl<'a> SnapshotWriter<'a> {
         let reach = self.writer.next();
         // The sequences begin with 1, so there is one before the next.
         self.writer.sync(Ticket(reach - 1))?;
+        // A step that was refused has changed its queue nevertheless: a copy may hold that.
+        self.writer.check_open()?;
         self.frames.push_marker(self.count, &reach.to_le_bytes());
         self.flush()?;
         self.file.sync_all().map_err(storage("sync", &self.path))?;
-        let path = Kind::Snapshot.path(&self.writer.dir, self.head.number);
-        fs::rename(&self.path, &path).map_err(storage("rename", &self.path))?;
-        sync_dir(&self.writer.dir)?;
+        let number = self.head.number;
+        self.dir.rename(&Kind::Snapshot.unfinished_name(number), &Kind::Snapshot.name(number))?;
+        self.dir.sync()?;
         Ok(self.bytes)
     }
 }
@@ -71,23 +75,23 @@ impl<'a> SnapshotWriter<'a> {
 /// Begins a new log, writes a snapshot beside it and removes what both supersede.
 pub(super) fn take(
     writer: &Writer,
+    dir: &Directory,
     write: &mut dyn FnMut(&mut SnapshotWriter<'_>) -> Result<()>,
 ) -> Result<()> {
-    writer.check_open()?;
-    let (number, first) = writer.rotate()?;
-    match write_file(writer, number, first, write) {
+    let (number, first) = writer.rotate(dir).inspect_err(|_| writer.snapshot_failed())?;
+    match write_file(writer, dir, number, first, write) {
         Ok(bytes) => writer.snapshot_done(bytes),
         Err(error) => {
             writer.snapshot_failed();
             // Opening removes it where this fails.
-            let _ = remove(&Kind::Snapshot.unfinished_path(&writer.dir, number));
+            let _ = dir.remove(&Kind::Snapshot.unfinished_name(number));
             return Err(error);
         }
     }
-    let listing = Listing::of(&writer.dir)?;
+    let listing = dir.list()?;
     for (kind, numbers) in [(Kind::Log, listing.logs), (Kind::Snapshot, listing.snapshots)] {
         for old in numbers.into_iter().filter(|&old| old < number) {
-            remove(&kind.path(&writer.dir, old))?;
+            dir.remove(&kind.name(old))?;
         }
     }
     Ok(())
@@ -95,11 +99,12 @@ pub(super) fn take(
 
 fn write_file(
     writer: &Writer,
+    dir: &Directory,
     number: u64,
     first: u64,
     write: &mut dyn FnMut(&mut SnapshotWriter<'_>) -> Result<()>,
 ) -> Result<u64> {
-    let mut snapshot = SnapshotWriter::create(writer, number, first)?;
+    let mut snapshot = SnapshotWriter::create(writer, dir, number, first)?;
     write(&mut snapshot)?;
     snapshot.finish()
 }

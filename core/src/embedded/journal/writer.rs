@@ -1,14 +1,14 @@
 //! Group commit: who writes, who waits, and what is known to be where.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::Thread;
 use std::time::Instant;
 
 use super::SyncMode;
+use super::directory::Directory;
 use super::frame::FrameBuffer;
 use super::head::Status;
-use super::segment::Segment;
+use super::segment::{NoRoom, Segment, is_no_room};
 use crate::error::{Error, ErrorKind, Result};
 use crate::recovery::Recovery;
 use crate::runtime::sync::{lock, wait_until};
@@ -39,7 +39,6 @@ pub(super) struct Writer {
     /// There is something for the flusher thread to do.
     flusher: Condvar,
     pub(super) sync: SyncMode,
-    pub(super) dir: PathBuf,
     log_bytes_min: u64,
 }
 
@@ -52,19 +51,25 @@ struct State {
     written: u64,
     /// All records before this one are on disk.
     durable: u64,
-    segment: Segment,
+    /// `None` once the journal is closed, and nothing is written any more.
+    segment: Option<Segment>,
     /// Somebody writes: nobody else touches the file, and `segment` is as it was before.
     busy: bool,
     /// No record is taken any more.
     closing: bool,
-    /// Why nothing is written any more. It stays for good: after a failed `fsync` the kernel may
+    /// Why nothing is written any more. It stays for good, here: after a failed `fsync` the kernel may
     /// have dropped the pages, and a second one that succeeds proves nothing.
     stopped: Option<Error>,
+    /// The log was cut back to what was acknowledged, as there was no room for this many bytes: another
+    /// journal can go on with it.
+    refused_bytes: Option<u64>,
     /// Threads that wait for the end of the write under way.
     blocked: Vec<Arc<Blocked>>,
     waiting: Vec<(Ticket, Done)>,
     /// When the flusher thread has to put the log on disk.
     sync_due: Option<Instant>,
+    /// The flusher thread syncs the log, while others may write.
+    is_syncing: bool,
     /// The flusher thread has to end.
     quit: bool,
     /// Bytes of the logs since the snapshot, without the one being written.
@@ -85,15 +90,20 @@ struct Blocked {
     woken: OnceLock<Option<Result<()>>>,
 }
 
-fn closed() -> Error {
+pub(super) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "the journal was closed")
+}
+
+/// Why nothing is written, until there is room or for good.
+fn unwritten(error: &Error, is_for_now: bool) -> Error {
+    let until = if is_for_now { "until there is room" } else { "any more" };
+    Error::new(error.kind(), format!("{}; nothing is written {until}", error.message()))
 }
 
 type Guard<'a> = MutexGuard<'a, State>;
 
 impl Writer {
     pub(super) fn new(
-        dir: PathBuf,
         options: super::Options,
         segment: Segment,
         next: u64,
@@ -107,13 +117,15 @@ impl Writer {
             written: next,
             durable: next,
             older_bytes: log_bytes - segment.end,
-            segment,
+            segment: Some(segment),
             busy: false,
             closing: false,
             stopped: None,
+            refused_bytes: None,
             blocked: Vec::new(),
             waiting: Vec::new(),
             sync_due: None,
+            is_syncing: false,
             quit: false,
             snapshot_bytes,
             worth_bytes: snapshot_bytes.max(options.log_bytes_min),
@@ -122,7 +134,6 @@ impl Writer {
             state: Mutex::new(state),
             flusher: Condvar::new(),
             sync: options.sync,
-            dir,
             log_bytes_min: options.log_bytes_min,
         }
     }
@@ -142,9 +153,11 @@ impl Writer {
         lock(&self.state).next
     }
 
-    /// The last record; one that is always settled while there is none.
+    /// The last record; one that is always settled while there is none, and never once the journal has
+    /// stopped: a record that it refused says nothing of what the queues hold.
     pub(super) fn last(&self) -> Ticket {
-        Ticket(self.next() - 1)
+        let state = lock(&self.state);
+        if state.stopped.is_some() { Ticket::REFUSED } else { Ticket(state.next - 1) }
     }
 
     /// Blocks until this record and all before it are as safe as the mode promises.
@@ -207,7 +220,7 @@ impl Writer {
         let spare = std::mem::take(&mut state.spare);
         let mut buffer = std::mem::replace(&mut state.buffer, spare);
         let next = state.next;
-        let mut segment = state.segment.clone();
+        let mut segment = state.open_segment();
         drop(state);
         let result = work(&mut segment, &mut buffer);
         buffer.reset();
@@ -226,8 +239,10 @@ impl Writer {
                         state.sync_due.or_else(|| Instant::now().checked_add(interval));
                 }
                 // The flusher thread may have put bytes on disk meanwhile.
-                segment.synced(&state.segment);
-                state.segment = segment;
+                if let Some(before) = &state.segment {
+                    segment.synced(before);
+                }
+                state.segment = Some(segment);
             }
             Err(error) => state.stop(&error),
         }
@@ -276,17 +291,21 @@ impl Writer {
     fn sync_beside<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
         state.sync_due = None;
         let written = state.written;
-        let mut segment = state.segment.clone();
         if state.stopped.is_some() || written == state.durable {
             return state;
         }
+        let mut segment = state.open_segment();
+        state.is_syncing = true;
         drop(state);
         let synced = segment.sync();
         let mut state = lock(&self.state);
+        state.is_syncing = false;
         match synced {
             Ok(()) => {
                 state.durable = state.durable.max(written);
-                state.segment.synced(&segment);
+                if let Some(written) = &mut state.segment {
+                    written.synced(&segment);
+                }
             }
             Err(error) => {
                 state.stop(&error);
@@ -297,16 +316,30 @@ impl Writer {
     }
 
     /// Ends the log and begins the next; gives its number and first sequence.
-    pub(super) fn rotate(&self) -> Result<(u64, u64)> {
+    ///
+    /// # Errors
+    ///
+    /// `Storage`. If the next log cannot be made, such as for want of descriptors or of space, steps go
+    /// on in this one. If the directory was replaced by another, the journal stops.
+    pub(super) fn rotate(&self, dir: &Directory) -> Result<(u64, u64)> {
         let state = self.wait_until_idle()?;
-        let number = state.segment.number + 1;
+        let number = state.open_segment().number + 1;
         let next = state.next;
-        let mut ended_bytes = 0;
+        let (mut ended_bytes, mut put_off) = (0, None);
         let mut state = self.exclusively(state, |segment, buffer| {
             // Recovery counts on every log but the newest being on disk as a whole.
             segment.append(buffer, true)?;
+            dir.check_place()?;
+            let newer = match Segment::prepare(dir, number, next, self.sync == SyncMode::Always) {
+                Ok(newer) => newer,
+                Err(error) => {
+                    put_off = Some(error);
+                    return Ok(());
+                }
+            };
+            // From here on recovery may find the next log, so there is no way back to this one.
+            dir.sync()?;
             ended_bytes = segment.end;
-            let newer = Segment::create(&self.dir, number, next, self.sync == SyncMode::Always)?;
             // Before anything is acknowledged from the new log, the old one says that it is there.
             segment.finish(Status::Followed)?;
             *segment = newer;
@@ -314,7 +347,7 @@ impl Writer {
         });
         state.older_bytes += ended_bytes;
         self.wake(state).check()?;
-        Ok((number, next))
+        put_off.map_or(Ok((number, next)), Err)
     }
 
     /// The state, with nobody writing.
@@ -375,6 +408,39 @@ impl Writer {
         }
         drop(self.wake(state));
         finished
+    }
+
+    /// Finds out whether there is room again for what the disk refused. If so, the log is on disk and ends
+    /// with what was acknowledged, and another journal can go on with it; this one stays stopped.
+    ///
+    /// # Errors
+    ///
+    /// `Storage` if there is none, or if the journal was stopped for another reason; `Closed`.
+    pub(super) fn try_room(&self) -> Result<()> {
+        let state = lock(&self.state);
+        // A sync that is under way may fail, which is the end.
+        let Some(bytes) = state.refused_bytes.filter(|_| !state.is_syncing) else {
+            return Err(state.stopped.as_ref().map_or_else(closed, Error::copy));
+        };
+        let mut segment = state.open_segment();
+        drop(state);
+        segment.try_room(bytes).map_err(|error| {
+            if is_no_room(&error) {
+                return unwritten(&error, true);
+            }
+            lock(&self.state).refused_bytes = None;
+            unwritten(&error, false)
+        })
+    }
+
+    /// Closes the log, which nobody writes any more.
+    pub(super) fn release(&self) {
+        lock(&self.state).segment = None;
+    }
+
+    /// Whether the flusher thread has ended, or is about to.
+    pub(super) fn has_quit(&self) -> bool {
+        lock(&self.state).quit
     }
 
     /// Ends the flusher thread once it has called back all who still wait.
@@ -455,13 +521,20 @@ impl State {
     }
 
     fn stop(&mut self, error: &Error) {
-        let message = format!("{}; nothing is written any more", error.message());
-        self.stopped.get_or_insert_with(|| Error::new(error.kind(), message));
+        let no_room = error.details::<NoRoom>().filter(|_| self.stopped.is_none());
+        self.refused_bytes = no_room.map(|no_room| no_room.bytes);
+        let is_for_now = no_room.is_some();
+        self.stopped.get_or_insert_with(|| unwritten(error, is_for_now));
         self.buffer = FrameBuffer::default();
     }
 
+    fn open_segment(&self) -> Segment {
+        self.segment.clone().expect("a log that was closed is stopped, and is not written")
+    }
+
     fn log_bytes(&self) -> u64 {
-        self.older_bytes + self.segment.end + self.buffer.len() as u64
+        let end = self.segment.as_ref().map_or(0, |segment| segment.end);
+        self.older_bytes + end + self.buffer.len() as u64
     }
 }
 

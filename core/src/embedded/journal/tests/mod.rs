@@ -86,11 +86,11 @@ fn flipped(bytes: &[u8], at: usize, bits: u8) -> Vec<u8> {
 }
 
 fn log_path(dir: &Path, number: u64) -> PathBuf {
-    super::files::Kind::Log.path(dir, number)
+    dir.join(super::files::Kind::Log.name(number))
 }
 
 fn snapshot_path(dir: &Path, number: u64) -> PathBuf {
-    super::files::Kind::Snapshot.path(dir, number)
+    dir.join(super::files::Kind::Snapshot.name(number))
 }
 
 /// The log's bytes without the space that was grown ahead.

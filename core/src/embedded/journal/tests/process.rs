@@ -53,6 +53,8 @@ fn child() {
         "write" => write_for_ever(&dir, SyncMode::Always),
         "write unsynced" => write_for_ever(&dir, SyncMode::Never),
         "fill" => fill(&dir),
+        "stuck" => fill_and_get_stuck(&dir),
+        "descriptors" => run_out_of_descriptors(&dir),
         role => panic!("no such role: {role}"),
     }
 }
@@ -221,7 +223,7 @@ fn fill(dir: &Path) {
 
 #[cfg(unix)]
 #[test]
-fn a_disk_that_refuses_stops_the_journal_for_good() {
+fn a_disk_that_refuses_stops_the_journal_at_what_was_acknowledged() {
     let dir = tempfile::tempdir().unwrap();
     // A limit on the size of files, with its signal ignored, fails the write half-way: EFBIG.
     let limited = "trap '' XFSZ; ulimit -f 64; exec \"$@\"";
@@ -231,6 +233,89 @@ fn a_disk_that_refuses_stops_the_journal_for_good() {
     assert_eq!(said.pop().unwrap(), "refused");
     assert!(!said.is_empty());
     let (_journal, recovery, records) = open(dir.path()).unwrap();
-    assert!(recovery.torn_bytes > 0, "the failed write left a part");
+    assert_eq!(recovery.torn_bytes, 0, "the failed write left a part");
     assert_eq!(records, log(1, vec![[7; 1000]; said.len()]));
+}
+
+/// Sets the largest size that this process may give a file.
+#[cfg(target_os = "linux")]
+fn limit_files(bytes: &str) {
+    let (pid, limit) = (std::process::id().to_string(), format!("--fsize={bytes}:"));
+    let set = Command::new("prlimit").args(["--pid", &pid, &limit]).status().unwrap();
+    assert!(set.success());
+}
+
+/// Has the disk refuse the cut as well.
+fn fill_and_get_stuck(dir: &Path) {
+    let (journal, _, _) = open_with(dir, options(SyncMode::Never)).unwrap();
+    put(&journal, "before");
+    #[cfg(target_os = "linux")]
+    limit_files("0");
+    let refused = journal.append(b"refused");
+    journal.wait(refused).unwrap_err();
+    #[cfg(target_os = "linux")]
+    limit_files("1000000");
+    let replay = &mut |_: Source, _: &[u8]| Ok(());
+    for _ in 0..2 {
+        let error = journal.resume(replay).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Storage, "{error}");
+        assert!(error.message().ends_with("nothing is written any more"), "{error}");
+    }
+    say("stuck");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_cut_back_stays_stopped_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = start("stuck", dir.path(), &["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
+    assert_eq!(lines(&mut child).collect::<Vec<_>>(), ["stuck"]);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(open(dir.path()).unwrap().2, log(1, ["before"]));
+}
+
+/// Takes a snapshot when no file can be opened, and again when one can.
+fn run_out_of_descriptors(dir: &Path) {
+    let options = Options { log_bytes_min: 20_000, ..options(SyncMode::Always) };
+    let (journal, _, _) = open_with(dir, options).unwrap();
+    let mut live = Vec::new();
+    let mut grow = || {
+        for _ in 0..30 {
+            put(&journal, [5; 1000]);
+            live.extend([5; 1000]);
+        }
+        live.clone()
+    };
+    grow();
+    assert!(journal.wants_snapshot());
+    let mut taken = Vec::new();
+    let error = loop {
+        match fs::File::open("/dev/null") {
+            Ok(file) => taken.push(file),
+            Err(error) => break error,
+        }
+    };
+    let error = journal.snapshot(&mut |_| panic!("{error}")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage, "{error}");
+    assert!(!journal.wants_snapshot(), "it is put off until the log has grown");
+    let live = grow();
+    assert!(journal.wants_snapshot());
+    drop(taken);
+    journal.snapshot(&mut |out| live.chunks(1000).try_for_each(|r| out.record(r))).unwrap();
+    put(&journal, "after");
+    say("done");
+    std::process::abort();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rotation_without_descriptors_is_put_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child =
+        start("descriptors", dir.path(), &["sh", "-c", "ulimit -n 40; exec \"$@\"", "sh"]);
+    assert_eq!(lines(&mut child).collect::<Vec<_>>(), ["done"]);
+    child.wait().unwrap();
+    let expected = [snapshot(vec![[5; 1000]; 60]), log(61, ["after"])].concat();
+    assert_eq!(open(dir.path()).unwrap().2, expected);
+    assert_eq!(files(dir.path()).len(), 2);
 }
