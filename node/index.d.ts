@@ -3890,7 +3890,10 @@ export class LockedError extends MillpondError {}
  * opens what lies before the damage.
  */
 export class CorruptError extends MillpondError {}
-/** The disk refused a write; what was not acknowledged may be lost. */
+/**
+ * The disk refused: what was not acknowledged may or may not have been done, and may come back when
+ * the directory is opened again.
+ */
 export class StorageError extends MillpondError {}
 /** The embedded engine was opened before a fork; a child process has to open its own. */
 export class ForkedError extends MillpondError {}

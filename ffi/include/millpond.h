@@ -141,7 +141,8 @@ typedef enum {
      */
     MILLPOND_CORRUPT = 16,
     /**
-     * The disk refused a write; what was not acknowledged may be lost.
+     * The disk refused: what was not acknowledged may or may not have been done, and may come back
+     * when the directory is opened again.
      */
     MILLPOND_STORAGE = 17,
     /**

@@ -59,7 +59,8 @@ pub enum millpond_status {
     /// `?repair` opens what lies before the damage.
     MILLPOND_CORRUPT = 16,
 
-    /// The disk refused a write; what was not acknowledged may be lost.
+    /// The disk refused: what was not acknowledged may or may not have been done, and may come back
+    /// when the directory is opened again.
     MILLPOND_STORAGE = 17,
 
     /// The embedded engine was opened before a fork; a child process has to open its own.

@@ -20,7 +20,7 @@ module.exports = [
   { name: 'LeaseLostError', code: 'LEASE_LOST', number: 14, retry: 'never' },
   { name: 'LockedError', code: 'LOCKED', number: 15, retry: 'later' },
   { name: 'CorruptError', code: 'CORRUPT', number: 16, retry: 'never' },
-  { name: 'StorageError', code: 'STORAGE', number: 17, retry: 'never' },
+  { name: 'StorageError', code: 'STORAGE', number: 17, retry: 'unknown' },
   { name: 'ForkedError', code: 'FORKED', number: 18, retry: 'never' },
   { name: 'ClosedError', code: 'CLOSED', number: 19, retry: 'never' },
   { name: 'CancelledError', code: 'CANCELLED', number: 20, retry: 'unknown' },

@@ -197,11 +197,13 @@ class CorruptError(MillpondError):
 
 
 class StorageError(MillpondError, OSError):
-    """The disk refused a write; what was not acknowledged may be lost."""
+    """The disk refused: what was not acknowledged may or may not have been done, and may come
+    back when the directory is opened again.
+    """
 
     code = 17
     name = "STORAGE"
-    retry = "never"
+    retry = "unknown"
 
 
 class ForkedError(MillpondError):

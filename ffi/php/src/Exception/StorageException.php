@@ -9,7 +9,8 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The disk refused a write; what was not acknowledged may be lost.
+ * The disk refused: what was not acknowledged may or may not have been done, and may come back when the
+ * directory is opened again.
  */
 final class StorageException extends \RuntimeException implements MillpondException
 {
@@ -17,5 +18,5 @@ final class StorageException extends \RuntimeException implements MillpondExcept
 
     public const CODE = 17;
     public const NAME = 'STORAGE';
-    public const RETRY = Retry::Never;
+    public const RETRY = Retry::Unknown;
 }

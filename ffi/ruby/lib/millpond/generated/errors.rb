@@ -99,10 +99,11 @@ module Millpond
     CODE, NAME, RETRY = 16, "CORRUPT", :never
   end
 
-  # The disk refused a write; what was not acknowledged may be lost.
+  # The disk refused: what was not acknowledged may or may not have been done, and may come back when the
+  # directory is opened again.
   class StorageError < IOError
     include Error
-    CODE, NAME, RETRY = 17, "STORAGE", :never
+    CODE, NAME, RETRY = 17, "STORAGE", :unknown
   end
 
   # The embedded engine was opened before a fork; a child process has to open its own.
