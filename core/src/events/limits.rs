@@ -105,6 +105,7 @@ pub(super) fn end_of(text: &str) -> &str {
 }
 
 pub(super) fn when(when: When) -> Result<()> {
+    when.check_unit()?;
     match when {
         When::At(ms) => {
             ensure!(ms < TIME_MS_MAX, "the time {ms} ms is behind the year 2199");

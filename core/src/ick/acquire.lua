@@ -6,5 +6,11 @@
 -- returns 1 if the caller holds it now, 0 if another client does
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if holder then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+else
+  -- A server without memory refuses SET, unless its script has written before, and who has the lease makes room.
+  redis.call('DEL', KEYS[1])
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+end
 return 1

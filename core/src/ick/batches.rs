@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{BATCH_MEMBERS_MAX, Commit, Entry, Exchange, Ick, Token};
 use crate::client::{Blocking, Mode};
-use crate::error::{Error, Result, Retry};
+use crate::error::{Error, Result, Retry, invalid};
 use crate::step::ByteList;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
@@ -127,7 +127,10 @@ impl<M: Mode> Source for Icks<M> {
     fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Vec<Entry>> {
         let (number, max, commit) = self.cursor.next();
         let ick = &self.icks[number];
-        let step = ick.name().and_then(|name| Exchange::of(name, max, commit));
+        let step = match self.cursor.max {
+            0 => Err(invalid("a batch takes 1 or more members, not 0")),
+            _ => ick.name().and_then(|name| Exchange::of(name, max, commit)),
+        };
         ick.client.run(step.map(|step| step.fenced(self.token.clone())))
     }
 

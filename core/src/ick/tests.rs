@@ -119,6 +119,16 @@ fn a_lost_lease_refuses_its_late_consumer() {
 }
 
 #[test]
+fn batches_of_nothing_are_refused() {
+    let ick = memory().ick("k");
+    ick.add([(1.0, "a")]).unwrap();
+    let error = ick.batches(0).next().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "ick.exchange: a batch takes 1 or more members, not 0");
+    let channel = memory().ick_channel("c", 3).unwrap();
+    assert!(channel.batches(0..3, 0).unwrap().next().unwrap().is_err());
+}
+
+#[test]
 fn a_lease_is_renewed_while_it_is_held_and_given_back_on_drop() {
     // A machine that stands still for two thirds of it loses it.
     const TERM: Duration = Duration::from_secs(4);

@@ -41,6 +41,7 @@ for i = 3, #ARGV do
   local entry = target and redis.call('XRANGE', DEAD, ARGV[i], ARGV[i])[1]
   if entry then
     local key, _, history = stream_key(target), origin_of(entry[2])
+    make_room()
     reply[#reply + 1] = add_strings(key, entry[2], history + 1, #entry[2])
     reply[#reply + 1] = target
     redis.call('XDEL', DEAD, ARGV[i])

@@ -1,8 +1,10 @@
 //! A time that the engine's clock may have to tell.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::{ByteList, Timestamp};
+use crate::error::{Result, ensure};
 
 /// From when on a task is available, until when a document is held, or when an event fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +18,22 @@ pub enum When {
     After(Duration),
 }
 
+/// What a time in seconds of the years 2001 to 2099 would be in milliseconds: a moment of early 1970, when no
+/// queue was.
+const SECONDS: RangeInclusive<u64> = 978_307_200..=4_102_444_800;
+
 impl When {
+    /// Refuses a time that somebody has given in seconds.
+    pub(crate) fn check_unit(self) -> Result<()> {
+        if let When::At(ms) = self {
+            ensure!(
+                !SECONDS.contains(&ms),
+                "the time {ms} is in seconds; it has to be in milliseconds"
+            );
+        }
+        Ok(())
+    }
+
     /// The time, on a clock that says `now_ms`.
     pub(crate) fn resolve(self, now_ms: u64) -> u64 {
         match self {

@@ -87,6 +87,7 @@ pub(super) fn ttl(ttl: Duration) -> Result<()> {
 }
 
 pub(super) fn when(when: When) -> Result<()> {
+    when.check_unit()?;
     match when {
         When::At(ms) => time(ms),
         When::After(length) => delay("delay", length),

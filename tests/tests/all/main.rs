@@ -13,6 +13,7 @@ mod events_rules;
 mod events_transactions;
 mod events_waiting;
 mod fixtures;
+mod full_memory;
 mod hostile_peers;
 mod ick_on_redis;
 mod limited;

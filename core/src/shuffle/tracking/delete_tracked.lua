@@ -9,7 +9,9 @@ local value = ARGV[1]
 if not value then return invalid('there is no value') end
 local failure = wrong_types()
 if failure then return failure end
-if not redis.call('HGET', TRACKING, value) then return false end
+local text = redis.call('HGET', TRACKING, value)
+-- The field of another value's deadline is no record.
+if not text or text == '1' and string.find(value, ':expiry:%-?%d+$') then return false end
 
 -- A record of another program may hold anything. One that names no message stays as it is, so that
 -- a person can find out what went wrong.
