@@ -1,5 +1,8 @@
 /* The adapter for C: one JSON request per line in, one JSON response per line out. */
 
+/* getline. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "request.h"
 
 #include <stdlib.h>
@@ -84,20 +87,40 @@ json_t *respond(json_t *json) {
     return response;
 }
 
+/* The response to a line that jansson cannot read, or NULL if it is no request at all: it knows no integers above
+   2^63 - 1. */
+static json_t *respond_unread(const char *line, size_t length) {
+    json_t *json = json_loadb(line, length, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+    json_t *id = json_object_get(json, "id");
+    json_t *response = NULL;
+    if (id != NULL)
+        response = json_pack("{s:I,s:s}", "id", (json_int_t)json_number_value(id), "unsupported",
+                             "C has no way to say a number above 2^63 - 1");
+    json_decref(json);
+    return response;
+}
+
 int main(void) {
-    json_error_t wrong;
-    json_t *request;
-    while ((request = json_loadf(stdin, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &wrong)) != NULL) {
-        json_t *response = respond(request);
-        json_dumpf(response, stdout, JSON_COMPACT);
-        putchar('\n');
-        fflush(stdout);
+    json_error_t wrong = {0};
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    int status = 0;
+    while (status == 0 && (length = getline(&line, &room, stdin)) > 0) {
+        json_t *request = json_loadb(line, (size_t)length, JSON_ALLOW_NUL, &wrong);
+        json_t *response = request != NULL ? respond(request) : respond_unread(line, (size_t)length);
+        if (response == NULL) {
+            fprintf(stderr, "adapter: %s\n", wrong.text);
+            status = 1;
+        } else {
+            json_dumpf(response, stdout, JSON_COMPACT);
+            putchar('\n');
+            fflush(stdout);
+        }
         json_decref(response);
         json_decref(request);
     }
+    free(line);
     millpond_client_free(client);
-    if (feof(stdin))
-        return 0;
-    fprintf(stderr, "adapter: %s\n", wrong.text);
-    return 1;
+    return status;
 }
