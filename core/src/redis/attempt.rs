@@ -31,6 +31,8 @@ pub(super) struct Attempt {
     retries_left: u32,
     /// How many pauses there were.
     pauses: u32,
+    /// Why it was not sent before the last of them.
+    failure: Option<Error>,
     deadline: Instant,
 }
 
@@ -74,6 +76,7 @@ impl Attempt {
             redirections: 0,
             retries_left: options.retries,
             pauses: 0,
+            failure: None,
             deadline: now + options.timeout,
         }
     }
@@ -103,6 +106,12 @@ impl Attempt {
         let (may_repeat, error) = match outcome {
             Outcome::Reply(Reply::Error(text)) => return self.judge_error(&text, router, now),
             Outcome::Reply(reply) => return Verdict::Done(Ok(reply)),
+            // That there was no time left says less than what the time went by with.
+            Outcome::NotSent(error)
+                if now >= self.deadline && error.kind() == ErrorKind::Unavailable =>
+            {
+                return Verdict::Done(Err(self.failure.take().unwrap_or(error)));
+            }
             Outcome::NotSent(error) => (
                 matches!(error.kind(), ErrorKind::ConnectionFailed | ErrorKind::Unavailable),
                 error,
@@ -162,6 +171,7 @@ impl Attempt {
         self.retries_left -= 1;
         self.redirections = 0;
         self.pauses += 1;
+        self.failure = Some(error);
         Verdict::After(pause)
     }
 }

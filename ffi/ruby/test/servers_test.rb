@@ -21,8 +21,8 @@ class ServersTest < MillpondTest
   end
 
   def test_a_certificate_of_an_unknown_authority
-    ick = connect(own_server("tls").url, retries: 0).ick("documents")
-    error = assert_raises(Millpond::ConnectionFailedError) { ick.stats }
+    ick = connect(own_server("tls").url).ick("documents")
+    error = assert_raises(Millpond::InvalidUrlError) { ick.stats }
     assert_match(/certificate/, error.message)
   end
 
