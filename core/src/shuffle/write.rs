@@ -146,8 +146,8 @@ impl Write {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an empty key, no field or more than [`FIELDS_MAX`], a field or value
-    /// above [`VALUE_BYTES_MAX`], more than [`BATCH_MESSAGES_MAX`] messages, or a tracked value that ends
-    /// in `:expiry:` and a number, as fields of the layout do. The step is then as before.
+    /// above [`VALUE_BYTES_MAX`], or more than [`BATCH_MESSAGES_MAX`] messages. The step is then as
+    /// before.
     pub fn push<F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         shard_key: impl AsRef<[u8]>,
@@ -164,9 +164,6 @@ impl Write {
                     )));
                 }
                 strings.push(string);
-            }
-            if let Some(track) = self.track.as_ref().filter(|track| track.field == field.as_ref()) {
-                track.check_value(value.as_ref())?;
             }
         }
         let count = strings.len() / 2;

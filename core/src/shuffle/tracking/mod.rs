@@ -106,20 +106,4 @@ impl Track {
         }
         Ok(Self { field: field.to_vec(), deadline, keys })
     }
-
-    /// Refuses a value that would be the layout's own field of another one's deadline.
-    pub(super) fn check_value(&self, value: &[u8]) -> Result<()> {
-        match is_deadline_field(value) {
-            true => Err(invalid("a tracked value cannot end in :expiry: and a number")),
-            false => Ok(()),
-        }
-    }
-}
-
-/// Whether a field of the records is that of a value's deadline: `<value>:expiry:<seconds>`.
-fn is_deadline_field(field: &[u8]) -> bool {
-    let digits = field.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let before = &field[..field.len() - digits];
-    let before = before.strip_suffix(b"-").unwrap_or(before);
-    digits > 0 && before.ends_with(b":expiry:")
 }
