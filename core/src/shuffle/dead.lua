@@ -6,7 +6,7 @@ local HISTORY = {'dead:stream', 'dead:id', 'dead:group', 'dead:consumer', 'dead:
 -- A server without memory refuses what adds to a stream, unless its script has written before: this writes nothing,
 -- and what takes as much away as it adds is to be done all the same.
 local function make_room()
-  redis.call('XACK', DEAD, '-', '0-1')
+  redis.call('XDEL', DEAD, '0-1')
 end
 
 -- Makes a dead letter of a pending message: it is copied with its history, acknowledged, and deleted if no other
