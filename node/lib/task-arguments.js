@@ -5,6 +5,7 @@
 
 const check = require('./arguments.js')
 const { invalid } = require('./errors.js')
+const { checkFaithful } = require('./json.js')
 const options = require('./generated/options.js')
 
 /** Texts and numbers, in the order in which the native half reads them. */
@@ -32,6 +33,7 @@ function jsonOf(argument, value) {
   let written
   try {
     written = JSON.stringify(value)
+    if (written !== undefined) checkFaithful(argument, value, written)
   } catch (error) {
     // A bigint, a circle or too many levels; toJSON() of a value may throw what it likes.
     const isDeep = error?.message === 'Maximum call stack size exceeded'

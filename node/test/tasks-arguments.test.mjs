@@ -14,6 +14,7 @@ const LONG = 'x'.repeat(65)
 const CENTURIES_MS = 4e12
 
 const insert = (options) => ({ store }) => store.insert('q', 1, options)
+const insertJson = (json) => ({ store }) => store.insert('q', undefined, { json })
 const inserts = (entry) => ({ store }) => store.modify({ inserts: [entry] })
 const change = (options) => ({ store }) => store.modify({ changes: [TASK.change(options)] })
 const docInserts = (entry) => ({ store }) => store.modify({ docInserts: [entry] })
@@ -39,7 +40,23 @@ const CALLS = [
   [({ store }) => store.insert('q', 1n), 'value cannot be written as JSON: Do not know how'],
   [({ store }) => store.insert('q', nested(101)), 'nested more than 100 deep'],
   [({ store }) => store.insert('q', nested(100_000)), 'value cannot be written as JSON: Maximum call'],
-  [({ store }) => store.insert('q', '\ud800'), 'the value is not a JSON text that every language can read'],
+  [insertJson('"\\ud800"'), 'the value is not a JSON text that every language can read'],
+  [({ store }) => store.insert('q', '\ud800'), 'value has half a surrogate pair'],
+  [({ store }) => store.insert('q', { names: ['a', '\ud800'] }), 'value.names[1] has half a surrogate pair'],
+  [({ store }) => store.insert('q', [{ '\udc00': 1 }]), 'value[0] has a key that has half a surrogate pair'],
+  [({ store }) => store.insert('q', NaN), 'value is NaN, which JSON does not have'],
+  [({ store }) => store.insert('q', { items: [1, { price: NaN }] }), 'value.items[1].price is NaN'],
+  [({ store }) => store.insert('q', [-Infinity]), 'value[0] is -Infinity, which JSON does not have'],
+  [({ store }) => store.insert('q', { 'a b': Infinity }), 'value["a b"] is Infinity'],
+  [({ store }) => store.insert('q', { ['k'.repeat(50)]: NaN }), `value["${'k'.repeat(40)}…"] is NaN`],
+  [({ store }) => store.insert('q', { at: new Date(NaN) }), 'value.at is an invalid date'],
+  [({ store }) => store.insert('q', { made: { toJSON: () => [NaN] } }), 'value.made[0] is NaN'],
+  [({ store }) => store.insert('q', Promise.resolve(1)), 'value is a promise; await it first'],
+  [({ store }) => store.insert('q', [{ order: Promise.resolve(1) }]), 'value[0].order is a promise; await it'],
+  [({ store }) => store.insert('q', { query: { then() {} } }), 'value.query is a promise; await it first'],
+  [inserts({ queue: 'q', value: { a: NaN } }), 'inserts[0].value.a is NaN'],
+  [({ store }) => store.putDoc('n', 'k', [Promise.resolve(1)]), 'content[0] is a promise; await it first'],
+  [docInserts({ namespace: 'n', key: 'k', content: NaN }), 'docInserts[0].content is NaN'],
   [({ store }) => store.insert('q', undefined, { json: '1e309' }), 'number out of range'],
   [({ store }) => store.insert('q', circle()), 'value cannot be written as JSON: Converting circular'],
   [({ store }) => store.insert('q', () => 1), 'value has to be something that JSON has, not a function'],
@@ -208,6 +225,8 @@ test('handles, changes and what handlers throw', async () => {
     [() => TASK.change(5), 'options has to be an object, not a number', TypeError],
     [() => TASK.change({ delay: 5 }), 'delay is not known; there is value, queue, json, atMs, delayMs'],
     [() => TASK.change({ value: 1n }), 'value cannot be written as JSON'],
+    [() => TASK.change({ value: Promise.resolve(1) }), 'value is a promise; await it first'],
+    [() => DOC.change({ content: { price: NaN } }), 'content.price is NaN'],
     [() => TASK.change({ atMs: 1, delayMs: 1 }), 'atMs and delayMs cannot both be given'],
     [() => TASK.change().retry(5), 'err has to be a string', TypeError],
     [() => TASK.change().retryOrQuarantine('x', 'q'), 'max has to be a whole number', TypeError],

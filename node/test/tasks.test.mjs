@@ -77,6 +77,8 @@ onEveryBackend('values are JSON, byte for byte', async ({ connect, name }) => {
   }
   const dated = await store.insert('q', { at: new Date(0), left: undefined })
   assert.equal(dated.json, '{"at":"1970-01-01T00:00:00.000Z"}')
+  // What a half would be written as, but as a text of its own.
+  assert.equal((await store.insert('q', { a: '\\ud800' })).value.a, '\\ud800')
   const long = '{"b": 123456789012345678901234567890, "a": 1.0}'
   const task = await store.insert('q', undefined, { json: long })
   assert.equal((await store.fetch([task.id]))[0].json, long)

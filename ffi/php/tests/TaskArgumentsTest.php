@@ -6,6 +6,7 @@ namespace Millpond\Tests;
 
 use Millpond\Client;
 use Millpond\Exception\InvalidArgumentException;
+use Millpond\ManualClock;
 use Millpond\Tasks\Doc;
 use Millpond\Tasks\DocId;
 use Millpond\Tasks\DocPosition;
@@ -33,9 +34,6 @@ final class TaskArgumentsTest extends TestCase
         $long = static fn (int $length): string => \str_repeat('ä', $length);
         $calls = [
             'value and json cannot both be given' => static fn ($store) => $store->insert(new NewTask('q', 1, json: '1')),
-            'value cannot be a JSON text: Inf and NaN' => static fn ($store) => $store->insert(new NewTask('q', \NAN)),
-            'value cannot be a JSON text: Malformed UTF-8' => static fn ($store) => $store->insert(new NewTask('q', "\xff")),
-            'value cannot be a JSON text: Type is not supported' => static fn ($store) => $store->insert(new NewTask('q', \STDIN)),
             'the value is not a JSON text' => static fn ($store) => $store->insert(new NewTask('q', json: '{a:1}')),
             'the value has 16777219 bytes; 16777216 are allowed' =>
                 static fn ($store) => $store->insert(new NewTask('q', \str_repeat('x', (1 << 24) + 1))),
@@ -117,11 +115,53 @@ final class TaskArgumentsTest extends TestCase
             'the filter names no queue' => static fn ($store) => $store->areEmpty(),
             'the key is empty' => static fn ($store) => $store->claimDocs('n', ''),
         ];
+        foreach (self::wrongValues() as $message => $value) {
+            $calls["value$message"] = static fn ($store) => $store->insert(new NewTask('q', $value));
+            $calls["content$message"] = $modify(static fn ($made) => $made->insertDoc(new NewDoc('n', 'k', $value)));
+        }
         foreach (['memory', 'redis'] as $kind) {
             foreach ($calls as $message => $call) {
                 yield "$kind: $message" => [$kind, $call, $message];
             }
         }
+    }
+
+    /**
+     * What JSON does not have, by what the error says after the name of the argument.
+     *
+     * @return array<string, mixed>
+     */
+    private static function wrongValues(): array
+    {
+        $closure = static fn (): int => 1;
+        $circle = [];
+        $circle['a'] = &$circle;
+        $circle['b'] = &$circle;
+
+        return [
+            ' is a Closure, which JSON does not have' => $closure,
+            '.items[3] is a Closure' => ['items' => [1, 2, 3, $closure]],
+            '.items[0].run is a Closure' => (object) ['items' => [['run' => $closure]]],
+            '["a b"] is a DateTimeImmutable' => ['a b' => new \DateTimeImmutable()],
+            '["�"] is an ArrayObject' => ["\xff" => new \ArrayObject()],
+            ' is a Millpond\ManualClock' => new ManualClock(),
+            '[0] is a class@anonymous' => [new class () {
+                public int $shown = 1;
+            }],
+            '[1] is a stdClass@anonymous' => [1, new class () extends \stdClass {
+            }],
+            '.is is a Millpond\Tasks\Value' => ['is' => Value::None],
+            '.made[0] is a Closure' => ['made' => self::serializable([$closure])],
+            ' is a resource (stream)' => \STDIN,
+            ' is NaN, which JSON does not have' => \NAN,
+            '.price is NaN' => ['price' => \NAN],
+            '[0] is Infinity' => [\INF],
+            '.made is -Infinity' => self::serializable(['made' => -\INF]),
+            ' is not UTF-8' => "\xff",
+            '.names[1] is not UTF-8' => ['names' => ['é', "\xff"]],
+            '.names has a key that is not UTF-8' => ['names' => ["\xff" => 1]],
+            ' is nested more than 100 deep' => $circle,
+        ];
     }
 
     /** @dataProvider wrongCalls */

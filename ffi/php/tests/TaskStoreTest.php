@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\DeadReason;
 use Millpond\Exception;
 use Millpond\Exception\ClosedException;
 use Millpond\Exception\DependencyException;
@@ -66,7 +67,12 @@ final class TaskStoreTest extends TestCase
             'the largest int' => [\PHP_INT_MAX, '9223372036854775807', \PHP_INT_MAX],
             'the smallest int' => [\PHP_INT_MIN, '-9223372036854775808', \PHP_INT_MIN],
             'an empty object' => [new \stdClass(), '{}', []],
-            'what says it itself' => [new \ArrayObject(['a' => false]), '{"a":false}', ['a' => false]],
+            'what says it itself' => [
+                (object) ['a' => self::serializable(new \stdClass()), 'b' => [1, self::serializable([DeadReason::Crashed])]],
+                '{"a":{},"b":[1,["crashed"]]}',
+                ['a' => [], 'b' => [1, ['crashed']]],
+            ],
+            'an enum with values' => [DeadReason::Crashed, '"crashed"', 'crashed'],
             'a long text' => [\str_repeat('ä', 200_000), '"' . \str_repeat('ä', 200_000) . '"', \str_repeat('ä', 200_000)],
         ];
     }
@@ -82,6 +88,15 @@ final class TaskStoreTest extends TestCase
             $docs = $store->modify((new Modification())->insertDoc(new NewDoc('n', 'k', $value)))->insertedDocs;
             self::assertSame([$json, $again], [$docs[0]->json, $docs[0]->content()]);
         }
+    }
+
+    public function testTheValueOfACallerStaysAsItIs(): void
+    {
+        $made = self::serializable([7]);
+        $value = [&$made, (object) ['made' => $made]];
+        $before = $value;
+        self::assertSame('[[7],{"made":[7]}]', $this->store('memory')->insert(new NewTask('q', $value))->json);
+        self::assertSame([$before, $before[0]], [$value, $made]);
     }
 
     /** @dataProvider ownKinds */

@@ -261,4 +261,21 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
         \FFI::cdef('void _exit(int status);')->_exit($status);
         throw new \LogicException('unreachable');
     }
+
+    /**
+     * An object that is written as this value.
+     */
+    protected static function serializable(mixed $value): \JsonSerializable
+    {
+        return new class ($value) implements \JsonSerializable {
+            public function __construct(private readonly mixed $value)
+            {
+            }
+
+            public function jsonSerialize(): mixed
+            {
+                return $this->value;
+            }
+        };
+    }
 }

@@ -1,10 +1,14 @@
 # frozen_string_literal: true
 
+require "set"
+
 require_relative "helper"
 
 # Bad input gets an error that names the argument, and nothing is done.
 class TasksArgumentsTest < MillpondTest
   INVALID = Millpond::InvalidArgumentError
+  # Has `to_h`, and with json its `to_json`.
+  Price = Struct.new(:amount)
 
   def setup
     @client = connect("memory:")
@@ -65,14 +69,43 @@ class TasksArgumentsTest < MillpondTest
       refused(INVALID, /the value is not a JSON text/) { inserted(json: text) }
     end
     refused(INVALID, /json|value.*UTF-8/) { inserted(json: "\"\xFF\"") }
-    refused(INVALID, /value is nothing that JSON has/) { inserted(value: Float::NAN) }
-    refused(INVALID, /value is nothing that JSON has/) { inserted(value: [-Float::INFINITY]) }
-    ["\xFF", "\xFF".b, "\xD8".dup.force_encoding("UTF-16LE")].each do |text|
-      refused(INVALID, /value is nothing that JSON has/) { inserted(value: [text]) }
-    end
-    nested = 101.times.reduce([]) { |inner, _| [inner] }
-    refused(INVALID, /content is nothing that JSON has/) { @doc.change(content: nested) }
     refused(INVALID, /the value has 16777217 bytes/) { inserted(value: "x" * ((16 << 20) - 1)) }
+  end
+
+  # What JSON does not have, by what the error says after the name of the argument.
+  def wrong_values
+    anonymous = Class.new { define_method(:to_json) { |*| "1" } }
+    circle = {}
+    circle.update("a" => circle, "b" => circle)
+    { " is a BasicObject, which JSON does not have" => [TypeError, BasicObject.new],
+      ".items[3].price is a Rational, which JSON does not have" => [TypeError, { items: [1, 2, 3, { price: 1r }] }],
+      "[1] is a Time" => [TypeError, [1, Time.now]],
+      ".ids is a Set" => [TypeError, { "ids" => Set[1] }],
+      '["a b"] is an Object' => [TypeError, { "a b" => Object.new }],
+      " is a TasksArgumentsTest::Price" => [TypeError, Price.new(1)],
+      " is a #<Class:" => [TypeError, anonymous.new],
+      " has a key that is a Float; keys of JSON are Strings" => [TypeError, { 1.5 => 2 }],
+      ".a[0] has a key that is a NilClass" => [TypeError, { a: [{ nil => 1 }] }],
+      "[7].at is a Time" => [TypeError, { 7 => { at: Time.now } }],
+      " is NaN, which JSON does not have" => [INVALID, Float::NAN],
+      ".price is NaN" => [INVALID, { price: Float::NAN }],
+      "[0] is -Infinity" => [INVALID, [-Float::INFINITY]],
+      "[\"#{'k' * 40}…\"] is Infinity" => [INVALID, { "k" * 50 => Float::INFINITY }],
+      " is not UTF-8" => [INVALID, "\xFF"],
+      "[0] is not UTF-8" => [INVALID, ["é".b]],
+      ".é is not UTF-8" => [INVALID, { "é" => "\xD8".dup.force_encoding("UTF-16LE") }],
+      "[1] is not UTF-8" => [INVALID, [:"é", "\xFF".b.to_sym]],
+      ".names has a key that is not UTF-8" => [INVALID, { names: { "\xFF" => 1 } }],
+      " is nested more than 100 deep" => [INVALID, circle] }
+  end
+
+  def test_what_json_does_not_have
+    wrong_values.each do |message, (kind, value)|
+      refused(kind, /\Avalue#{Regexp.escape(message)}/) { inserted(value: value) }
+      refused(kind, /\Avalue#{Regexp.escape(message)}/) { @task.change(value: value) }
+      refused(kind, /\Acontent#{Regexp.escape(message)}/) { @doc.change(content: value) }
+      refused(kind, /\Acontent#{Regexp.escape(message)}/) { modification.put_doc("n", "k", content: value) }
+    end
   end
 
   def test_times

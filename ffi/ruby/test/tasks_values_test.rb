@@ -53,6 +53,18 @@ class TasksValuesTest < MillpondTest
     assert_equal [1], store.fetch(task.id)[0].value["n"]
   end
 
+  def test_values_that_are_written_as_json_has_them
+    own = Class.new(Hash).new.update("s" => Class.new(String).new("x"))
+    value = { a: [nil, true, false, 10**30, -0.5, :open], "utf16" => "é".encode("UTF-16LE"), é: "x".b, own: own }
+    json = '{"a":[null,true,false,1000000000000000000000000000000,-0.5,"open"],"utf16":"é","é":"x","own":{"s":"x"}}'
+    store = store_on("memory:")
+    assert_equal json, store.insert("q", value: value).json
+    assert_equal json, store.put_doc("n", "k", content: value).json
+    deep = 99.times.reduce([]) { |inner, _| [inner] }
+    assert_equal nested(100), store.insert("q", value: deep).json
+    assert_raises(Millpond::InvalidArgumentError) { store.insert("q", value: [deep]) }
+  end
+
   def test_what_a_store_takes_nests_no_deeper_than_ruby_reads
     store = store_on("memory:")
     deep = nested(100)

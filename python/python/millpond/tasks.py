@@ -73,7 +73,8 @@ class TaskStore:
     of documents up to 1,025, values up to 16 MiB. Calls raise :class:`TypeError` or
     :class:`~millpond.InvalidArgumentError` for wrong arguments, before anything is sent, and
     :class:`~millpond.WrongTypeError` or :class:`~millpond.IncompatibleVersionError` if the keys
-    hold something else.
+    hold something else. A value with an object that JSON does not have, such as a set, is a
+    :class:`TypeError`, and a str that UTF-8 does not have a :class:`UnicodeEncodeError`.
 
     >>> import millpond
     >>> store = millpond.connect("memory:").tasks("shop")

@@ -30,10 +30,11 @@ final class Json
         if ($json !== null) {
             throw new InvalidArgumentException("$argument and json cannot both be given");
         }
+        $plain = JsonValue::plain($argument, $value);
         try {
-            return \json_encode($value, self::FLAGS);
+            return \json_encode($plain, self::FLAGS);
         } catch (\JsonException $failure) {
-            throw new InvalidArgumentException(
+            throw JsonValue::fault($argument, $plain) ?? new InvalidArgumentException(
                 "$argument cannot be a JSON text: {$failure->getMessage()}",
                 previous: $failure,
             );

@@ -2,6 +2,7 @@
 
 require "json"
 require "millpond/convert"
+require "millpond/json_fault"
 
 module Millpond
   # Values of Ruby as JSON texts and back: what stores of tasks hold.
@@ -23,6 +24,7 @@ module Millpond
       end
       raise Convert.invalid("#{argument} and json are both given") unless NONE.equal?(json)
 
+      JsonFault.check(argument, value)
       JSON.generate(value).freeze
     rescue JSON::GeneratorError, JSON::NestingError, EncodingError => failure
       raise Convert.invalid("#{argument} is nothing that JSON has: #{failure.class}")

@@ -48,7 +48,8 @@ module Millpond
     # @param skip_colliding [Boolean] leaves this task out if its id is taken, instead of refusing the whole
     #   modification
     # @return [self]
-    # @raise [InvalidArgumentError] for what JSON does not have; what is beyond its limits is refused by the step
+    # @raise [InvalidArgumentError] for NaN, infinities and texts that are not UTF-8; the step refuses what is too
+    #   large
     # @raise [TypeError] for arguments of other types
     #
     # @example
