@@ -10,6 +10,7 @@ pub mod proxy;
 pub mod random;
 pub mod servers;
 pub mod shuffle;
+pub mod stand_in;
 pub mod tasks;
 pub mod waiting;
 

@@ -17,11 +17,13 @@ impl Options {
             .split_once(':')
             .ok_or_else(|| bad("a URL begins with a scheme, such as memory:, file: or redis://"))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let mut options = match scheme {
+        // RFC 3986, 3.1: capitals are the same.
+        let scheme = scheme.to_ascii_lowercase();
+        let mut options = match &*scheme {
             "memory" => Self::with_defaults(Target::Memory(decode_optional(rest)?)),
             "file" => Self::with_defaults(Target::File(file_path(rest)?)),
             "redis" | "rediss" | "redis+unix" | "redis+sentinel" | "rediss+sentinel"
-            | "redis+cluster" | "rediss+cluster" => Self::server(scheme, rest)?,
+            | "redis+cluster" | "rediss+cluster" => Self::server(&scheme, rest)?,
             other => {
                 return Err(bad(format!(
                     "the scheme{} is not known; there are memory:, file:, redis:, rediss:, \
@@ -285,6 +287,7 @@ mod tests {
             ("file:/var/data", Target::File("/var/data".into())),
             ("file:///var/data", Target::File("/var/data".into())),
             ("redis://host", Target::Server(tcp("host", 6379))),
+            ("REDIS://host", Target::Server(tcp("host", 6379))),
             ("redis://[::1]:7", Target::Server(tcp("::1", 7))),
             ("redis://[fe80::1%25eth0]:7", Target::Server(tcp("fe80::1%eth0", 7))),
             (

@@ -44,10 +44,19 @@ pub(super) fn is_demoted(reply: &Reply) -> bool {
     matches!(word, Some("READONLY" | "MASTERDOWN" | "LOADING"))
 }
 
+/// The reply to a call that ASKING came before. A server that refuses ASKING sends the call back to where
+/// it came from, and says why to ASKING alone.
+pub(super) fn reply_after_asking(asking: Reply, reply: Reply) -> Reply {
+    match (&asking, &reply) {
+        (Reply::Error(_), Reply::Error(text)) if inner_error(text).starts_with("MOVED ") => asking,
+        _ => reply,
+    }
+}
+
 /// The result of one attempt.
 pub(super) enum Outcome {
-    /// The server replied, maybe an error.
-    Reply(Reply),
+    /// The server at this address replied, maybe an error.
+    Reply(Reply, Address),
     /// The call did not leave this process.
     NotSent(Error),
     /// The call left and no reply came.
@@ -104,8 +113,10 @@ impl Attempt {
     pub(super) fn judge(&mut self, outcome: Outcome, router: &Router, now: Instant) -> Verdict {
         self.asking = None;
         let (may_repeat, error) = match outcome {
-            Outcome::Reply(Reply::Error(text)) => return self.judge_error(&text, router, now),
-            Outcome::Reply(reply) => return Verdict::Done(Ok(reply)),
+            Outcome::Reply(Reply::Error(text), server) => {
+                return self.judge_error(&text, &server, router, now);
+            }
+            Outcome::Reply(reply, _) => return Verdict::Done(Ok(reply)),
             // That there was no time left says less than what the time went by with.
             Outcome::NotSent(error)
                 if now >= self.deadline && error.kind() == ErrorKind::Unavailable =>
@@ -125,7 +136,13 @@ impl Attempt {
     }
 
     /// A server that replies an error has not run the step, so sending it again is safe.
-    fn judge_error(&mut self, text: &str, router: &Router, now: Instant) -> Verdict {
+    fn judge_error(
+        &mut self,
+        text: &str,
+        server: &Address,
+        router: &Router,
+        now: Instant,
+    ) -> Verdict {
         let text = inner_error(text);
         let mut words = text.split(' ');
         match words.next() {
@@ -135,7 +152,7 @@ impl Attempt {
             }
             Some(redirection @ ("MOVED" | "ASK")) => {
                 let slot = words.next().and_then(|slot| slot.parse().ok());
-                let address = words.next().and_then(|address| router.redirected(address));
+                let address = words.next().and_then(|address| router.redirected(address, server));
                 let Some((slot, address)) = slot.zip(address) else {
                     return Verdict::Done(Err(server_error(text)));
                 };
@@ -151,13 +168,14 @@ impl Attempt {
                 }
                 Verdict::Again
             }
-            Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN") => {
+            // One that loads its data for minutes may have been replaced by another meanwhile.
+            Some("READONLY" | "CLUSTERDOWN" | "MASTERDOWN" | "LOADING") => {
                 router.forget();
                 self.later(server_error(text), now)
             }
             // A part of what has to come first is done, so as not to keep the others waiting.
             Some("AGAIN") if now < self.deadline => Verdict::Again,
-            Some("LOADING" | "TRYAGAIN" | "BUSY") => self.later(server_error(text), now),
+            Some("TRYAGAIN" | "BUSY") => self.later(server_error(text), now),
             _ => Verdict::Done(Err(server_error(text))),
         }
     }
@@ -189,7 +207,7 @@ mod tests {
     }
 
     fn error(text: &str) -> Outcome {
-        Outcome::Reply(Reply::Error(text.to_owned()))
+        Outcome::Reply(Reply::Error(text.to_owned()), Address::Tcp("a".into(), 6379))
     }
 
     fn lost() -> Outcome {
@@ -268,5 +286,37 @@ mod tests {
             }
         };
         assert_eq!((kind(last), pauses), (ErrorKind::Server, 1));
+    }
+    #[test]
+    fn a_redirection_without_a_host_stays_at_the_host_that_gave_it() {
+        let (router, options) = router("redis+cluster://seed");
+        let mut attempt = Attempt::new(&options, false, Instant::now());
+        assert!(matches!(
+            attempt.judge(error("ASK 7 :2"), &router, Instant::now()),
+            Verdict::Again
+        ));
+        assert_eq!(attempt.redirected(), Some(Address::Tcp("a".into(), 2)));
+    }
+
+    #[test]
+    fn a_redirection_that_cannot_be_read_is_an_error() {
+        let (router, options) = router("redis+cluster://a");
+        for text in
+            ["MOVED", "ASK 7", "MOVED x h:1", "MOVED 7 h", "ASK 99999 h:1", "MOVED 7 h:99999"]
+        {
+            let mut attempt = Attempt::new(&options, false, Instant::now());
+            let verdict = attempt.judge(error(text), &router, Instant::now());
+            assert_eq!(kind(verdict), ErrorKind::Server, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_against_asking_is_the_reply() {
+        let said = |text: &str| Reply::Error(text.to_owned());
+        let reply = reply_after_asking(said("NOPERM no"), said("MOVED 7 a:1"));
+        assert_eq!(reply, said("NOPERM no"));
+        assert_eq!(reply_after_asking(said("NOPERM no"), Reply::Int(1)), Reply::Int(1));
+        let moved = reply_after_asking(Reply::Bytes(b"OK".to_vec()), said("MOVED 7 a:1"));
+        assert_eq!(moved, said("MOVED 7 a:1"));
     }
 }

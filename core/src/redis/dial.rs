@@ -152,7 +152,7 @@ impl Dialer {
         let (name, deadline) = (host.to_owned(), Instant::now() + self.options.connect_timeout);
         let looking = tokio::task::spawn_blocking(move || resolve(&name, port, deadline));
         let addresses = looking.await.map_err(io::Error::other)?.map_err(io::Error::other)?;
-        let tcp = tokio::net::TcpStream::connect(&*addresses).await?;
+        let tcp = dial_tcp_async(addresses, deadline).await?;
         set_up(socket2::SockRef::from(&tcp))?;
         #[cfg(feature = "tls")]
         if let Some(config) = self.tls_config(Peer::Server) {
@@ -199,9 +199,30 @@ fn speaks_plainly(address: &Address, deadline: Instant) -> bool {
     first.is_some_and(|first| b"+-".contains(&first))
 }
 
+/// The same as [`dial_tcp`] in the background.
+async fn dial_tcp_async(
+    addresses: Vec<SocketAddr>,
+    deadline: Instant,
+) -> io::Result<tokio::net::TcpStream> {
+    let mut failure = io::Error::other(NO_ADDRESS);
+    let count = addresses.len();
+    for (tried, address) in addresses.iter().enumerate() {
+        let share = deadline_socket::left(deadline)? / (count - tried) as u32;
+        let connecting = tokio::net::TcpStream::connect(address);
+        match tokio::time::timeout(share, connecting).await {
+            Ok(Ok(tcp)) => return Ok(tcp),
+            Ok(Err(error)) => failure = error,
+            Err(_) => failure = io::ErrorKind::TimedOut.into(),
+        }
+    }
+    Err(failure)
+}
+
+const NO_ADDRESS: &str = "the host has no address";
+
 /// Tries each address of the host in turn; each has its share of the time that is left.
 fn dial_tcp(addresses: Vec<SocketAddr>, deadline: Instant) -> io::Result<DeadlineSocket> {
-    let mut failure = io::Error::other("the host has no address");
+    let mut failure = io::Error::other(NO_ADDRESS);
     let count = addresses.len();
     for (tried, address) in addresses.iter().enumerate() {
         let share = deadline_socket::left(deadline)? / (count - tried) as u32;
@@ -242,4 +263,26 @@ pub(super) fn failed(address: &Address, error: io::Error) -> Error {
         let message = format!("no connection to {address}: {why}");
         Error::new(ErrorKind::ConnectionFailed, message).with_source(error)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// As a name may have: of the first nothing comes back, as of a host that is gone.
+    #[test]
+    fn an_address_that_hangs_does_not_hide_the_next() {
+        let [full, good] = [(), ()].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let addresses = [&full, &good].map(|listener| listener.local_addr().unwrap());
+        let wait = || TcpStream::connect_timeout(&addresses[0], Duration::from_millis(500)).ok();
+        let _waiting: Vec<_> = std::iter::from_fn(wait).collect();
+        let deadline = || Instant::now() + Duration::from_secs(4);
+        dial_tcp(addresses.to_vec(), deadline()).unwrap();
+        assert_eq!(good.accept().unwrap().1.ip(), addresses[1].ip());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let dialled = runtime.block_on(dial_tcp_async(addresses.to_vec(), deadline())).unwrap();
+        assert_eq!(dialled.peer_addr().unwrap(), addresses[1]);
+    }
 }

@@ -153,8 +153,11 @@ fn refused(address: &Address, name: &str, text: &str) -> Result<()> {
     let kind = match error.kind() {
         // It is there, and has let this user in.
         ErrorKind::PermissionDenied if name == "PING" => return Ok(()),
-        // "ERR AUTH <password> called without any password configured" and the like.
-        ErrorKind::Server if name == "AUTH" => ErrorKind::AuthenticationFailed,
+        // "ERR AUTH <password> called without any password configured" and the like; and a server in protected
+        // mode, which says DENIED before any command to whoever comes from another machine.
+        ErrorKind::Server if name == "AUTH" || text.starts_with("DENIED ") => {
+            ErrorKind::AuthenticationFailed
+        }
         ErrorKind::Server => ErrorKind::InvalidUrl,
         kind => kind,
     };

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::async_socket::AsyncSocket;
-use super::attempt::{Attempt, Outcome, Verdict, is_demoted, too_late};
+use super::attempt::{Attempt, Outcome, Verdict, is_demoted, reply_after_asking, too_late};
 use super::background;
 use super::command;
 use super::router::Router;
@@ -238,7 +238,7 @@ impl Link {
     async fn connect(&mut self) -> Option<Pipe> {
         let (links, address) = (self.links.clone(), self.address.clone());
         match self.meanwhile(AsyncSocket::open(&links.router.dialer, &address)).await {
-            Ok(socket) => Some(Pipe::new(links, socket)),
+            Ok(socket) => Some(Pipe::new(links, address, socket)),
             Err(error) => {
                 // What came meanwhile would wait for a connection as long once more.
                 for submission in std::mem::take(&mut self.waiting) {
@@ -280,6 +280,7 @@ impl Link {
 /// One connection, and the steps that were sent over it and have no reply yet.
 struct Pipe {
     links: Arc<Links>,
+    address: Address,
     socket: AsyncSocket,
     in_flight: VecDeque<Sent>,
     /// When the first of those is too late, or before.
@@ -294,6 +295,8 @@ struct Sent {
     submission: Option<Submission>,
     /// ASKING came before it, and its reply comes before.
     is_asking: bool,
+    /// The reply to that.
+    asking: Option<Reply>,
 }
 
 enum PipeStatus {
@@ -305,9 +308,9 @@ enum PipeStatus {
 }
 
 impl Pipe {
-    fn new(links: Arc<Links>, socket: AsyncSocket) -> Self {
+    fn new(links: Arc<Links>, address: Address, socket: AsyncSocket) -> Self {
         let (in_flight, last_used) = (VecDeque::new(), Instant::now());
-        Self { links, socket, in_flight, deadline: None, last_used, is_demoted: false }
+        Self { links, address, socket, in_flight, deadline: None, last_used, is_demoted: false }
     }
 
     fn is_silent(&self) -> bool {
@@ -337,7 +340,8 @@ impl Pipe {
             self.deadline = earliest(self.deadline, [&submission]);
             self.last_used = now;
             let is_asking = attempt.is_asking();
-            self.in_flight.push_back(Sent { submission: Some(submission), is_asking });
+            let submission = Some(submission);
+            self.in_flight.push_back(Sent { submission, is_asking, asking: None });
         }
     }
 
@@ -362,18 +366,23 @@ impl Pipe {
 
     fn handle_replies(&mut self) -> Result<()> {
         while let Some(reply) = self.socket.arrived()? {
-            match self.in_flight.front_mut() {
-                Some(sent) if sent.is_asking => sent.is_asking = false,
-                Some(_) => {
-                    self.is_demoted |= is_demoted(&reply);
-                    let sent = self.in_flight.pop_front();
-                    // Of the wrong form: it may be the reply to another call, and then so is the next.
-                    if !sent.is_none_or(|sent| self.judge(sent, Outcome::Reply(reply))) {
-                        return Err(lost(std::io::ErrorKind::InvalidData.into()));
-                    }
-                }
-                // Nobody asked: whatever comes next would be taken for the reply to another call.
-                None => return Err(lost(std::io::ErrorKind::InvalidData.into())),
+            // Nobody asked: whatever comes next would be taken for the reply to another call.
+            let Some(mut sent) = self.in_flight.pop_front() else {
+                return Err(lost(std::io::ErrorKind::InvalidData.into()));
+            };
+            if std::mem::take(&mut sent.is_asking) {
+                sent.asking = Some(reply);
+                self.in_flight.push_front(sent);
+                continue;
+            }
+            self.is_demoted |= is_demoted(&reply);
+            let reply = match sent.asking.take() {
+                Some(asking) => reply_after_asking(asking, reply),
+                None => reply,
+            };
+            // Of the wrong form: it may be the reply to another call, and then so is the next.
+            if !self.judge(sent, Outcome::Reply(reply, self.address.clone())) {
+                return Err(lost(std::io::ErrorKind::InvalidData.into()));
             }
         }
         Ok(())

@@ -205,7 +205,7 @@ impl Connections {
         if let Some(own) = self.own.get() {
             own.subscriber.close();
             own.stream_watcher.close();
-            own.pool.clear();
+            own.pool.close();
             own.links.close();
         }
     }

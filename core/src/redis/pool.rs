@@ -12,12 +12,13 @@ use crate::runtime::sync::lock;
 
 pub(super) struct Pool {
     dialer: Dialer,
-    idle: Mutex<HashMap<Address, Vec<Socket>>>,
+    /// `None` once the client is closed.
+    idle: Mutex<Option<HashMap<Address, Vec<Socket>>>>,
 }
 
 impl Pool {
     pub(super) fn new(dialer: Dialer) -> Self {
-        Self { dialer, idle: Mutex::default() }
+        Self { dialer, idle: Mutex::new(Some(HashMap::new())) }
     }
 
     /// Sends a command over a connection that nobody else uses.
@@ -54,7 +55,7 @@ impl Pool {
                 } else {
                     self.keep(address, socket);
                 }
-                Outcome::Reply(reply)
+                Outcome::Reply(reply, address.clone())
             }
             Err(error) => {
                 socket.close();
@@ -65,7 +66,7 @@ impl Pool {
 
     fn idle_socket(&self, address: &Address) -> Option<Socket> {
         loop {
-            let socket = lock(&self.idle).get_mut(address)?.pop()?;
+            let socket = lock(&self.idle).as_mut()?.get_mut(address)?.pop()?;
             if socket.is_quiet() {
                 return Some(socket);
             }
@@ -74,25 +75,31 @@ impl Pool {
 
     fn keep(&self, address: &Address, socket: Socket) {
         let mut idle = lock(&self.idle);
-        match idle.get_mut(address) {
+        match idle.as_mut().map(|idle| idle.entry(address.clone()).or_default()) {
             Some(sockets) if sockets.len() < self.dialer.options.pool => sockets.push(socket),
-            Some(_) => socket.close(),
-            None => {
-                idle.insert(address.clone(), vec![socket]);
-            }
+            _ => socket.close(),
         }
     }
 
     /// Hangs up on what is idle of this address.
     fn discard(&self, address: &Address) {
-        let sockets = lock(&self.idle).remove(address);
+        let sockets = lock(&self.idle).as_mut().and_then(|idle| idle.remove(address));
         sockets.into_iter().flatten().for_each(Socket::close);
     }
 
     /// Hangs up on all that is idle.
     pub(super) fn clear(&self) {
-        for socket in lock(&self.idle).drain().flat_map(|(_, sockets)| sockets) {
-            socket.close();
-        }
+        let idle = lock(&self.idle).as_mut().map(std::mem::take);
+        hang_up(idle);
     }
+
+    /// The same, and from now on nothing is kept: a call under way hangs up when it has its reply.
+    pub(super) fn close(&self) {
+        let idle = lock(&self.idle).take();
+        hang_up(idle);
+    }
+}
+
+fn hang_up(idle: Option<HashMap<Address, Vec<Socket>>>) {
+    idle.into_iter().flatten().flat_map(|(_, sockets)| sockets).for_each(Socket::close);
 }

@@ -104,11 +104,15 @@ impl Router {
                 let mut servers = lock(&self.known).servers.clone();
                 let unseen = seeds.iter().filter(|seed| !servers.contains(seed));
                 servers.extend(unseen.cloned().collect::<Vec<_>>());
-                let query = |server: &Address, until| self.fetch_slots(server, until);
-                let slots = first_reply(&servers, deadline, query)?;
+                let query = |server: &Address, until| {
+                    Ok((self.fetch_slots(server, until)?, server.clone()))
+                };
+                let (slots, replied) = first_reply(&servers, deadline, query)?;
                 let owner = slots.owner(slot).cloned();
                 let mut known = lock(&self.known);
                 known.servers = slots.servers();
+                // The one that has replied is queried first again, and not one that hangs.
+                known.servers.sort_by_key(|server| *server != replied);
                 known.slots = Some(slots);
                 drop(known);
                 owner.ok_or_else(|| {
@@ -150,14 +154,12 @@ impl Router {
         }
     }
 
-    /// The address in a redirection, `host:port`; the host may be empty.
-    pub(super) fn redirected(&self, text: &str) -> Option<Address> {
+    /// The address in a redirection, `host:port`; the host may be empty and is then that of the server
+    /// which gave it.
+    pub(super) fn redirected(&self, text: &str, server: &Address) -> Option<Address> {
         let (host, port) = text.rsplit_once(':')?;
-        let queried = match self.dialer.options.target() {
-            Target::Cluster(seeds) => seeds.first()?,
-            _ => return None,
-        };
-        Some(super::slots::address(host, port.parse().ok()?, queried))
+        let Target::Cluster(_) = self.dialer.options.target() else { return None };
+        Some(super::slots::address(host, port.parse().ok()?, server))
     }
 
     /// Sends a command over a connection of its own. This is as much as connecting and takes no longer.
@@ -218,11 +220,6 @@ fn first_reply<T>(
     deadline: Instant,
     query: impl Fn(&Address, Instant) -> Result<T>,
 ) -> Result<T> {
-    // A wrong password or scheme does not become right at the next one.
-    let is_final = |kind| {
-        use ErrorKind::{AuthenticationFailed, Cancelled, InvalidUrl};
-        matches!(kind, AuthenticationFailed | Cancelled | InvalidUrl)
-    };
     let mut failure = query_failed();
     for (tried, peer) in peers.iter().enumerate() {
         let now = Instant::now();
@@ -232,8 +229,11 @@ fn first_reply<T>(
         }
         match query(peer, now + share) {
             Ok(found) => return Ok(found),
-            Err(error) if is_final(error.kind()) => return Err(error),
-            Err(error) => failure = error,
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+            // What somebody has to mend says more than what may pass. The next may yet reply: at this
+            // address there may be something else by now.
+            Err(error) if !failure.is_final() => failure = error,
+            Err(_) => {}
         }
     }
     Err(failure)

@@ -78,7 +78,6 @@ impl SlotMap {
         self.owners[usize::from(slot)] = Some(owner);
     }
 
-    /// Every server that has slots.
     /// The lowest slot of each server, in ascending order.
     pub(super) fn first_slots(&self) -> Vec<u16> {
         let mut seen = HashSet::new();
@@ -86,6 +85,7 @@ impl SlotMap {
         owners.filter_map(|(slot, owner)| seen.insert(owner.as_ref()?).then_some(slot)).collect()
     }
 
+    /// Every server that has slots.
     pub(super) fn servers(&self) -> Vec<Address> {
         let mut servers: Vec<Address> = Vec::new();
         for owner in self.owners.iter().flatten() {
@@ -146,5 +146,37 @@ mod tests {
         assert_eq!(map.owner(100), Some(&Address::Tcp("b".into(), 2)));
         assert_eq!(map.servers().len(), 2);
         assert!(SlotMap::parse(Reply::Array(vec![]), &asked).is_err());
+    }
+
+    #[test]
+    fn reads_cluster_slots_of_servers_that_do_not_know_their_name() {
+        let asked = Address::Tcp("b".into(), 9);
+        for host in [Reply::Nil, Reply::Bytes(b"?".to_vec()), Reply::Bytes(Vec::new())] {
+            let master = Reply::Array(vec![host, Reply::Int(2)]);
+            let range = Reply::Array(vec![Reply::Int(0), Reply::Int(7), master]);
+            let map = SlotMap::parse(Reply::Array(vec![range]), &asked).unwrap();
+            assert_eq!(map.owner(7), Some(&Address::Tcp("b".into(), 2)));
+        }
+    }
+
+    #[test]
+    fn refuses_cluster_slots_that_cannot_be() {
+        let asked = Address::Tcp("b".into(), 9);
+        let master = |port| Reply::Array(vec![Reply::Nil, Reply::Int(port)]);
+        for fields in [
+            vec![Reply::Int(0), Reply::Int(16_384), master(1)],
+            vec![Reply::Int(-1), Reply::Int(7), master(1)],
+            vec![Reply::Int(9), Reply::Int(7), master(1)],
+            vec![Reply::Int(0), Reply::Int(i64::MAX), master(1)],
+            vec![Reply::Int(0), Reply::Int(7), master(65_536)],
+            vec![Reply::Int(0), Reply::Int(7), master(-1)],
+            vec![Reply::Int(0), Reply::Int(7), Reply::Array(vec![Reply::Nil])],
+            vec![Reply::Int(0), Reply::Int(7)],
+            vec![],
+        ] {
+            let shown = format!("{fields:?}");
+            let reply = Reply::Array(vec![Reply::Array(fields)]);
+            assert!(SlotMap::parse(reply, &asked).is_err(), "{shown}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Instant;
 
+use super::attempt::reply_after_asking;
 use super::dial::{Dialer, Peer};
 use super::handshake::Handshake;
 use super::resp::ReplyReader;
@@ -52,8 +53,8 @@ impl Socket {
 
     /// The same for a command that ASKING comes before: its reply is the second.
     pub(super) fn call_asking(&mut self, command: &[u8], deadline: Instant) -> Result<Reply> {
-        self.call(command, deadline)?;
-        self.read()
+        let asking = self.call(command, deadline)?;
+        Ok(reply_after_asking(asking, self.read()?))
     }
 
     /// Whether the server has neither hung up nor sent what nobody asked for, as far as this side has

@@ -237,7 +237,7 @@ impl StreamWatcher {
             pool.call(&address, &unblock, false, deadline)
         });
         match unblocked.await.map_err(|_| malformed())? {
-            Outcome::Reply(reply) => Ok(reply.integer()? == 1),
+            Outcome::Reply(reply, _) => Ok(reply.integer()? == 1),
             // A new connection watches everything.
             Outcome::NotSent(error) | Outcome::NoReply(error) => Err(error),
         }

@@ -27,6 +27,10 @@ use crate::step::Reply;
 /// How long a subscription without listeners stays.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// How long the connection may be silent before a PING asks whether the server is there: one that is gone
+/// without a word would leave all who listen to their polls.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+
 pub(super) struct Subscriber {
     router: Arc<Router>,
     waiters: Arc<Waiters>,
@@ -166,6 +170,7 @@ impl Subscriber {
         let mut left: VecDeque<(Instant, Topic)> = VecDeque::new();
         loop {
             let first = left.front().map(|(until, _)| *until);
+            let silent = subscription.heard + SILENCE_MAX;
             tokio::select! {
                 message = subscription.next() => {
                     let (topic, payload) = message?;
@@ -189,6 +194,9 @@ impl Subscriber {
                     Some(Change::Leave(topic)) => left.push_back((Instant::now() + LINGER, topic)),
                     None => return Ok(()),
                 },
+                () = tokio::time::sleep_until(silent) => {
+                    self.in_time(subscription.ping()).await?;
+                }
                 () = tokio::time::sleep_until(first.unwrap_or_else(Instant::now)),
                     if first.is_some() =>
                 {
@@ -253,7 +261,7 @@ impl Subscriber {
 
     async fn connect(&self) -> Result<Subscription> {
         let (socket, _) = AsyncSocket::open_to_slot(&self.router, 0).await?;
-        Ok(Subscription { socket, messages: VecDeque::new() })
+        Ok(Subscription { socket, messages: VecDeque::new(), heard: Instant::now() })
     }
 
     /// Waits for a reply for as long as any call may take.
@@ -267,6 +275,8 @@ impl Subscriber {
 struct Subscription {
     socket: AsyncSocket,
     messages: VecDeque<(Vec<u8>, Vec<u8>)>,
+    /// When the server said something last.
+    heard: Instant,
 }
 
 impl Subscription {
@@ -278,7 +288,7 @@ impl Subscription {
         self.socket.out().extend(command::words(&words));
         let mut missing = topics.len();
         while missing > 0 {
-            let reply = self.socket.reply().await?;
+            let reply = self.reply().await?;
             if let Reply::Error(_) = reply {
                 return Ok(false);
             }
@@ -293,9 +303,28 @@ impl Subscription {
             if let Some(message) = self.messages.pop_front() {
                 return Ok(message);
             }
-            let reply = self.socket.reply().await?;
+            let reply = self.reply().await?;
             self.keep(reply)?;
         }
+    }
+
+    /// Waits until the server has replied to a PING.
+    async fn ping(&mut self) -> Result<()> {
+        self.socket.out().extend(command::words(&["PING"]));
+        loop {
+            match self.reply().await? {
+                // Whoever has subscriptions gets a list with an empty payload, and others what all get.
+                Reply::Array(pong) if pong.len() == 2 => return Ok(()),
+                reply @ Reply::Array(_) => drop(self.keep(reply)?),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    async fn reply(&mut self) -> Result<Reply> {
+        let reply = self.socket.reply().await?;
+        self.heard = Instant::now();
+        Ok(reply)
     }
 
     /// Keeps a message; returns whether it was one.

@@ -75,6 +75,25 @@ impl Reply {
         }
     }
 
+    /// The reply as a server sends it.
+    #[must_use]
+    pub fn packed(&self) -> Vec<u8> {
+        match self {
+            Self::Nil => b"$-1\r\n".to_vec(),
+            Self::Integer(number) => format!(":{number}\r\n").into_bytes(),
+            Self::Status(text) => format!("+{text}\r\n").into_bytes(),
+            Self::Error(text) => format!("-{text}\r\n").into_bytes(),
+            Self::Bulk(bytes) => {
+                let head = format!("${}\r\n", bytes.len());
+                [head.as_bytes(), bytes, b"\r\n"].concat()
+            }
+            Self::Array(items) => {
+                let head = format!("*{}\r\n", items.len()).into_bytes();
+                items.iter().fold(head, |packed, item| [packed, item.packed()].concat())
+            }
+        }
+    }
+
     /// Whether this is the status `OK`.
     #[must_use]
     pub fn is_ok(&self) -> bool {

@@ -18,11 +18,11 @@ use millpond_tests::block_on;
 use millpond_tests::proxy::Proxy;
 use millpond_tests::servers::{Certified, Redis, Reply, wait_until};
 
-type Call = fn(&Client, usize) -> Result<u64>;
+pub(crate) type Call = fn(&Client, usize) -> Result<u64>;
 
 /// A call of each of the ways that a client has to the server: on a connection of its own, and on the
 /// one that asynchronous callers share.
-const WAYS: [(&str, Call); 2] = [
+pub(crate) const WAYS: [(&str, Call); 2] = [
     ("blocking", |client, count| Ok(client.ick("k").add(members(count))?.new)),
     ("asynchronous", |client, count| {
         Ok(block_on(client.to_async().ick("k").add(members(count)))?.new)
@@ -37,7 +37,7 @@ fn members(count: usize) -> Vec<(f64, String)> {
 }
 
 /// A peer that does this with each connection; and how many it had.
-fn peer(serve: impl Fn(TcpStream) + Send + 'static) -> (u16, Arc<AtomicUsize>) {
+pub(crate) fn peer(serve: impl Fn(TcpStream) + Send + 'static) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let accepted = Arc::new(AtomicUsize::new(0));
