@@ -5,6 +5,8 @@
 //! - The first renewal is due an interval, a third of the lease, after it was taken, each next one an interval
 //!   after the last that succeeded was sent.
 //! - A renewal that failed and may be tried again is tried again a tenth of the lease later.
+//! - One that was refused while what is held was being changed is sent again after a few milliseconds: a holder that
+//!   changes it all the time would lose the lease else.
 //! - A lease is lost when a renewal is refused, or when none has succeeded for a whole lease. What is lost
 //!   stays lost, and is not renewed: its holder may have stopped working.
 //! - After a renewal whose result was lost, a refusal may be for a version that this renewal has changed
@@ -15,6 +17,9 @@ use std::time::{Duration, Instant};
 
 use super::term::Term;
 use crate::error::Retry;
+
+/// After how long a renewal is sent again that was refused while what is held was being changed.
+const DISTURBED_PAUSE: Duration = Duration::from_millis(10);
 
 /// The result of a renewal, or of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +106,10 @@ impl Renewal {
                 Next::Renew(sent + self.interval)
             }
             Outcome::Refused if self.is_unsure => return Next::Check,
-            // What is held may have been newer than the renewal knew.
-            Outcome::Refused if self.is_disturbed => soon,
+            // What is held may have been newer than the renewal knew; it is known by now, or will be in a moment.
+            Outcome::Refused if self.is_disturbed => {
+                Next::Renew(now + DISTURBED_PAUSE.min(self.term.length / 10))
+            }
             Outcome::Refused => self.lost(),
             // It would fail for ever, as on a client that is closed.
             Outcome::Failed(Retry::Never) => Next::Nothing,
@@ -283,7 +290,7 @@ mod tests {
         assert!(case.renewal.begin(case.at(9)));
         case.renewal.begin_change();
         case.renewal.end_change();
-        let (now, soon) = (case.at(10), Next::Renew(case.at(13)));
+        let (now, soon) = (case.at(10), Next::Renew(case.at(10) + DISTURBED_PAUSE));
         assert_eq!(case.renewal.handle(now, now, Outcome::Refused), soon);
         assert_eq!(case.renew(13, 13, Outcome::Refused), Next::Nothing);
     }
