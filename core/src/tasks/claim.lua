@@ -57,7 +57,7 @@ end
 
 -- Picks of a level as many as are wanted, each from the first that are left: the oldest with a chance
 -- of one half, the next with half of that, and so on. Returns an error.
-local ids = {}
+local ids, keys
 local function pick(key)
   local wanted = max - #ids
   local failure, available = read('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', 0, wanted + WINDOW - 1)
@@ -71,18 +71,40 @@ local function pick(key)
     while picked < #window and draw() < 1073741823 do
       picked = picked + 1
     end
-    ids[#ids + 1] = table.remove(window, picked)
+    ids[#ids + 1], keys[#ids + 1] = table.remove(window, picked), key
   end
 end
 
-for _, i in ipairs(order) do
-  for level in string.gmatch(levels[i], '.') do
-    if #ids < max then
-      failure = pick(at_key(names[i], level))
-      if failure then return failure end
+-- Puts those tasks to the ends of their queues whose records are damaged or gone, where no claim finds them; returns
+-- whether there were any. The others are claimed as if these were not there.
+local function set_aside(records)
+  local is_any = false
+  for i, id in ipairs(ids) do
+    records[i] = records[i] and unpack_record(records[i], TASK_KINDS)
+    if not records[i] then
+      is_any = true
+      -- A server that is full refuses what may need memory, unless the script has already written.
+      redis.call('ZREM', keys[i], id)
+      redis.call('ZADD', keys[i], TIME_MS_MAX, id)
     end
   end
+  return is_any
 end
+
+local records
+repeat
+  ids, keys = {}, {}
+  for _, i in ipairs(order) do
+    for level in string.gmatch(levels[i], '.') do
+      if #ids < max then
+        failure = pick(at_key(names[i], level))
+        if failure then return failure end
+      end
+    end
+  end
+  failure, records = read_fields(STORE, ids)
+  if failure then return failure end
+until not set_aside(records)
 
 -- All keys that are read after the writes are found sound before them.
 if ARGV[5] == '1' then
@@ -98,16 +120,11 @@ end
 
 local tasks, unended = {}, {}
 if #ids > 0 then
-  local failure, records = read_fields(STORE, ids)
-  if failure then return failure end
   local failure, values = read_fields(VALUES, ids)
   if failure then return failure end
   for i, id in ipairs(ids) do
-    if not records[i] then
-      return redis.error_reply('WRONGTYPE key ' .. STORE .. ' holds no record of a task that is in a queue')
-    end
-    local task = cmsgpack.unpack(records[i])
-    local claims = task[CLAIMS]
+    local task = records[i]
+    local claims, listed = task[CLAIMS], claims_list(task)
     count_claims(task[QUEUE], claims, -1)
     count_claims(task[QUEUE], claims + 1, 1)
     task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, NOW + lease, NOW
@@ -115,7 +132,7 @@ if #ids > 0 then
     task[CLAIMS], task[UNENDED] = claims + 1, (task[UNENDED] or 0) + 1
     task[CANCELLED] = nil
     unended[i] = task[UNENDED]
-    put(id, task)
+    put(id, task, listed)
     push_task(tasks, id, task, values[i])
   end
   failure = commit()

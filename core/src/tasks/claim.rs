@@ -124,7 +124,7 @@ impl Operation for Claim {
 
     fn decode(&self, reply: Reply) -> Result<Claimed> {
         let mut parts = reply.list()?;
-        let tasks = Task::decode_all(parts.next()?.list()?, self.max)?;
+        let tasks = Task::decode_each(parts.next()?.list()?, self.max)?;
         let next_in = parts.next()?.list()?;
         let unended = parts.next()?.list()?;
         parts.end()?;
@@ -136,7 +136,13 @@ impl Operation for Claim {
             Reply::Int(-1) => Ok(None),
             next_in => next_in.number().map(Some),
         })?;
-        let unended = unended.all(self.max, |replies| replies.next()?.number())?;
+        let unended: Vec<u32> = unended.all(self.max, |replies| replies.next()?.number())?;
+        // One whose value was damaged is leased and nobody's; the others go to the caller.
+        let (tasks, unended) = tasks
+            .into_iter()
+            .zip(unended)
+            .filter_map(|(task, unended)| Some((task.ok()?, unended)))
+            .unzip();
         Ok(Claimed { tasks, next_in_ms, unended })
     }
 

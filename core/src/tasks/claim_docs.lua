@@ -8,7 +8,7 @@
 -- ARGV[4] lease_ms
 -- returns {1, {ten elements for each document, by secondary key}},
 --   or {0, {id, version, …}} of those that another holds
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local CALLER, namespace, key, lease = ARGV[1], ARGV[2], ARGV[3], whole(ARGV[4], DELAY_MS_MAX)
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not is_doc_name(namespace) or not is_doc_name(key) then return invalid('there is no namespace or no key') end
@@ -25,16 +25,17 @@ for i, member in ipairs(members) do
 end
 local failure, docs = read_fields(DOCS, fields)
 if failure then return failure end
+failure = unpack_docs(fields, docs)
+if failure then return failure end
 local failure, contents = read_fields(CONTENTS, fields)
 if failure then return failure end
 
 local held = {}
 for i, id in ipairs(ids) do
-  local doc = docs[i] and cmsgpack.unpack(docs[i])
+  local doc = docs[i]
   if not doc then
     return redis.error_reply('WRONGTYPE key ' .. DOCS .. ' holds no record of a document that is in a namespace')
   end
-  docs[i] = doc
   if is_held(doc[DOC_AT], doc[DOC_CLAIMANT], CALLER) then
     held[#held + 1] = id
     held[#held + 1] = doc[DOC_VERSION]

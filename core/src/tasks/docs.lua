@@ -9,6 +9,19 @@ local DOCS, CONTENTS, NAMESPACES = unpack(KEYS, 8, 10)
 -- The elements of a document's record; AT is 0 for one that was never held.
 local DOC_KEY, DOC_SECONDARY_KEY, DOC_VERSION, DOC_AT, DOC_CLAIMANT, DOC_CREATED, DOC_MODIFIED = 1, 2, 3, 4, 5, 6, 7
 
+local DOC_KINDS = {'string', 'string', 'number', 'number', 'string', 'number', 'number'}
+
+-- The records of documents in place of what is stored of them, false for those that are not there; returns an error.
+local function unpack_docs(fields, records)
+  for i, field in ipairs(fields) do
+    records[i] = records[i] and unpack_record(records[i], DOC_KINDS)
+    if records[i] == nil then
+      local namespace, id = string.match(field, '^(%Z*)%z(.*)$')
+      return corrupt('a document of the namespace ' .. namespace .. ' in ' .. DOCS .. ',', id)
+    end
+  end
+end
+
 -- zset of scores 0: key NUL secondary key NUL id, so that the order of bytes is that of the documents.
 local function keys_key(namespace)
   return STORE .. ':keys:' .. namespace
@@ -109,12 +122,14 @@ local function docs_of(namespace, ids, omits_contents)
   end
   local failure, records = read_fields(DOCS, fields)
   if failure then return failure end
+  failure = unpack_docs(fields, records)
+  if failure then return failure end
   if not omits_contents then
     failure, contents = read_fields(CONTENTS, fields)
     if failure then return failure end
   end
   for i, id in ipairs(ids) do
-    if records[i] then push_doc(reply, namespace, id, cmsgpack.unpack(records[i]), contents[i] or false) end
+    if records[i] then push_doc(reply, namespace, id, records[i], contents[i] or false) end
   end
   return nil, reply
 end

@@ -5,7 +5,7 @@
 -- ARGV[2] omits_values  1 to leave the values out, else 0
 -- ARGV[3…] ids
 -- returns {fourteen elements for each task}, in the order of the ids, without those that are not there
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 if not ARGV[1] then return invalid('there is no queue') end
 if ARGV[2] ~= '0' and ARGV[2] ~= '1' then return invalid('omits_values is neither 0 nor 1') end
 local ids = {}
@@ -17,6 +17,8 @@ local failure = begin()
 if failure then return failure end
 local failure, records = read_fields(STORE, ids)
 if failure then return failure end
+failure = unpack_tasks(ids, records)
+if failure then return failure end
 local values = {}
 if ARGV[2] == '0' then
   failure, values = read_fields(VALUES, ids)
@@ -24,7 +26,7 @@ if ARGV[2] == '0' then
 end
 local reply = {}
 for i, id in ipairs(ids) do
-  local task = records[i] and cmsgpack.unpack(records[i])
+  local task = records[i]
   if task and (ARGV[1] == '' or task[QUEUE] == ARGV[1]) then push_task(reply, id, task, values[i] or false) end
 end
 return reply

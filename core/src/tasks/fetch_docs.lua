@@ -6,7 +6,7 @@
 -- ARGV[2] omits_contents  1 to leave the contents out, else 0
 -- ARGV[3…] ids
 -- returns {ten elements for each document}, in the order of the ids, without those that are not there
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 if not is_doc_name(ARGV[1]) then return invalid('there is no namespace') end
 if ARGV[2] ~= '0' and ARGV[2] ~= '1' then return invalid('omits_contents is neither 0 nor 1') end
 local ids = {}

@@ -8,7 +8,7 @@
 -- ARGV[5] claimant        only tasks that are its or available; empty for all
 -- ARGV[6] omits_values    1 to leave the values out, else 0
 -- returns {{fourteen elements for each task}}, with at and id of the last that was looked at behind if there are more
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local name = ARGV[1]
 if not is_name(name) then return invalid('the queue has no name') end
 local failure, page = page_at(2, 10000)

@@ -12,7 +12,7 @@
 -- ARGV[8] after_id             of that document
 -- ARGV[9] omits_contents       1 to leave the contents out, else 0
 -- returns {{ten elements for each document}}, with key, secondary key and id of the last behind if there are more
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local namespace, limit = ARGV[1], whole(ARGV[2], 10000)
 if not is_doc_name(namespace) then return invalid('there is no namespace') end
 if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 10000') end

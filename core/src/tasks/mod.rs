@@ -684,11 +684,34 @@ crate::step::steps! {
 impl Task {
     /// Tasks as the scripts return them, each in fourteen elements.
     fn decode_all(replies: Replies, max: usize) -> Result<Vec<Task>> {
+        Self::decode_each(replies, max)?.into_iter().collect()
+    }
+
+    /// The same, with `CORRUPT` in place of each that holds what no step writes.
+    fn decode_each(replies: Replies, max: usize) -> Result<Vec<Result<Task>>> {
         replies.all(max, |replies| {
+            let behind = replies.len().saturating_sub(14);
+            match Self::decode(replies) {
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    while replies.len() > behind {
+                        replies.next()?;
+                    }
+                    Ok(Err(error))
+                }
+                task => task.map(Ok),
+            }
+        })
+    }
+
+    fn decode(replies: &mut Replies) -> Result<Task> {
+        let id = decode_text(replies.next()?)?;
+        let version = replies.next()?.number()?;
+        let queue = decode_text(replies.next()?)?;
+        let mut rest = || {
             Ok(Task {
-                id: decode_text(replies.next()?)?,
-                version: replies.next()?.number()?,
-                queue: decode_text(replies.next()?)?,
+                id: id.clone(),
+                version,
+                queue: queue.clone(),
                 at_ms: replies.next()?.number()?,
                 created_ms: replies.next()?.number()?,
                 modified_ms: replies.next()?.number()?,
@@ -701,6 +724,13 @@ impl Task {
                 expires_ms: Some(replies.next()?.number()?).filter(|expires| *expires > 0),
                 headers: Headers::of_stored(&replies.next()?.bytes()?)?,
             })
+        };
+        rest().map_err(|error: Error| match error.kind() {
+            ErrorKind::Corrupt => {
+                let what = format!("the task {id} of the queue {queue} cannot be read");
+                Error::new(ErrorKind::Corrupt, format!("{what}: {}", error.message()))
+            }
+            _ => error,
         })
     }
 }

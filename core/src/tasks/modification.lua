@@ -114,11 +114,12 @@ local function read_stored(modifications)
       fields[#fields + 1] = field
     end
   end
-  for _, part in ipairs({{STORE, ids, tasks}, {DOCS, fields, docs}}) do
+  for _, part in ipairs({{STORE, ids, tasks, unpack_tasks}, {DOCS, fields, docs, unpack_docs}}) do
     local failure, records = read_fields(part[1], part[2])
+    failure = failure or part[4](part[2], records)
     if failure then return failure end
     for i, entry in ipairs(part[3]) do
-      entry.stored = records[i] and cmsgpack.unpack(records[i])
+      entry.stored = records[i]
     end
   end
 end
@@ -191,6 +192,7 @@ local function modify(modification)
       failure = leave(entry.id, task)
       if failure then return failure end
     end
+    local listed = not is_moved and claims_list(task) or nil
     task[QUEUE], task[VERSION], task[AT], task[MODIFIED] = entry.queue, task[VERSION] + 1, entry.at, NOW
     task[CLAIMANT], task[ATTEMPT], task[ERR] = entry.at > NOW and holder or '', entry.attempt, entry.err
     end_claims(task)
@@ -199,7 +201,7 @@ local function modify(modification)
       failure = enter(entry.id, task)
       if failure then return failure end
     else
-      put(entry.id, task)
+      put(entry.id, task, listed)
     end
     if entry.has_value then gather('HSET', VALUES, entry.id, entry.value) else gather('HDEL', VALUES, entry.id) end
     local n = #changed

@@ -5,7 +5,7 @@
 -- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1…] a modification, see modification.lua
 -- returns what the modification does
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local failure, modification, behind = parse(1)
 if failure then return failure end
 if behind <= #ARGV then return invalid('there are more entries than it says') end

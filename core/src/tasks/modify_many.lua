@@ -4,7 +4,7 @@
 -- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1…] modifications one behind the other, see modification.lua
 -- returns {what each does, or an error}
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local modifications, at = {}, 1
 while at <= #ARGV do
   local failure, modification

@@ -27,7 +27,7 @@ local function rank_behind(key, after_at, after_id)
   return low
 end
 
--- The ids of a page of a queue, their records, nil for one that is not there, and the time of the last one if there are
+-- The ids of a page of a queue, their records, false for one that is not there, and the time of the last one if there are
 -- more behind it; or first an error.
 local function read_page(name, page)
   local failure, levels = read('HGET', LEVELS, name)
@@ -70,8 +70,5 @@ local function read_page(name, page)
 
   local failure, records = read_fields(STORE, ids)
   if failure then return failure end
-  for i = 1, #ids do
-    records[i] = records[i] and cmsgpack.unpack(records[i]) or nil
-  end
-  return nil, ids, records, last_at
+  return unpack_tasks(ids, records, name), ids, records, last_at
 end

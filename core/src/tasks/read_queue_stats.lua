@@ -5,7 +5,7 @@
 -- ARGV[2] limit        queues, from 1
 -- ARGV[3] exact        how many exact names there are
 -- ARGV[4…] the exact names, and behind them prefixes; all queues if there are none
--- returns {queue, size, available, claimed, future, max claims, 1 if it is paused else 0, when the oldest available task
+-- returns {queue, size, available, claimed, retrying, future, max claims, 1 if it is paused else 0, when the oldest available task
 --   became available, when the lease ends that ends first, …}, by name; times that there are not are -1
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
 if ARGV[1] ~= '0' and ARGV[1] ~= '1' then return invalid('with_paused is neither 0 nor 1') end
@@ -50,6 +50,8 @@ for i, name in ipairs(names) do
   local later = string.format('(%.0f', NOW)
   local failure, claimed = read('ZCOUNT', claimed_key(name), later, '+inf')
   if failure then return failure end
+  local failure, retrying = read('ZCOUNT', retrying_key(name), later, '+inf')
+  if failure then return failure end
   local lease = redis.call('ZRANGEBYSCORE', claimed_key(name), later, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
   local failure, counts = read('HKEYS', claims_key(name))
   if failure then return failure end
@@ -58,7 +60,8 @@ for i, name in ipairs(names) do
   end
   local n = #reply
   reply[n + 1], reply[n + 2], reply[n + 3] = name, size, available
-  reply[n + 4], reply[n + 5], reply[n + 6] = claimed, size - available - claimed, max_claims
-  reply[n + 7], reply[n + 8], reply[n + 9] = is_paused[name] and 1 or 0, oldest, tonumber(lease or -1)
+  reply[n + 4], reply[n + 5], reply[n + 6] = claimed, retrying, size - available - claimed - retrying
+  reply[n + 7], reply[n + 8] = max_claims, is_paused[name] and 1 or 0
+  reply[n + 9], reply[n + 10] = oldest, tonumber(lease or -1)
 end
 return reply

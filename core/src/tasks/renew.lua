@@ -9,7 +9,7 @@
 -- returns {until when all are held, number from 1 of each task that was cancelled, …}
 --   or {0, number from 1, 1 if another holds it and 0 if it is not there at that version, …}, the tasks before the
 --   documents
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local CALLER, lease, count = ARGV[1], whole(ARGV[2], DELAY_MS_MAX), whole(ARGV[3], 100000)
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not lease then return invalid('lease_ms is not a whole number up to 100 years') end
@@ -43,14 +43,15 @@ local failure, tasks = read_fields(STORE, ids)
 if failure then return failure end
 local failure, docs = read_fields(DOCS, fields)
 if failure then return failure end
+failure = unpack_tasks(ids, tasks) or unpack_docs(fields, docs)
+if failure then return failure end
 
 local at, problems = NOW + lease, {0}
 
 -- The records at their versions; notes what is not there at its version, and else what another holds.
 local function check_versions(records, before, version, at, claimant)
   for i = 1, #records do
-    local record = records[i] and cmsgpack.unpack(records[i])
-    records[i] = record
+    local record = records[i]
     local is_there = record and record[version] == versions[before + i]
     if not is_there or is_held(record[at], record[claimant], CALLER) then
       problems[#problems + 1] = before + i
@@ -64,11 +65,12 @@ if #problems > 1 then return problems end
 
 local held = {at}
 for i, task in ipairs(tasks) do
+  local listed = claims_list(task)
   task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, at, NOW
   task[CLAIMANT] = at > NOW and CALLER or ''
   if task[CANCELLED] == 1 then held[#held + 1] = i end
   if at <= NOW then end_claims(task) end
-  put(ids[i], task)
+  put(ids[i], task, listed)
 end
 for i, doc in ipairs(docs) do
   local argument = docs_at + 3 * (i - 1)

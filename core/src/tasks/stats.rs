@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::kind::{Kind, Statistic};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not paused.
+/// What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were not paused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// The queue's name.
@@ -18,7 +18,7 @@ pub struct QueueStats {
     pub size: u64,
     /// Tasks that can be claimed now.
     pub available: u64,
-    /// Tasks that cannot be claimed now and were claimed before.
+    /// Tasks that are leased now.
     pub claimed: u64,
     /// Tasks that cannot be claimed now and never were.
     pub future: u64,
@@ -32,6 +32,8 @@ pub struct QueueStats {
     /// Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases of one length the
     /// oldest. `None` if no task is claimed.
     pub oldest_lease_ms: Option<u64>,
+    /// Tasks that were claimed before, and cannot be claimed now because they wait to be tried again.
+    pub retrying: u64,
 }
 
 /// The row of the table of queues.
@@ -45,8 +47,17 @@ pub(crate) const KIND: Kind = Kind {
     statistics: |client, name| {
         let stats = client.tasks(name).queue_stats(Filter::default())?;
         let numbers = stats.iter().flat_map(|stats| {
-            [("available", stats.available), ("claimed", stats.claimed), ("future", stats.future)]
-                .map(|(name, value)| Statistic { queue: Some(stats.queue.clone()), name, value })
+            [
+                ("available", stats.available),
+                ("claimed", stats.claimed),
+                ("retrying", stats.retrying),
+                ("future", stats.future),
+            ]
+            .map(|(name, value)| Statistic {
+                queue: Some(stats.queue.clone()),
+                name,
+                value,
+            })
         });
         Ok(numbers.collect())
     },
@@ -109,7 +120,7 @@ impl Operation for ReadQueueStats {
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 
-    /// `{queue, size, available, claimed, future, max_claims, paused, oldest_available_ms, oldest_lease_ms, …}`.
+    /// `{queue, size, available, claimed, retrying, future, max_claims, paused, oldest_available_ms, oldest_lease_ms, …}`.
     fn decode(&self, reply: Reply) -> Result<Vec<QueueStats>> {
         let time = |reply| match reply {
             Reply::Int(-1) => Ok(None),
@@ -121,6 +132,7 @@ impl Operation for ReadQueueStats {
                 size: replies.next()?.number()?,
                 available: replies.next()?.number()?,
                 claimed: replies.next()?.number()?,
+                retrying: replies.next()?.number()?,
                 future: replies.next()?.number()?,
                 max_claims: replies.next()?.number()?,
                 paused: replies.next()?.flag()?,

@@ -29,9 +29,14 @@ local function at_key(queue, priority)
   return STORE .. ':at:' .. priority .. ':' .. queue
 end
 
--- zset: task id -> at, of the tasks that were claimed at least once.
+-- zset: task id -> at, of the tasks whose claims have not ended: while at is to come, they are leased.
 local function claimed_key(queue)
   return STORE .. ':claimed:' .. queue
+end
+
+-- zset: task id -> at, of the tasks that were claimed before and are not now: while at is to come, they wait to be tried again.
+local function retrying_key(queue)
+  return STORE .. ':retrying:' .. queue
 end
 
 -- hash: number of claims, from 1 -> how many tasks were claimed so often.
@@ -126,6 +131,12 @@ local function count_claims(name, claims, change)
   counts[claims] = (counts[claims] or 0) + change
 end
 
+-- Which of those two a task is in; nothing for one that was never claimed.
+local function claims_list(task)
+  if (task[UNENDED] or 0) > 0 then return claimed_key(task[QUEUE]) end
+  return task[CLAIMS] > 0 and retrying_key(task[QUEUE]) or nil
+end
+
 -- Gathers what takes a task out of its queue; returns an error.
 local function leave(id, task)
   local name, priority = task[QUEUE], task[PRIORITY]
@@ -133,7 +144,7 @@ local function leave(id, task)
   if failure then return failure end
   sizes[priority] = (sizes[priority] or 0) - 1
   gather('ZREM', at_key(name, priority), id)
-  if task[CLAIMS] > 0 then gather('ZREM', claimed_key(name), id) end
+  if task[CLAIMS] > 0 then gather('ZREM', claims_list(task), id) end
   count_claims(name, task[CLAIMS], -1)
 end
 
@@ -171,18 +182,48 @@ local function set_headers(task, headers)
   task[HEADERS] = headers ~= '' and headers or nil
 end
 
+-- The record of a task, or of a document by its own kinds of elements; nothing where it is damaged.
+local TASK_KINDS = {
+  'string', 'number', 'number', 'number', 'number', 'string', 'number', 'number', 'string', 'number', 'number',
+}
+local function unpack_record(packed, kinds)
+  local is_read, record, surplus = pcall(cmsgpack.unpack, packed)
+  if not is_read or type(record) ~= 'table' or surplus ~= nil then return nil end
+  for i = 1, #kinds do
+    if type(record[i]) ~= kinds[i] then return nil end
+  end
+  return record
+end
+
+local function corrupt(what, id)
+  return redis.error_reply('CORRUPT the record of ' .. what .. ' ' .. id .. ' cannot be read; it is left as it is')
+end
+
+-- The records of tasks in place of what is stored of them, false for those that are not there; returns an error. `queue`
+-- is where they are, if that is known.
+local function unpack_tasks(ids, records, queue)
+  for i, id in ipairs(ids) do
+    records[i] = records[i] and unpack_record(records[i], TASK_KINDS)
+    if records[i] == nil then
+      return corrupt((queue and 'a task of the queue ' .. queue .. ' in ' or 'a task in ') .. STORE .. ',', id)
+    end
+  end
+end
+
 -- A task as it is stored: what is not there at the end costs nothing, and before that there are no gaps.
 local function pack(task)
   if task[HEADERS] then task[UNENDED], task[CANCELLED] = task[UNENDED] or 0, task[CANCELLED] or 0 end
   return cmsgpack.pack(task)
 end
 
--- Gathers what a task's record and time become, in the queue where it is.
-local function put(id, task)
+-- Gathers what a task's record and time become, in the queue where it is. `listed` is the claims_list that it was in.
+local function put(id, task, listed)
   local name, at, key = task[QUEUE], task[AT], at_key(task[QUEUE], task[PRIORITY])
   gather('HSET', STORE, id, pack(task))
   gather('ZADD', key, at, id)
-  if task[CLAIMS] > 0 then gather('ZADD', claimed_key(name), at, id) end
+  local list = claims_list(task)
+  if listed and listed ~= list then gather('ZREM', listed, id) end
+  if list then gather('ZADD', list, at, id) end
   note(name, key, at, 1)
 end
 
@@ -294,8 +335,10 @@ local function expire()
   local failure, records = read_fields(STORE, ids)
   if failure then return failure end
   for i, id in ipairs(ids) do
-    if records[i] then
-      failure = remove(id, cmsgpack.unpack(records[i]))
+    -- One that is damaged stays where it is, and does not stop the others.
+    local task = records[i] and unpack_record(records[i], TASK_KINDS)
+    if task then
+      failure = remove(id, task)
       if failure then return failure end
     else
       gather('ZREM', EXPIRY, id)

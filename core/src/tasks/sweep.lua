@@ -14,7 +14,7 @@
 -- ARGV[10] err         what their err begins with
 -- ARGV[11] with_held   1 for those as well that another claimant holds, else 0
 -- returns {how many}, with at and id of the last that was looked at behind if there are more
--- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, AGAIN
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
 local CALLER, name, to, states, of_claimant, err = ARGV[1], ARGV[2], ARGV[3], ARGV[8], ARGV[9], ARGV[10]
 if not is_name(CALLER) then return invalid('there is no claimant') end
 if not is_name(name) then return invalid('the queue has no name') end

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Why a job was not done, for the handler of a worker. Any error becomes an [`Error`](Self::Error).
+/// Why a job was not done, for the handler of a worker. Any error becomes an [`Error`](Self::Error), and so does a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// This went wrong: it is tried again after the worker's backoff, and put aside if that was the last attempt.
@@ -22,8 +22,9 @@ pub enum Failure {
     ReleaseAfter(Duration),
 }
 
-impl<E: std::error::Error> From<E> for Failure {
+/// Of an error, and of a text.
+impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure::Error(error.to_string())
+        Failure::Error(error.into().to_string())
     }
 }

@@ -114,7 +114,7 @@ impl Handling {
         let (result, outcome) = match outcome {
             Ok(outcome) => (Ok(Value::Null), outcome),
             Err(rust::Failure::Error(error)) => {
-                let failure = Failure::from(&error);
+                let failure = Failure::from(error.to_string());
                 (Err(error.into()), Err(failure))
             }
             Err(unsupported) => (Err(unsupported), Err(Failure::Release)),

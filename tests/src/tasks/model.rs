@@ -493,23 +493,24 @@ impl Model {
         docs
     }
 
-    /// Of each queue: all, available, claimed, future, the most claims of a task, 1 if it is paused, and the
+    /// Of each queue: all, available, claimed, retrying, future, the most claims of a task, 1 if it is paused, and the
     /// time of the first that is available and that of the first that is claimed, 0 for none.
-    pub fn queue_stats(&self) -> BTreeMap<String, [u64; 8]> {
-        let paused = self.paused.iter().map(|queue| (queue.clone(), [0, 0, 0, 0, 0, 1, 0, 0]));
-        let mut stats: BTreeMap<String, [u64; 8]> = paused.collect();
+    pub fn queue_stats(&self) -> BTreeMap<String, [u64; 9]> {
+        let paused = self.paused.iter().map(|queue| (queue.clone(), [0, 0, 0, 0, 0, 0, 1, 0, 0]));
+        let mut stats: BTreeMap<String, [u64; 9]> = paused.collect();
         for task in &self.tasks {
             let of = stats.entry(task.queue.clone()).or_default();
             of[0] += 1;
-            let bucket = match (task.at_ms <= NOW, task.claims > 0) {
+            let bucket = match (task.at_ms <= NOW, self.claimed.contains(&task.id)) {
                 (true, _) => 1,
                 (false, true) => 2,
-                (false, false) => 3,
+                (false, false) if task.claims > 0 => 3,
+                (false, false) => 4,
             };
             of[bucket] += 1;
-            of[4] = of[4].max(task.claims.into());
-            let first = &mut of[if bucket == 1 { 6 } else { 7 }];
-            if bucket != 3 && (*first == 0 || task.at_ms < *first) {
+            of[5] = of[5].max(task.claims.into());
+            let first = &mut of[if bucket == 1 { 7 } else { 8 }];
+            if bucket < 3 && (*first == 0 || task.at_ms < *first) {
                 *first = task.at_ms;
             }
         }

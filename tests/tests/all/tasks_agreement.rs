@@ -306,7 +306,7 @@ enum StepResult {
     Swept(Vec<u64>),
     Refused(Refusal),
     Many(Vec<StepResult>),
-    Counts(Vec<(String, [u64; 8])>, Vec<(String, [u64; 2])>),
+    Counts(Vec<(String, [u64; 9])>, Vec<(String, [u64; 2])>),
 }
 
 /// The modification of a wish, with the versions that the model knows; each task and document once.
@@ -779,6 +779,7 @@ impl Ours<'_> {
                         of.size,
                         of.available,
                         of.claimed,
+                        of.retrying,
                         of.future,
                         claims,
                         paused,

@@ -4,7 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use millpond::tasks::{Filter, Modification, NewDoc, NewTask, TaskStore};
+use millpond::ErrorKind;
+use millpond::tasks::{DocQuery, Filter, Modification, NewDoc, NewTask, TaskQuery, TaskStore};
 use millpond_tests::servers::{Cluster, Redis};
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -135,4 +136,94 @@ fn stores_are_listed_wherever_they_lie() {
         names.push(b"{tagged}:eu".into());
         assert_eq!(client.task_stores().unwrap(), names, "{url}");
     }
+}
+
+/// What is written over a task before it is claimed: the key, and what becomes of what it holds of the task.
+type Damage = (&'static str, &'static str, fn(&[u8]) -> Option<Vec<u8>>);
+
+#[test]
+fn a_damaged_task_is_named_and_stops_nobody() {
+    const DAMAGES: [Damage; 7] = [
+        ("no record", "", |_| None),
+        ("an empty record", "", |_| Some(Vec::new())),
+        ("half a record", "", |record| Some(record[..record.len() / 2].to_vec())),
+        ("two records", "", |record| Some([record, record].concat())),
+        ("a number", "", |_| Some(vec![7])),
+        ("elements of another kind", "", |_| {
+            Some([&[0x9e], [0xa1, b'x'].repeat(14).as_slice()].concat())
+        }),
+        ("a value that is not UTF-8", ":values", |_| Some(vec![0xff, 0xfe])),
+    ];
+    for is_full in [false, true] {
+        for (what, key, damaged) in DAMAGES {
+            let server = Redis::start();
+            let store = millpond::connect(&server.url()).unwrap().tasks("shop").claimant("ann");
+            let ids = ["bad", "a", "b", "c"];
+            for id in ids {
+                let task = NewTask::new("mail").id(id).value("1").ttl(Duration::from_secs(3_600));
+                store.modify(Modification::new().insert(task)).unwrap();
+            }
+            let key = format!("{{shop}}:tasks{key}");
+            let known = server.cli(&["HGET", &key, "bad"]);
+            match damaged(known.bytes()) {
+                Some(bytes) => {
+                    server.cli(&[b"HSET", key.as_bytes(), b"bad", &bytes]);
+                }
+                None => {
+                    server.cli(&["HDEL", &key, "bad"]);
+                }
+            }
+            if is_full {
+                server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+            }
+            let mut claimed = Vec::new();
+            // A task whose value was damaged may be all that a claim has found.
+            for _ in 0..ids.len() {
+                let task = store.claim(["mail"], LEASE).expect(what);
+                claimed.extend(task.map(|task| task.id.to_string()));
+            }
+            claimed.sort();
+            assert_eq!(claimed, ["a", "b", "c"], "{what}");
+            if what == "no record" {
+                assert_eq!(store.fetch(ids).unwrap().len(), 3);
+                continue;
+            }
+            for error in [
+                store.fetch(ids).map(drop).unwrap_err(),
+                store.list("mail", TaskQuery::new()).map(drop).unwrap_err(),
+            ] {
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error:?}");
+                assert!(error.message().contains("bad"), "{what}: {error:?}");
+            }
+            let error = store.list("mail", TaskQuery::new()).unwrap_err();
+            assert!(error.message().contains("queue mail"), "{what}: {error:?}");
+            let sound = store.fetch(["a"]).unwrap().remove(0);
+            store.modify(Modification::new().delete(&sound)).expect(what);
+            // When its time has come, what is damaged stops nobody either.
+            if !is_full && key == "{shop}:tasks" {
+                server.cli(&["ZADD", "{shop}:tasks:expiry", "1", "bad"]);
+                assert_eq!(store.fetch(["b", "c"]).expect(what).len(), 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_document_is_named() {
+    let server = Redis::start();
+    let store = millpond::connect(&server.url()).unwrap().tasks("shop").claimant("ann");
+    for id in ["bad", "good"] {
+        store.put_doc(NewDoc::new("n", id).id(id).content("0")).unwrap();
+    }
+    server.cli(&[b"HSET", b"{shop}:tasks:docs".as_slice(), b"n\0bad", b"\x07"]);
+    for error in [
+        store.fetch_docs("n", ["good", "bad"]).map(drop).unwrap_err(),
+        store.list_docs("n", DocQuery::new()).map(drop).unwrap_err(),
+        store.claim_docs("n", "bad", LEASE).map(drop).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
+        assert!(error.message().contains("namespace n"), "{error:?}");
+        assert!(error.message().contains("bad"), "{error:?}");
+    }
+    assert_eq!(store.fetch_docs("n", ["good"]).unwrap().len(), 1);
 }

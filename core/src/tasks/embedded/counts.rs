@@ -8,6 +8,7 @@ pub(super) struct Counts {
     pub(super) size: u64,
     pub(super) available: u64,
     pub(super) claimed: u64,
+    pub(super) retrying: u64,
     pub(super) future: u64,
     pub(super) max_claims: u64,
     pub(super) is_paused: bool,
@@ -22,7 +23,7 @@ pub(super) struct Counts {
 pub(super) struct Published {
     /// Odd while the numbers are written.
     writes: AtomicU64,
-    numbers: [AtomicU64; 9],
+    numbers: [AtomicU64; 10],
 }
 
 impl Published {
@@ -49,12 +50,13 @@ impl Published {
 
 impl Counts {
     /// What is published; a time as 1 more, and 0 for none, as in counts that never were.
-    fn numbers(&self) -> [u64; 9] {
+    fn numbers(&self) -> [u64; 10] {
         let time = |at_ms: Option<u64>| at_ms.map_or(0, |at_ms| at_ms + 1);
         [
             self.size,
             self.available,
             self.claimed,
+            self.retrying,
             self.future,
             self.max_claims,
             self.is_paused.into(),
@@ -64,14 +66,25 @@ impl Counts {
         ]
     }
 
-    fn of(numbers: [u64; 9]) -> Self {
-        let [size, available, claimed, future, max_claims, paused, oldest, lease, until_ms] =
-            numbers;
+    fn of(numbers: [u64; 10]) -> Self {
+        let [
+            size,
+            available,
+            claimed,
+            retrying,
+            future,
+            max_claims,
+            paused,
+            oldest,
+            lease,
+            until_ms,
+        ] = numbers;
         let time = |number: u64| number.checked_sub(1);
         Self {
             size,
             available,
             claimed,
+            retrying,
             future,
             max_claims,
             is_paused: paused > 0,
@@ -98,6 +111,7 @@ mod tests {
                         size: n,
                         available: n,
                         claimed: n,
+                        retrying: n,
                         future: n,
                         max_claims: n,
                         is_paused: true,

@@ -333,6 +333,7 @@ impl State {
                 size: counts.size,
                 available: counts.available,
                 claimed: counts.claimed,
+                retrying: counts.retrying,
                 future: counts.future,
                 max_claims: counts.max_claims as u32,
                 paused: counts.is_paused,

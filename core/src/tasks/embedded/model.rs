@@ -190,7 +190,8 @@ impl Store {
     fn stats(&self) -> Vec<QueueStats> {
         let all = self.run(ReadQueueStats::new(STORE, Filter::new())).unwrap();
         for stats in &all {
-            assert_eq!(stats.size, stats.available + stats.claimed + stats.future, "{stats:?}");
+            let later = stats.claimed + stats.retrying + stats.future;
+            assert_eq!(stats.size, stats.available + later, "{stats:?}");
             assert!(stats.size > 0 || stats.paused, "{stats:?}");
         }
         let docs = self.run(ReadNamespaceStats::new(STORE, Filter::new())).unwrap();
@@ -323,7 +324,10 @@ fn check_state(state: &State) {
         let is_available = |record: &&queue::Record| record.at_ms <= now_ms;
         assert_eq!(stats.size, ids.len() as u64);
         assert_eq!(stats.available, count(&is_available), "available in {}", queue.name);
-        assert_eq!(stats.claimed, count(&|record| !is_available(record) && record.claims > 0));
+        let is_leased = |record: &&queue::Record| !is_available(record) && record.unended > 0;
+        let was_claimed = |record: &&queue::Record| !is_available(record) && record.claims > 0;
+        assert_eq!(stats.claimed, count(&is_leased));
+        assert_eq!(stats.retrying, count(&|record| was_claimed(record) && !is_leased(record)));
         assert_eq!(stats.future, count(&|record| !is_available(record) && record.claims == 0));
         let most = guard.records().map(|record| record.claims).max();
         assert_eq!(stats.max_claims, u64::from(most.unwrap_or(0)));
@@ -331,7 +335,6 @@ fn check_state(state: &State) {
             guard.records().filter(is).map(|record| record.at_ms).min()
         };
         assert_eq!(stats.oldest_available_ms, first(&is_available), "{}", queue.name);
-        let is_leased = |record: &&queue::Record| !is_available(record) && record.claims > 0;
         assert_eq!(stats.oldest_lease_ms, first(&is_leased), "{}", queue.name);
         if let Some(told) = told {
             // Until then they say the same.

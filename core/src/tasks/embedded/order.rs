@@ -17,6 +17,27 @@ use crate::tasks::Position;
 /// Tasks in a chunk: this many are moved for one that comes or goes, and copied if the chunk is being read.
 const CHUNK: usize = 64;
 
+/// What a task is whose time is to come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Later {
+    /// It was never claimed.
+    Future,
+    /// It was claimed, and waits to be tried again.
+    Retrying,
+    /// It is leased.
+    Claimed,
+}
+
+impl Later {
+    pub(super) fn of(record: &Record) -> Self {
+        match (record.unended > 0, record.claims > 0) {
+            (true, _) => Self::Claimed,
+            (false, true) => Self::Retrying,
+            (false, false) => Self::Future,
+        }
+    }
+}
+
 /// A task in the order. What has to be known to find it, and to count it, is here: looking at the task
 /// itself would be a miss of the cache each time.
 #[derive(Clone)]
@@ -24,15 +45,15 @@ pub(super) struct Entry {
     at_ms: u64,
     /// The id's first eight bytes.
     head: u64,
-    slot_and_claimed: u32,
+    slot_and_later: u32,
     record: Shared<Record>,
 }
 
 impl Entry {
     fn new(record: &Shared<Record>, slot: Slot) -> Self {
-        let slot_and_claimed = slot << 1 | u32::from(record.claims > 0);
+        let slot_and_later = slot << 2 | Later::of(record) as u32;
         let head = head(&record.id);
-        Self { at_ms: record.at_ms, head, slot_and_claimed, record: record.clone() }
+        Self { at_ms: record.at_ms, head, slot_and_later, record: record.clone() }
     }
 
     pub(super) fn at_ms(&self) -> u64 {
@@ -40,12 +61,11 @@ impl Entry {
     }
 
     pub(super) fn slot(&self) -> Slot {
-        self.slot_and_claimed >> 1
+        self.slot_and_later >> 2
     }
 
-    /// Whether the task was ever claimed.
-    pub(super) fn is_claimed(&self) -> bool {
-        self.slot_and_claimed & 1 == 1
+    pub(super) fn later(&self) -> Later {
+        [Later::Future, Later::Retrying, Later::Claimed][(self.slot_and_later & 3) as usize]
     }
 
     fn cmp(&self, start: &Start) -> Ordering {

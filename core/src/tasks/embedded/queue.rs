@@ -9,7 +9,7 @@ use triomphe::Arc as Shared;
 
 use super::counts::Counts;
 use super::lease::Leased;
-use super::order::{Order, Run};
+use super::order::{Later, Order, Run};
 use super::registry::Content;
 use crate::step::Chance;
 use crate::tasks::claim::{PICK_WINDOW, pick};
@@ -175,10 +175,11 @@ pub(super) struct Queue {
     due_ms: u64,
     available: u64,
     claimed: u64,
+    retrying: u64,
     future: u64,
     /// How many tasks were claimed so often; without those that never were.
     claims: BTreeMap<u32, u64>,
-    /// Tasks that were claimed, by their time; of some it has passed.
+    /// Tasks whose claims have not ended, by their time; of some it has passed.
     leases: BTreeSet<(u64, Slot)>,
     expiring: BTreeSet<(u64, Slot)>,
     /// Whether claims find nothing in it.
@@ -197,6 +198,7 @@ impl Content for Queue {
             size: self.records.len() as u64,
             available: self.available,
             claimed: self.claimed,
+            retrying: self.retrying,
             future: self.future,
             max_claims: self.claims.last_key_value().map_or(0, |(claims, _)| (*claims).into()),
             is_paused: self.is_paused,
@@ -329,7 +331,11 @@ impl Queue {
         for (_, order) in &self.orders {
             for entry in order.entries_from(from_ms).take_while(|entry| entry.at_ms() <= until_ms) {
                 self.available += 1;
-                *(if entry.is_claimed() { &mut self.claimed } else { &mut self.future }) -= 1;
+                *match entry.later() {
+                    Later::Claimed => &mut self.claimed,
+                    Later::Retrying => &mut self.retrying,
+                    Later::Future => &mut self.future,
+                } -= 1;
             }
         }
         self.counted_ms = until_ms;
@@ -356,6 +362,7 @@ impl Queue {
     fn attach(&mut self, slot: Slot) {
         let record = &self.records[slot as usize];
         let (claims, priority, at_ms) = (record.claims, record.priority, record.at_ms);
+        let later = Later::of(record);
         let number = match self.orders.binary_search_by(|(other, _)| priority.cmp(other)) {
             Ok(number) => number,
             Err(number) => {
@@ -364,12 +371,14 @@ impl Queue {
             }
         };
         self.orders[number].1.insert(record, slot);
-        *self.counter(at_ms, claims) += 1;
+        *self.counter(at_ms, later) += 1;
         if at_ms > self.counted_ms {
             self.due_ms = self.due_ms.min(at_ms);
         }
-        if claims > 0 {
+        if later == Later::Claimed {
             self.leases.insert((at_ms, slot));
+        }
+        if claims > 0 {
             *self.claims.entry(claims).or_default() += 1;
         }
     }
@@ -378,11 +387,12 @@ impl Queue {
     fn detach(&mut self, slot: Slot) {
         let record = &self.records[slot as usize];
         let (claims, priority, at_ms) = (record.claims, record.priority, record.at_ms);
+        let later = Later::of(record);
         if let Ok(number) = self.orders.binary_search_by(|(other, _)| priority.cmp(other)) {
             self.orders[number].1.remove(record);
         }
-        *self.counter(at_ms, claims) -= 1;
-        if claims > 0 {
+        *self.counter(at_ms, later) -= 1;
+        if later == Later::Claimed {
             self.leases.remove(&(at_ms, slot));
         }
         if let Some(count) = self.claims.get_mut(&claims) {
@@ -393,11 +403,12 @@ impl Queue {
         }
     }
 
-    fn counter(&mut self, at_ms: u64, claims: u32) -> &mut u64 {
-        match (at_ms <= self.counted_ms, claims > 0) {
-            (true, _) => &mut self.available,
-            (false, true) => &mut self.claimed,
-            (false, false) => &mut self.future,
+    fn counter(&mut self, at_ms: u64, later: Later) -> &mut u64 {
+        match later {
+            _ if at_ms <= self.counted_ms => &mut self.available,
+            Later::Claimed => &mut self.claimed,
+            Later::Retrying => &mut self.retrying,
+            Later::Future => &mut self.future,
         }
     }
 }

@@ -281,9 +281,10 @@ static json_t *call_queue_stats(struct request *request) {
     for (size_t i = 0; data != NULL && i < data->queue_count; i++) {
         const millpond_task_queue_stats *stats = millpond_tasks_result_queue(result, i);
         json_array_append_new(
-            list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o,s:o}", "queue", json_text(stats->queue), "size",
+            list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:o,s:o}", "queue", json_text(stats->queue), "size",
                             json_number(stats->size), "available", json_number(stats->available),
-                            "claimed", json_number(stats->claimed), "future",
+                            "claimed", json_number(stats->claimed), "retrying",
+                            json_number(stats->retrying), "future",
                             json_number(stats->future), "max_claims",
                             json_number(stats->max_claims), "paused", stats->paused == 1,
                             "oldest_available_ms", optional_time(stats->oldest_available_ms),

@@ -54,7 +54,7 @@ pub(super) fn doc_position(of: &DocPosition) -> Value {
 pub(super) fn queue_stats(of: &QueueStats) -> Value {
     json!({
         "queue": &*of.queue, "size": of.size, "available": of.available, "claimed": of.claimed,
-        "future": of.future, "max_claims": of.max_claims, "paused": of.paused,
+        "retrying": of.retrying, "future": of.future, "max_claims": of.max_claims, "paused": of.paused,
         "oldest_available_ms": of.oldest_available_ms, "oldest_lease_ms": of.oldest_lease_ms,
     })
 }

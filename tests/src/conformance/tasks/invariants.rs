@@ -70,7 +70,8 @@ impl Store {
             keys.put(&at, id, task.at_ms);
             keys.put(b":queues", &task.queue, 0);
             if task.claims > 0 {
-                keys.put(&[b":claimed:", &task.queue[..]].concat(), id, task.at_ms);
+                let list: &[u8] = if task.unended > 0 { b":claimed:" } else { b":retrying:" };
+                keys.put(&[list, &task.queue[..]].concat(), id, task.at_ms);
                 *claims.entry((task.queue.clone(), task.claims)).or_default() += 1;
             }
             if task.expires_ms > 0 {

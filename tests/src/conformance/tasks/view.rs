@@ -116,7 +116,7 @@ fn text(value: &Value) -> Result<String> {
 fn check_counts(stats: &Value, tasks: &[Value]) -> Result<()> {
     let number = |name: &str| stats[name].as_u64().unwrap_or(u64::MAX);
     let expiring = tasks.iter().any(|task| !task["expires_ms"].is_null());
-    let parts = ["available", "claimed", "future"].map(number);
+    let parts = ["available", "claimed", "retrying", "future"].map(number);
     let claims = tasks.iter().filter_map(|task| task["claims"].as_u64()).max().unwrap_or(0);
     let is_same = number("size") == tasks.len() as u64 && number("max_claims") == claims;
     let sum = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
