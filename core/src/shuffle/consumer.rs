@@ -7,7 +7,7 @@ use super::message::{Message, Receipt};
 use super::name::Name;
 use super::{
     ACK_MESSAGES_MAX, Ack, AckEach, Batch, Extend, Messages, Read, Reclaim, Reclaimed, Reject,
-    Release, ShuffleQueue, StreamNumber, Worker, steps_of,
+    Release, RemoveIdleConsumers, ShuffleQueue, StreamNumber, Worker, steps_of,
 };
 use crate::client::{Blocking, Client, Mode};
 use crate::error::Result;
@@ -285,6 +285,11 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// acknowledged nor [extended](Self::extend) since: those of consumers that are gone. After
     /// [`max_deliveries`](Self::max_deliveries) a message becomes a dead letter instead.
     ///
+    /// A program that ends in the middle of a message leaves all that it had taken. So that the others do not become dead
+    /// letters for one, each of these comes alone from the second time on, or when it is delivered for the last
+    /// time: then this returns one message, whatever `max` is, and the next call the next. Finish it before that call. What
+    /// was [released](Self::release) does not count as left.
+    ///
     /// # Errors
     /// As [`read_many`](Self::read_many).
     ///
@@ -299,6 +304,10 @@ impl<M: Mode> ShuffleConsumer<M> {
         let step = Reclaim::of(self.name()?, &self.group, &self.consumer, min_idle, max)?;
         let step = step.dead_ttl(self.queue.dead_ttl)?.max_deliveries(self.max_deliveries)?;
         Ok(step.default_stream(self.default_stream))
+    }
+
+    pub(super) fn leave_step(&self) -> Result<RemoveIdleConsumers> {
+        Ok(RemoveIdleConsumers::only(self.name()?, &self.group, &self.consumer))
     }
 
     pub(super) fn release_step(

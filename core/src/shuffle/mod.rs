@@ -385,6 +385,9 @@ impl<M: Mode> ShuffleQueue<M> {
 
     /// A consumer of a group. Each message goes to one consumer of each group; a group begins with
     /// what the queue holds when it first reads.
+    ///
+    /// A program that restarts does best with the same name again, such as its host's: the server keeps the names of all
+    /// that ever read, until [they are removed](Self::remove_idle_consumers), which workers do.
     pub fn consumer(
         &self,
         group: impl AsRef<[u8]>,

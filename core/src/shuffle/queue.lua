@@ -8,6 +8,9 @@
 local QUEUE, META, NOTIFICATIONS = KEYS[1], KEYS[2], KEYS[3]
 local STREAMS_MAX = 65536
 
+-- The consumer of messages that were given back and wait for somebody to take them over.
+local RELEASED = 'millpond:released'
+
 -- Strings in one command, under Lua's limit on unpack (about 8,000).
 local CHUNK = 7000
 

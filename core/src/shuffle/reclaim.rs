@@ -10,7 +10,8 @@ use crate::error::{Result, invalid};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Takes over messages whose consumers went silent, from the streams in turn, the oldest of each
-/// first. A message that was delivered often enough becomes a dead letter instead.
+/// first. A message that was delivered often enough becomes a dead letter instead; see
+/// [`ShuffleConsumer::reclaim`](super::ShuffleConsumer::reclaim) for which come alone.
 #[derive(Clone, Debug)]
 pub struct Reclaim {
     name: Name,
@@ -21,6 +22,7 @@ pub struct Reclaim {
     max_deliveries: u64,
     dead_ttl_ms: u64,
     default_stream: bool,
+    suspects: bool,
 }
 
 /// What a call of [`ShuffleConsumer::reclaim`](super::ShuffleConsumer::reclaim) did.
@@ -30,6 +32,8 @@ pub struct Reclaimed {
     pub messages: Vec<Message>,
     /// How many messages became dead letters.
     pub dead: u64,
+    /// Whether the message, which is one, is a suspect.
+    pub(super) is_suspect: bool,
 }
 
 impl Reclaim {
@@ -69,6 +73,7 @@ impl Reclaim {
             max_deliveries: 0,
             dead_ttl_ms: 0,
             default_stream: false,
+            suspects: true,
         })
     }
 
@@ -100,6 +105,36 @@ impl Reclaim {
         self.default_stream = default_stream;
         self
     }
+
+    /// Whether to take over a suspect, where there is one.
+    #[must_use]
+    pub(super) fn suspects(self, suspects: bool) -> Self {
+        Self { suspects, ..self }
+    }
+}
+
+/// The consumer of messages that were given back and wait for somebody to take them over.
+pub(super) const RELEASED: &[u8] = b"millpond:released";
+
+/// What becomes of a message that its consumer holds for too long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Idle {
+    TakenOver,
+    /// It comes alone.
+    Suspect,
+    Dead,
+}
+
+impl Idle {
+    /// Of a message that was delivered so often, with so many deliveries at most; 0 for any number.
+    pub(super) fn of(consumer: &[u8], deliveries: u64, max_deliveries: u64) -> Self {
+        let is_dead = |deliveries| max_deliveries > 0 && deliveries >= max_deliveries;
+        match consumer == RELEASED {
+            _ if is_dead(deliveries) => Self::Dead,
+            false if deliveries > 1 || is_dead(deliveries + 1) => Self::Suspect,
+            _ => Self::TakenOver,
+        }
+    }
 }
 
 impl Operation for Reclaim {
@@ -121,17 +156,19 @@ impl Operation for Reclaim {
         }
         args.push(if self.default_stream { b"1" } else { b"0" });
         args.push(EXHAUSTED.as_bytes());
+        args.push(if self.suspects { b"1" } else { b"0" });
         Invocation { script: Self::script(), keys: self.name.keys_with_dead(), args }
     }
 
     fn decode(&self, reply: Reply) -> Result<Reclaimed> {
         let mut replies = reply.list()?;
         let dead = replies.next()?.count(self.max)?;
+        let is_suspect = replies.next()?.flag()?;
         let messages = replies.all(self.max - dead as usize, |replies| {
             let (stream, deliveries) = (replies.next()?, replies.next()?.number()?);
             Message::decode(stream, deliveries, replies.next()?)
         })?;
-        Ok(Reclaimed { messages, dead })
+        Ok(Reclaimed { messages, dead, is_suspect })
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Reclaimed> {
@@ -144,8 +181,8 @@ impl Operation for Reclaim {
                 now,
                 expires: expires(now, self.dead_ttl_ms),
             };
-            let reclaimed =
-                queue.reclaim(&taking, self.min_idle_ms, self.max, self.max_deliveries, effects)?;
+            let limits = (self.max, self.max_deliveries, self.suspects);
+            let reclaimed = queue.reclaim(&taking, self.min_idle_ms, limits, effects)?;
             queue.keep_dead(now, self.dead_ttl_ms, effects);
             Ok(reclaimed)
         })

@@ -1,4 +1,5 @@
--- Gives messages back before they are done: a reclaim finds them as if they had been idle for long.
+-- Gives messages back before they are done: a reclaim finds them as if they had been idle for long. They go to a consumer
+-- of their own, so that it does not take them for those of a program that is gone.
 --
 -- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications
 -- ARGV[1] group
@@ -20,7 +21,7 @@ for _, list in ipairs(lists) do
   for i = list.first, list.last do
     local deliveries = held(list, ARGV[i], consumer)
     if deliveries then
-      redis.call('XCLAIM', list.key, list.group, consumer, 0, ARGV[i], 'IDLE', ARGV[3], 'RETRYCOUNT',
+      redis.call('XCLAIM', list.key, list.group, RELEASED, 0, ARGV[i], 'IDLE', ARGV[3], 'RETRYCOUNT',
         math.max(0, deliveries - less), 'JUSTID')
       released = released + 1
     end

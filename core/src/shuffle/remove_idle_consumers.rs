@@ -5,13 +5,15 @@ use std::time::Duration;
 use super::name::Name;
 use super::{embedded, head, min_idle_ms};
 use crate::error::Result;
-use crate::step::{Invocation, Operation, Reply, StepContext};
+use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
 /// Removes consumers that hold no message of the queue and have been idle for some time; returns how many.
 #[derive(Clone, Debug)]
 pub struct RemoveIdleConsumers {
     name: Name,
     min_idle_ms: u64,
+    /// The only one to remove: its group and its name.
+    only: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl RemoveIdleConsumers {
@@ -25,7 +27,12 @@ impl RemoveIdleConsumers {
     }
 
     pub(super) fn of(name: Name, min_idle: Duration) -> Result<Self> {
-        Ok(Self { name, min_idle_ms: min_idle_ms(min_idle)? })
+        Ok(Self { name, min_idle_ms: min_idle_ms(min_idle)?, only: None })
+    }
+
+    /// Removes this consumer, if it holds no message.
+    pub(super) fn only(name: Name, group: &[u8], consumer: &[u8]) -> Self {
+        Self { name, min_idle_ms: 0, only: Some((group.to_vec(), consumer.to_vec())) }
     }
 }
 
@@ -41,7 +48,12 @@ impl Operation for RemoveIdleConsumers {
     const IDEMPOTENT: bool = false;
 
     fn invocation(&self) -> Invocation {
-        let args = [self.min_idle_ms.to_string()].into_iter().collect();
+        let mut args = ByteList::default();
+        args.push(self.min_idle_ms.to_string().as_bytes());
+        if let Some((group, consumer)) = &self.only {
+            args.push(group);
+            args.push(consumer);
+        }
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 

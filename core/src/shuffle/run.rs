@@ -1,9 +1,10 @@
 //! The run of a worker: its messages, and what becomes of them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::job::{Holder, JobCore};
+use super::job::{Holder, JobCore, Suspect};
 use super::worker::Policy;
 use super::{
     ACK_MESSAGES_MAX, Batch, Job, Message, READ_MESSAGES_MAX, REASON_BYTES_MAX, Read, Receipt,
@@ -204,6 +205,7 @@ impl<M: Mode> Queue for Messages<M> {
                     self.reclaims.bring_forward(self.consumer.client().time(), *delay);
                     self.consumer.wake_after(*delay);
                 }
+                job.is_over();
                 let (kind, text) = (how.kind(), how.text());
                 let error = if let How::Refused(error, _) = how { Some(error) } else { None };
                 Ended::Done(report(kind, job, &text, error))
@@ -212,9 +214,11 @@ impl<M: Mode> Queue for Messages<M> {
             Err(error)
                 if is_unsure && error.kind() == ErrorKind::LeaseLost && !job.lease.is_gone() =>
             {
+                job.is_over();
                 Ended::Done(report(how.kind(), job, &how.text(), None))
             }
             Err(error) if error.retry() == Retry::Never || job.lease.is_gone() => {
+                job.is_over();
                 Ended::Done(report(ReportKind::Lost, job, &error.to_string(), Some(error)))
             }
             Err(_) => Ended::Again(End { job, how }),
@@ -222,7 +226,15 @@ impl<M: Mode> Queue for Messages<M> {
     }
 
     fn unsent(end: End<M>) -> Report<Arc<JobCore<M>>> {
+        end.job.is_over();
         report(ReportKind::Lost, end.job, run::UNSENT, None)
+    }
+
+    /// Removes the consumer if it holds nothing, so that the server does not keep the names of programs that are
+    /// gone. If this fails, other workers of the group do it in time.
+    fn depart(&self, done: impl FnOnce() + Send + 'static) {
+        let step = self.consumer.leave_step();
+        self.consumer.client().submit(step, move |_| done());
     }
 
     fn give_back(
@@ -320,6 +332,8 @@ pub(super) struct Takes<M: Mode> {
     holder: Option<Arc<Holder>>,
     room: usize,
     reclaims: Arc<Due>,
+    /// A suspect is being worked on.
+    is_suspecting: Arc<AtomicBool>,
     cleaning: Due,
 }
 
@@ -334,14 +348,15 @@ pub(super) enum Taken {
 impl<M: Mode> Takes<M> {
     pub(super) fn new(consumer: ShuffleConsumer<M>, policy: Policy) -> Self {
         let (holder, policy) = (None, Arc::new(policy));
-        let (reclaims, cleaning) = (Arc::default(), Due::default());
-        Self { consumer, policy, holder, room: 1, reclaims, cleaning }
+        let (reclaims, is_suspecting, cleaning) = Default::default();
+        Self { consumer, policy, holder, room: 1, reclaims, is_suspecting, cleaning }
     }
 
     fn batch(
         &mut self,
         messages: Vec<Message>,
         taken_at: Instant,
+        is_suspect: bool,
     ) -> Result<run::Batch<Arc<JobCore<M>>>> {
         let holder = match &self.holder {
             Some(holder) => holder,
@@ -349,7 +364,9 @@ impl<M: Mode> Takes<M> {
         };
         let job = |message| {
             let (consumer, policy) = (self.consumer.clone(), self.policy.clone());
-            Arc::new(JobCore::new(consumer, holder, message, policy, taken_at))
+            let begin = || Suspect::begin(&consumer, &self.is_suspecting, &self.reclaims);
+            let suspect = is_suspect.then(begin);
+            Arc::new(JobCore::new(consumer, holder, message, policy, taken_at, suspect))
         };
         Ok(run::Batch { jobs: messages.into_iter().map(job).collect(), reports: Vec::new() })
     }
@@ -376,7 +393,9 @@ impl<M: Mode> Source for Takes<M> {
         if self.reclaims.is_due(time) {
             // All workers of a group would look at the same time.
             self.reclaims.put_off(time, with_jitter(policy.lease / 2));
+            let suspects = !self.is_suspecting.load(Ordering::Relaxed);
             let step = consumer.reclaim_step(policy.lease, self.room);
+            let step = step.map(|step| step.suspects(suspects));
             return client.run_then(step, move |reclaimed| Taken::Reclaimed(reclaimed, now));
         }
         if self.cleaning.is_due(time) {
@@ -395,15 +414,15 @@ impl<M: Mode> Source for Takes<M> {
         waiting: &mut Waiting,
     ) -> Result<Found<Self::Item>> {
         match result? {
-            Taken::Reclaimed(Reclaimed { messages, dead }, at) => {
-                if messages.len() + dead as usize == self.room {
+            Taken::Reclaimed(Reclaimed { messages, dead, is_suspect }, at) => {
+                if is_suspect || messages.len() + dead as usize == self.room {
                     // There may be more.
                     self.reclaims.bring_forward(self.consumer.client().time(), Duration::ZERO);
                 }
                 match messages.is_empty() && dead == 0 {
                     true => Ok(Found::Nothing),
                     false => {
-                        let mut batch = self.batch(messages, at)?;
+                        let mut batch = self.batch(messages, at, is_suspect)?;
                         batch.reports.extend((dead > 0).then(|| exhausted(dead)));
                         Ok(Found::Item(batch))
                     }
@@ -414,7 +433,7 @@ impl<M: Mode> Source for Takes<M> {
                 waiting.listen(|| self.consumer.listen(&batch))?;
                 Ok(Found::Idle(Some(self.reclaims.left(self.consumer.client().time()))))
             }
-            Taken::Read(batch, at) => self.batch(batch.messages, at).map(Found::Item),
+            Taken::Read(batch, at) => self.batch(batch.messages, at, false).map(Found::Item),
         }
     }
 }

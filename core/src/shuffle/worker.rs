@@ -20,7 +20,7 @@ pub const LEASE_DEFAULT: Duration = Duration::from_secs(60);
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
 
 /// How long a consumer is kept that does nothing and holds nothing, by default.
-pub const KEEP_CONSUMERS_DEFAULT: Duration = Duration::from_secs(24 * 3_600);
+pub const KEEP_CONSUMERS_DEFAULT: Duration = Duration::from_secs(3_600);
 
 /// Says how messages are worked on; made by [`ShuffleConsumer::worker`]. [`run`](Self::run) works until it is stopped,
 /// with `concurrency` messages at a time, and [`drain`](Self::drain) until nothing is left.

@@ -73,6 +73,11 @@ pub(crate) trait Queue: Send + Sync + 'static {
         false
     }
 
+    /// The run is over and holds nothing: does what is left to do and calls back.
+    fn depart(&self, done: impl FnOnce() + Send + 'static) {
+        done();
+    }
+
     /// Calls back with an end that gives the job back, untried and available at once. If its handler runs, that
     /// is told that the job is lost.
     fn give_back(self: &Arc<Self>, job: Self::Job, then: impl FnOnce(Self::End) + Send + 'static);
@@ -191,10 +196,19 @@ struct State<Q: Queue> {
     given_up: Option<Instant>,
     /// What ended the run.
     failed: Option<Error>,
+    departure: Departure,
     /// Changes whenever those who wait have to look again.
     changes: u64,
     wakers: Vec<Waker>,
     alarm: Option<Scheduled>,
+}
+
+/// Whether what a queue does at the end of a run has been done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Departure {
+    NotBegun,
+    UnderWay,
+    Done,
 }
 
 /// What a look at the run came to.
@@ -271,6 +285,18 @@ impl<Q: Queue> Run<Q> {
                 return Look::Next(Ok(Some(next)));
             }
             if state.is_over() {
+                // A server that is away is not waited for.
+                let is_reached = state.failed.is_none() && state.away.is_none();
+                match state.departure {
+                    Departure::NotBegun if is_reached => {
+                        state.departure = Departure::UnderWay;
+                        drop(state);
+                        self.depart();
+                        continue;
+                    }
+                    Departure::UnderWay => return Look::Wait(changes, None),
+                    Departure::NotBegun | Departure::Done => {}
+                }
                 let failed = state.failed.take();
                 drop(state);
                 lock(&self.takes).stop_listening();
@@ -314,6 +340,15 @@ impl<Q: Queue> Run<Q> {
                 Poll::Ready(taken) => self.take_in(state, taken),
             }
         }
+    }
+
+    fn depart(self: &Arc<Self>) {
+        let run = self.clone();
+        self.queue.depart(move || {
+            let mut state = lock(&run.state);
+            state.departure = Departure::Done;
+            run.notify(state);
+        });
     }
 
     fn take_in(
@@ -726,6 +761,7 @@ impl<Q: Queue> State<Q> {
             deadline: None,
             given_up: None,
             failed: refused,
+            departure: Departure::NotBegun,
             changes: 0,
             wakers: Vec::new(),
             alarm: None,

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::shuffle::StreamNumber;
 use crate::shuffle::dead_letters::{DeadLetter, EXHAUSTED};
 use crate::shuffle::message::{Message, MessageId, Receipt, Stream};
-use crate::shuffle::reclaim::Reclaimed;
+use crate::shuffle::reclaim::{Idle, Reclaimed};
 use crate::step::Effects;
 use crate::step::codec::{put_bytes, put_integer};
 
@@ -115,24 +115,34 @@ impl Queue {
         Ok(ids.len())
     }
 
-    /// Takes over messages that were idle for at least `min_idle`, from the streams in turn.
+    /// Takes over messages that were idle for at least `min_idle`, from the streams in turn: a suspect alone, if they
+    /// are asked for.
     pub(in crate::shuffle) fn reclaim(
         &mut self,
         taking: &Taking<'_>,
         min_idle_ms: u64,
-        max: usize,
-        max_deliveries: u64,
+        (max, max_deliveries, suspects): (usize, u64, bool),
         effects: &mut Effects,
     ) -> Result<Reclaimed> {
-        let is_idle =
-            |pending: &Pending| taking.now.saturating_sub(pending.delivered) / 1_000 >= min_idle_ms;
+        let kind =
+            |pending: &Pending| Idle::of(&pending.consumer, pending.deliveries, max_deliveries);
+        let is_idle = |pending: &Pending| {
+            taking.now.saturating_sub(pending.delivered) / 1_000 >= min_idle_ms
+                && (suspects || kind(pending) != Idle::Suspect)
+        };
         let idle = |number| {
             let group = self.stream(number).and_then(|stream| stream.groups.get(taking.group));
             let pending = group.into_iter().flat_map(|group| &group.pending);
             pending.filter(|(_, pending)| is_idle(pending)).map(move |(id, _)| (number, *id))
         };
         let order: Vec<_> = in_turn((0..self.stream_count()).map(idle)).take(max).collect();
-        let mut reclaimed = Reclaimed::default();
+        let is_suspect = |(number, id): &(StreamNumber, MessageId)| {
+            let stream = self.stream(*number).filter(|stream| stream.entries.contains_key(id));
+            let pending = stream.and_then(|s| s.groups.get(taking.group)?.pending.get(id));
+            pending.is_some_and(|pending| kind(pending) == Idle::Suspect)
+        };
+        let suspect = order.iter().copied().find(is_suspect);
+        let mut reclaimed = Reclaimed { is_suspect: suspect.is_some(), ..Reclaimed::default() };
         for (number, id) in order {
             let receipt = Receipt { stream: Stream::Number(number), id };
             let Some(stream) = self.stream_mut(number) else { continue };
@@ -142,7 +152,7 @@ impl Queue {
             };
             let group = stream.group_mut(taking.group)?;
             let Some(pending) = group.pending.get_mut(&id) else { continue };
-            if max_deliveries > 0 && pending.deliveries >= max_deliveries {
+            if kind(pending) == Idle::Dead {
                 let (consumer, deliveries) = (pending.consumer.clone(), pending.deliveries);
                 let message = Message {
                     stream: receipt.stream,
@@ -152,6 +162,9 @@ impl Queue {
                 };
                 self.bury(message, taking, &consumer, EXHAUSTED, effects);
                 reclaimed.dead += 1;
+                continue;
+            }
+            if suspect.is_some_and(|suspect| suspect != (number, id)) {
                 continue;
             }
             pending.consumer = taking.consumer.into();

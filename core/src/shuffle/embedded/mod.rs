@@ -19,6 +19,7 @@ use stream::Pending;
 
 use super::dead_letters::DeadLetter;
 use super::message::{MessageId, Receipt, Stream};
+use super::reclaim::RELEASED;
 use super::requeue_dead_letters::target_of;
 use super::stats::StreamStats;
 use super::{STREAMS_MAX, StreamNumber};
@@ -346,7 +347,7 @@ impl Queue {
     ) -> bool {
         let Some(held) = self.held(group, consumer, receipt, effects) else { return false };
         let deliveries = held.deliveries.saturating_sub(u64::from(!is_counted));
-        let pending = Pending { delivered: since, deliveries, ..held };
+        let pending = Pending { consumer: RELEASED.into(), delivered: since, deliveries };
         self.set_pending(group, receipt, pending, effects);
         true
     }

@@ -36,6 +36,9 @@ pub struct DeadLetter {
     pub reason: Text,
 }
 
+/// The consumer of what was released.
+const RELEASED: &str = "millpond:released";
+
 /// The reason of what was delivered too often.
 const EXHAUSTED: &str = "exhausted: max_deliveries";
 
@@ -212,9 +215,10 @@ impl Model {
         self.idle.insert((key.to_owned(), group.to_owned(), id.clone()), idle);
         let Ok((stream, _)) = self.stream_or_new(key) else { return false };
         let pending = stream.groups.get_mut(group).into_iter().flat_map(|group| &mut group.pending);
-        for (own, _, deliveries) in pending {
+        for (own, by, deliveries) in pending {
             if own == id {
                 *deliveries = deliveries.saturating_sub(1);
+                RELEASED.clone_into(by);
             }
         }
         true
@@ -262,7 +266,7 @@ impl Model {
     }
 
     /// Takes over everything that is pending, from the streams in turn, up to `max` messages; with a
-    /// `min_idle` only what was released as idle for that long, as nothing else is.
+    /// `min_idle` only what was released as idle for that long, as nothing else is. A suspect comes alone.
     /// Returns the messages with their deliveries, and how many died after `max_deliveries`.
     pub fn reclaim(
         &mut self,
@@ -299,9 +303,23 @@ impl Model {
                 break;
             }
         }
+        let is_dead = |deliveries| max_deliveries > 0 && deliveries >= max_deliveries;
+        let mut suspect = None;
+        for (key, id) in &order {
+            let Some(stream) = self.stream(key)? else { continue };
+            let is_there = stream.entries.iter().any(|(own, _)| own == id);
+            let of_group = stream.groups.get(group).into_iter().flat_map(|group| &group.pending);
+            for (_, by, deliveries) in of_group.filter(|(own, ..)| own == id && is_there) {
+                let is_last = *deliveries > 1 || is_dead(deliveries + 1);
+                if by != RELEASED && !is_dead(*deliveries) && is_last && suspect.is_none() {
+                    suspect = Some((key.clone(), id.clone()));
+                }
+            }
+        }
         let (mut messages, mut dead) = (Vec::new(), 0);
         for (key, id) in order {
-            self.idle.remove(&(key.clone(), group.to_owned(), id.clone()));
+            let place = (key.clone(), group.to_owned(), id.clone());
+            let idle = self.idle.remove(&place);
             let (stream, _) = self.stream_or_new(&key)?;
             let groups = stream.groups.len();
             let entry = stream.entries.iter().find(|(own, _)| *own == id).cloned();
@@ -311,13 +329,20 @@ impl Model {
                 None => {
                     own.pending.remove(at);
                 }
-                Some((_, fields)) if max_deliveries > 0 && own.pending[at].2 >= max_deliveries => {
+                Some((_, fields)) if is_dead(own.pending[at].2) => {
                     let (_, consumer, deliveries) = own.pending.remove(at);
                     if groups == 1 {
                         self.delete(&key, std::slice::from_ref(&id));
                     }
                     self.bury(name, (key, id, fields), group, (&consumer, deliveries, EXHAUSTED))?;
                     dead += 1;
+                }
+                Some(_)
+                    if suspect
+                        .as_ref()
+                        .is_some_and(|other| *other != (key.clone(), id.clone())) =>
+                {
+                    self.idle.extend(idle.map(|idle| (place, idle)));
                 }
                 Some((_, fields)) => {
                     own.pending[at].1 = consumer.to_owned();
