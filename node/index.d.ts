@@ -964,7 +964,7 @@ export interface ShuffleWorkerOptions extends WorkerOptions {
    */
   delete?: boolean | undefined
   /**
-   * How long a consumer of the group is kept that does nothing and holds no message; 1 day by
+   * How long a consumer of the group is kept that does nothing and holds no message; 1 hour by
    * default. In milliseconds.
    */
   keepConsumersMs?: number | undefined
@@ -1191,6 +1191,10 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   /**
    * A consumer of a group. Each message goes to one consumer of each group; a group begins with
    * what the queue holds when it first reads.
+   *
+   * A program that restarts does best with the same name again, such as its host's: the server
+   * keeps the names of all that ever read, until {@link ShuffleQueue.removeIdleConsumers | they are
+   * removed}, which workers do.
    *
    * @param group - the group of consumers
    * @param consumer - the consumer's name, its own in the group
@@ -1428,6 +1432,12 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
    * Takes over up to `max` messages that were delivered at least `minIdleMs` ago and neither
    * acknowledged nor {@link ShuffleConsumer.extend | extended} since: those of consumers that are
    * gone. After `maxDeliveries` a message becomes a dead letter instead.
+   *
+   * A program that ends in the middle of a message leaves all that it had taken. So that the others
+   * do not become dead letters for one, each of these comes alone from the second time on, or when
+   * it is delivered for the last time: then this returns one message, whatever `max` is, and the
+   * next call the next. Finish it before that call. What was {@link ShuffleConsumer.release |
+   * released} does not count as left.
    *
    * A consumer that is only slow may be working on a message that is taken over: `minIdleMs` has to
    * be longer than its work, or it has to extend what it works on.
@@ -2099,8 +2109,8 @@ export interface DocPage<C = any> {
 }
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not
- * paused.
+ * What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if
+ * it were not paused.
  */
 export interface QueueStats {
   /** The queue's name. */
@@ -2109,7 +2119,7 @@ export interface QueueStats {
   size: number
   /** Tasks that can be claimed now. */
   available: number
-  /** Tasks that cannot be claimed now and were claimed before. */
+  /** Tasks that are leased now. */
   claimed: number
   /** Tasks that cannot be claimed now and never were. */
   future: number
@@ -2127,6 +2137,10 @@ export interface QueueStats {
    * one length the oldest. null if no task is claimed.
    */
   oldestLeaseMs: number | null
+  /**
+   * Tasks that were claimed before, and cannot be claimed now because they wait to be tried again.
+   */
+  retrying: number
 }
 
 /** What is in a namespace. */

@@ -490,6 +490,7 @@ typedef struct {
     uint64_t paused;
     int64_t oldest_available_ms;
     int64_t oldest_lease_ms;
+    uint64_t retrying;
 } millpond_task_queue_stats;
 
 typedef struct {

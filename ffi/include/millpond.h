@@ -1339,7 +1339,7 @@ typedef struct {
      */
     int64_t backoff_max_ms;
     /**
-     * How long a consumer of the group is kept that does nothing and holds no message; 1 day by
+     * How long a consumer of the group is kept that does nothing and holds no message; 1 hour by
      * default. `MILLPOND_NOT_SET`: the default.
      */
     int64_t keep_consumers_ms;
@@ -1911,8 +1911,8 @@ typedef struct {
 } millpond_doc_position;
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were
- * not paused.
+ * What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as
+ * if it were not paused.
  */
 typedef struct {
     /**
@@ -1928,7 +1928,7 @@ typedef struct {
      */
     uint64_t available;
     /**
-     * Tasks that cannot be claimed now and were claimed before.
+     * Tasks that are leased now.
      */
     uint64_t claimed;
     /**
@@ -1953,6 +1953,11 @@ typedef struct {
      * of one length the oldest. `MILLPOND_NOT_SET` if no task is claimed.
      */
     int64_t oldest_lease_ms;
+    /**
+     * Tasks that were claimed before, and cannot be claimed now because they wait to be tried
+     * again.
+     */
+    uint64_t retrying;
 } millpond_task_queue_stats;
 
 /**
@@ -4078,6 +4083,9 @@ void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *o
  * A consumer of a group. Each message goes to one consumer of each group; a group begins with
  * what the queue holds when it first reads. Makes no call yet.
  *
+ * A program that restarts does best with the same name again, such as its host's: the server
+ * keeps the names of all that ever read, until they are removed, which workers do.
+ *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An
  * empty group or consumer is refused by the step that needs it.
  *
@@ -4841,6 +4849,12 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
  * Takes over up to `max` messages that were delivered at least `min_idle_ms` ago and neither
  * acknowledged nor extended since: those of consumers that are gone. After `max_deliveries` a
  * message becomes a dead letter instead.
+ *
+ * A program that ends in the middle of a message leaves all that it had taken. So that the
+ * others do not become dead letters for one, each of these comes alone from the second time
+ * on, or when it is delivered for the last time: then this returns one message, whatever `max`
+ * is, and the next call the next. Finish it before that call. What was released does not count
+ * as left.
  *
  * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`,
  * or on failure to NULL. `dead` is set to how many became dead letters; it may be NULL.

@@ -155,27 +155,27 @@ fn connect(options: &Options, client: NewHandle<Client>) -> Result<()> {
 
 fn read_options(caller: &Caller, given: &millpond_options) -> Result<Options> {
     let optional = |argument: &str, text| caller.optional_text(|| argument.to_owned(), text);
-    let mut options = Options::parse(caller.text(|| "options.url".to_owned(), given.url)?)?;
-    if let Some(timeout) = time("options.timeout_ms", given.timeout_ms)? {
+    let mut options = Options::parse(caller.text(|| "url".to_owned(), given.url)?)?;
+    if let Some(timeout) = time("timeout_ms", given.timeout_ms)? {
         options = options.timeout(timeout);
     }
-    if let Some(timeout) = time("options.connect_timeout_ms", given.connect_timeout_ms)? {
+    if let Some(timeout) = time("connect_timeout_ms", given.connect_timeout_ms)? {
         options = options.connect_timeout(timeout);
     }
-    if let Some(retries) = options::given("options.retries", given.retries)? {
+    if let Some(retries) = options::given("retries", given.retries)? {
         options = options.retries(retries);
     }
-    let username = optional("options.username", given.username)?;
-    match (username, optional("options.password", given.password)?) {
+    let username = optional("username", given.username)?;
+    match (username, optional("password", given.password)?) {
         (username, Some(password)) => options = options.credentials(username, password),
-        (Some(_), None) => return Err(invalid("options.username goes with options.password")),
+        (Some(_), None) => return Err(invalid("username goes with a password")),
         (None, None) => {}
     }
-    if let Some(name) = optional("options.client_name", given.client_name)? {
+    if let Some(name) = optional("client_name", given.client_name)? {
         options = options.client_name(name);
     }
     if !given.clock.is_null() {
-        let clock = caller.held("options.clock", given.clock)?;
+        let clock = caller.held("clock", given.clock)?;
         options = options.clock((*clock).clone());
     }
     if given.quiet.is_true() {

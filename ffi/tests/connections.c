@@ -183,11 +183,11 @@ static void options_beside_the_url(const struct backend *backend) {
 
     wrong = options;
     wrong.timeout_ms = 0;
-    FAILS(MILLPOND_INVALID_ARGUMENT, "options.timeout_ms is 0",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "timeout_ms is 0",
           millpond_connect_with(&wrong, &client, &error));
     wrong = options;
     wrong.connect_timeout_ms = -2;
-    FAILS(MILLPOND_INVALID_ARGUMENT, "options.connect_timeout_ms is -2",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "connect_timeout_ms is -2",
           millpond_connect_with(&wrong, &client, &error));
     /* What -1 once left out. */
     int64_t *optional[] = {&wrong.timeout_ms, &wrong.connect_timeout_ms, &wrong.retries};
@@ -199,19 +199,19 @@ static void options_beside_the_url(const struct backend *backend) {
     }
     wrong = options;
     wrong.retries = INT64_MAX;
-    FAILS(MILLPOND_INVALID_ARGUMENT, "options.retries is",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "retries is",
           millpond_connect_with(&wrong, &client, &error));
     wrong = options;
     wrong.password = (millpond_bytes){NULL, 0};
-    FAILS(MILLPOND_INVALID_ARGUMENT, "options.username goes with options.password",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "username goes with a password",
           millpond_connect_with(&wrong, &client, &error));
     wrong = options;
     wrong.client_name = (millpond_bytes){NULL, 4};
-    FAILS(MILLPOND_INVALID_ARGUMENT, "options.client_name is NULL, but its length is 4",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "client_name is NULL, but its length is 4",
           millpond_connect_with(&wrong, &client, &error));
     wrong = options;
     wrong.client_name = (millpond_bytes){S("\xff")};
-    FAILS(MILLPOND_INVALID_ARGUMENT, "options.client_name is not UTF-8",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "client_name is not UTF-8",
           millpond_connect_with(&wrong, &client, &error));
     CHECK(client == NULL);
     redisFree(redis);

@@ -10,9 +10,20 @@ const HALVED = 'has half a surrogate pair, which no UTF-8 has'
 // Longer keys are cut in messages.
 const KEY_LENGTH_MAX = 40
 
+// What JSON.stringify() writes as {}, whatever it holds.
+const EMPTIED = [
+  ['a Map', types.isMap],
+  ['a Set', types.isSet],
+  ['a RegExp', types.isRegExp],
+  ['an Error', types.isNativeError],
+  ['an ArrayBuffer', types.isAnyArrayBuffer],
+  ['a WeakMap', types.isWeakMap],
+  ['a WeakSet', types.isWeakSet],
+]
+
 /**
- * Refuses NaN, infinities and invalid dates, which JSON.stringify() writes as null, promises, which it writes as
- * {}, and halves of surrogate pairs. `written` is what it wrote, so that the value has no circle.
+ * Refuses NaN, infinities and invalid dates, which JSON.stringify() writes as null, promises, maps, sets and the
+ * like, which it writes as {}, and halves of surrogate pairs. `written` is what it wrote, so that the value has no circle.
  */
 function checkFaithful(argument, value, written) {
   const fault = faultOf(value, '', written.includes('\\ud'), 0)
@@ -36,11 +47,17 @@ function faultOf(value, key, hasHalves, depth) {
     if (types.isDate(value)) return Number.isNaN(value.getTime()) ? ['is an invalid date'] : undefined
     return faultOf(value.toJSON(key), key, hasHalves, depth + 1)
   }
-  if (!Array.isArray(value)) return faultIn(value, hasHalves, depth)
+  if (!Array.isArray(value)) return emptied(value) ?? faultIn(value, hasHalves, depth)
   for (let index = 0; index < value.length; index++) {
     const fault = faultOf(value[index], String(index), hasHalves, depth + 1)
     if (fault !== undefined) return [...fault, `[${index}]`]
   }
+}
+
+function emptied(object) {
+  if (Object.getPrototypeOf(object) === Object.prototype) return undefined
+  const kind = EMPTIED.find(([, is]) => is(object))
+  return kind && [`is ${kind[0]}, which JSON does not have`]
 }
 
 function faultIn(object, hasHalves, depth) {

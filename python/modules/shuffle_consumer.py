@@ -63,7 +63,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         backoff: Seconds = 30,
         backoff_max: Seconds = 60,
         delete: bool = False,
-        keep_consumers: Seconds = 86_400,
+        keep_consumers: Seconds = 3_600,
     ) -> ShuffleWorker[AnyStr]: ...
 
     async def ack(self, messages: Taken) -> int: ...

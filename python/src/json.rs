@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyRecursionError, PyValueError};
+use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -66,25 +66,40 @@ fn dump(what: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let encode = ENCODE.get_or_try_init(py, || {
         let settings = PyDict::new(py);
         settings.set_item("ensure_ascii", false)?;
+        settings.set_item("allow_nan", false)?;
         settings.set_item("separators", (",", ":"))?;
         let encoder = py.import("json")?.getattr("JSONEncoder")?.call((), Some(&settings))?;
         PyResult::Ok(encoder.getattr("encode")?.unbind())
     })?;
-    let encoded = encode.bind(py).call1((value,)).map_err(|failure| {
-        // A circle, a number of more digits than Python writes, or too many levels.
-        match failure.is_instance_of::<PyValueError>(py)
-            || failure.is_instance_of::<PyRecursionError>(py)
-        {
-            true => {
-                let message = format!("{what} cannot be written as JSON: {}", failure.value(py));
-                let refused = errors::invalid(py, message);
-                refused.set_cause(py, Some(failure));
-                refused
-            }
-            false => failure,
+    match encode.bind(py).call1((value,)) {
+        Ok(encoded) => convert::text("the JSON text", &encoded),
+        Err(failure) => Err(refused(what, value, failure)?),
+    }
+}
+
+/// The error of a value that could not be written as JSON, with the path of what is wrong.
+fn refused(what: &str, value: &Bound<'_, PyAny>, failure: PyErr) -> PyResult<PyErr> {
+    static FAULT_OF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = value.py();
+    let is_type = failure.is_instance_of::<PyTypeError>(py);
+    // A circle, a number of more digits than Python writes, or too many levels.
+    let is_value = failure.is_instance_of::<PyValueError>(py)
+        || failure.is_instance_of::<PyRecursionError>(py);
+    if !is_type && !is_value {
+        return Ok(failure);
+    }
+    let fault_of = FAULT_OF.import(py, "millpond.json_fault", "fault_of")?;
+    let fault: Option<String> = fault_of.call1((value,))?.extract()?;
+    let refused = match (fault, is_type) {
+        (Some(fault), true) => PyTypeError::new_err(format!("{what}{fault}")),
+        (None, true) => return Ok(failure),
+        (Some(fault), false) => errors::invalid(py, format!("{what}{fault}")),
+        (None, false) => {
+            errors::invalid(py, format!("{what} cannot be written as JSON: {}", failure.value(py)))
         }
-    })?;
-    convert::text("the JSON text", &encoded)
+    };
+    refused.set_cause(py, Some(failure));
+    Ok(refused)
 }
 
 /// The value of a text, read when somebody asks for it and kept.

@@ -9,7 +9,7 @@
     "PermissionDenied": "PermissionError",
     "Storage": "OSError",
 } %}
-"""What can go wrong. Every exception is a :class:`MillpondError`; there is one class for each kind
+"""What can go wrong. Every error of a call is a :class:`MillpondError`; there is one class for each kind
 of error, with a code and a name that are the same in every language Millpond has.
 """
 

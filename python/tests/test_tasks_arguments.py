@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -42,10 +43,15 @@ def modify(call: Any) -> Any:
         (lambda s: s.insert("x" * 65_537), Invalid, "65536 are allowed"),
         (lambda s: s.insert("\udc80"), UnicodeEncodeError, "surrogates"),
         (lambda s: s.insert("q", "\udc80"), UnicodeEncodeError, "surrogates"),
-        (lambda s: s.insert("q", {1, 2}), TypeError, "set is not JSON serializable"),
-        (lambda s: s.insert("q", HOLED), TypeError, "keys must be"),
-        (lambda s: s.insert("q", math.nan), Invalid, "the value is not a JSON text"),
-        (lambda s: s.insert("q", [math.inf]), Invalid, "the value is not a JSON text"),
+        (lambda s: s.insert("q", {1, 2}), TypeError, "value is a set, which JSON does not have"),
+        (lambda s: s.insert("q", HOLED), TypeError, "value has a key that is a tuple, which"),
+        (lambda s: s.insert("q", math.nan), Invalid, "value is nan, which JSON does not have"),
+        (lambda s: s.insert("q", [1, {"a b": math.inf}]), Invalid, "value[1]['a b'] is inf, which"),
+        (
+            lambda s: s.insert("q", {"items": [{}, {"price": Decimal(1)}]}),
+            TypeError,
+            "value.items[1].price is a Decimal, which JSON does not have",
+        ),
         (lambda s: s.insert("q", nested(101)), Invalid, "nested more than 100 deep"),
         (lambda s: s.insert("q", nested(100_000)), Invalid, "value cannot be written as JSON"),
         (lambda s: s.insert("q", circle()), Invalid, "value cannot be written as JSON: Circular"),

@@ -79,13 +79,16 @@ final class Millpond
         ?LoggerInterface $logger = null,
         ?ManualClock $clock = null,
     ): Client {
+        if ($clientName !== null && \preg_match('//u', $clientName) !== 1) {
+            throw new Exception\InvalidArgumentException('clientName is not UTF-8');
+        }
         $client = Client::make(Library::get(), [
             $url,
             $username,
             $password,
             $clientName,
-            Arguments::optional('timeout', $timeout),
-            Arguments::optional('connectTimeout', $connectTimeout),
+            Arguments::optionalLimit('timeout', $timeout),
+            Arguments::optionalLimit('connectTimeout', $connectTimeout),
             $retries === null ? Arguments::NOT_SET : Arguments::smallSize('retries', $retries),
             true,
             $clock?->address() ?? 0,

@@ -63,6 +63,11 @@ interface ShuffleConsumerInterface
      * nor extended since: those of consumers that are gone. After `maxDeliveries` a message becomes a dead
      * letter instead.
      *
+     * A program that ends in the middle of a message leaves all that it had taken. So that the others do not
+     * become dead letters for one, each of these comes alone from the second time on, or when it is
+     * delivered for the last time: then this returns one message, whatever `max` is, and the next call the
+     * next. Finish it before that call. What was released does not count as left.
+     *
      * A consumer that is only slow may be working on a message that is taken over: `minIdle` has to be
      * longer than its work, or it has to extend what it works on.
      *

@@ -16,6 +16,9 @@ interface ShuffleQueueInterface
      * A consumer of a group. Each message goes to one consumer of each group; a group begins with what the
      * queue holds when it first reads.
      *
+     * A program that restarts does best with the same name again, such as its host's: the server keeps the
+     * names of all that ever read, until they are removed, which workers do.
+     *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $consumer = $queue->consumer('workers', 'worker-1', new ConsumerOptions(maxDeliveries: 5));
      *     echo count($consumer->readMany(10)), " messages\n"; // 0 messages

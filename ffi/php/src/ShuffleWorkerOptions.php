@@ -34,7 +34,7 @@ final class ShuffleWorkerOptions
         public readonly float $backoff = 30.0,
         public readonly ?float $backoffMax = null,
         public readonly bool $delete = false,
-        public readonly float $keepConsumers = 86400.0,
+        public readonly float $keepConsumers = 3600.0,
         public readonly int $concurrency = 1,
         public readonly int $prefetch = 0,
         public readonly ?float $timeout = null,

@@ -91,12 +91,15 @@ final class ArgumentsTest extends TestCase
             self::assertStringNotContainsString('secret', (string) $thrown);
         }
         $calls = [
-            'timeout_ms is 0' => static fn () => Millpond::connect('memory:', timeout: 0),
+            'timeout has to be longer than 0 seconds' => static fn () => Millpond::connect('memory:', timeout: 0),
             'timeout is -1' => static fn () => Millpond::connect('memory:', timeout: -1),
             'connectTimeout is NAN' => static fn () => Millpond::connect('memory:', connectTimeout: \NAN),
             'retries is -1' => static fn () => Millpond::connect('memory:', retries: -1),
-            'options.username goes with' => static fn () => Millpond::connect('memory:', username: 'me'),
-            'UTF-8' => static fn () => Millpond::connect("memory:\xff"),
+            'connectTimeout has to be longer than 0 seconds' =>
+                static fn () => Millpond::connect('memory:', connectTimeout: 0),
+            'username goes with a password' => static fn () => Millpond::connect('memory:', username: 'me'),
+            'clientName is not UTF-8' => static fn () => Millpond::connect('memory:', clientName: "\xff"),
+            'url is not UTF-8' => static fn () => Millpond::connect("memory:\xff"),
             'must be Redis, RedisCluster or Predis\ClientInterface, not stdClass' =>
                 static fn () => Millpond::over(new \stdClass()),
         ];
@@ -104,6 +107,7 @@ final class ArgumentsTest extends TestCase
             $thrown = self::thrown($call);
             self::assertInstanceOf(InvalidArgumentException::class, $thrown);
             self::assertStringContainsString($message, $thrown->getMessage());
+            self::assertStringNotContainsString('MILLPOND_', $thrown->getMessage());
         }
     }
 

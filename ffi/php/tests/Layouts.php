@@ -391,7 +391,8 @@ final class Layouts
             'paused' => 56,
             'oldest_available_ms' => 64,
             'oldest_lease_ms' => 72,
-            '' => 80,
+            'retrying' => 80,
+            '' => 88,
         ],
         'millpond_task_namespace_stats' => [
             'namespace_name' => 0,

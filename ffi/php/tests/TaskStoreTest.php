@@ -222,7 +222,7 @@ final class TaskStoreTest extends TestCase
         $task = $store->insert(new NewTask('inbox', ['a' => 1], err: 'first'));
         $task = $change($task->change(delay: 60));
         self::assertSame(['{"a":1}', 'ann', 'inbox', $task->modifiedMs + 60_000], [$task->json, $task->claimant, $task->queue, $task->atMs]);
-        $task = $change($task->change(atMs: 1_000));
+        $task = $change($task->change(atMs: new \DateTimeImmutable('1970-01-01T00:00:01Z')));
         self::assertSame([1_000, ''], [$task->atMs, $task->claimant]);
         $task = $change($task->change(value: Value::None));
         self::assertNull($task->json);

@@ -185,10 +185,15 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
         try {
             $call();
         } catch (\Throwable $thrown) {
+            self::assertDoesNotMatchRegularExpression(self::NAMES_OF_C, $thrown->getMessage());
+
             return $thrown;
         }
         self::fail('nothing was thrown');
     }
+
+    /** What no error says to a caller in PHP. */
+    private const NAMES_OF_C = '/MILLPOND_NOT_SET|(?:timeout|lease|backoff|backoff_max|wait|delay|ttl|keep_consumers)_ms/';
 
     /**
      * Waits for something that comes soon.

@@ -26,7 +26,7 @@ class TasksTest < MillpondTest
     store = store_on(url)
     made = modification
     made.insert("q", id: "a", json: "[1,  2]", attempt: 3, err: "broke", priority: 9, ttl: 60)
-    made.insert("q", id: "b", at_ms: 5).insert("q", id: "c", delay: 1.5, value: nil)
+    made.insert("q", id: "b", at_ms: Time.at(0, 5, :millisecond)).insert("q", id: "c", delay: 1.5, value: nil)
     made.insert("é\u0000 q", id: "日本", value: "日本\u0000")
     assert_equal 4, made.size
     a, b, c, d = store.modify(made).inserted

@@ -53,6 +53,12 @@ pub unsafe extern "C" fn millpond_shuffle_read(
 /// acknowledged nor extended since: those of consumers that are gone. After `max_deliveries` a
 /// message becomes a dead letter instead.
 ///
+/// A program that ends in the middle of a message leaves all that it had taken. So that the
+/// others do not become dead letters for one, each of these comes alone from the second time
+/// on, or when it is delivered for the last time: then this returns one message, whatever `max`
+/// is, and the next call the next. Finish it before that call. What was released does not count
+/// as left.
+///
 /// `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`,
 /// or on failure to NULL. `dead` is set to how many became dead letters; it may be NULL.
 ///

@@ -33,6 +33,9 @@ pub struct millpond_shuffle_consumer {
 /// A consumer of a group. Each message goes to one consumer of each group; a group begins with
 /// what the queue holds when it first reads. Makes no call yet.
 ///
+/// A program that restarts does best with the same name again, such as its host's: the server
+/// keeps the names of all that ever read, until they are removed, which workers do.
+///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An
 /// empty group or consumer is refused by the step that needs it.
 ///

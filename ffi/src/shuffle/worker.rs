@@ -26,7 +26,7 @@ pub struct millpond_shuffle_worker_options {
     pub backoff_ms: i64,
     /// How many milliseconds it is put off at most. `MILLPOND_NOT_SET`: the default, the lease.
     pub backoff_max_ms: i64,
-    /// How long a consumer of the group is kept that does nothing and holds no message; 1 day by
+    /// How long a consumer of the group is kept that does nothing and holds no message; 1 hour by
     /// default. `MILLPOND_NOT_SET`: the default.
     pub keep_consumers_ms: i64,
     /// How long a handler may work; for ever by default. It finds what is left in

@@ -332,8 +332,8 @@ impl Element for millpond_doc_position {
     }
 }
 
-/// What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were
-/// not paused.
+/// What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as
+/// if it were not paused.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_queue_stats {
@@ -343,7 +343,7 @@ pub struct millpond_task_queue_stats {
     pub size: u64,
     /// Tasks that can be claimed now.
     pub available: u64,
-    /// Tasks that cannot be claimed now and were claimed before.
+    /// Tasks that are leased now.
     pub claimed: u64,
     /// Tasks that cannot be claimed now and never were.
     pub future: u64,
@@ -357,6 +357,9 @@ pub struct millpond_task_queue_stats {
     /// Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
     /// of one length the oldest. `MILLPOND_NOT_SET` if no task is claimed.
     pub oldest_lease_ms: i64,
+    /// Tasks that were claimed before, and cannot be claimed now because they wait to be tried
+    /// again.
+    pub retrying: u64,
 }
 
 impl millpond_task_queue_stats {
@@ -374,6 +377,7 @@ impl millpond_task_queue_stats {
             paused: from.paused.into(),
             oldest_available_ms: from.oldest_available_ms.map_or(NOT_SET, |it| it as i64),
             oldest_lease_ms: from.oldest_lease_ms.map_or(NOT_SET, |it| it as i64),
+            retrying: from.retrying,
         }
     }
 

@@ -224,7 +224,8 @@ function queueStats(reader) {
     maxClaims: reader.one(),
     paused: reader.one(),
     oldestAvailableMs: reader.one(),
-    oldestLeaseMs: reader.one()
+    oldestLeaseMs: reader.one(),
+    retrying: reader.one()
   }
 }
 

@@ -398,8 +398,8 @@ class Position(NamedTuple):
 
 
 class QueueStats(NamedTuple):
-    """What is in a queue: ``size`` is the sum of ``available``, ``claimed`` and ``future``, as if
-    it were not paused.
+    """What is in a queue: ``size`` is the sum of ``available``, ``claimed``, ``retrying`` and
+    ``future``, as if it were not paused.
     """
 
     queue: str
@@ -409,7 +409,7 @@ class QueueStats(NamedTuple):
     available: int
     """Tasks that can be claimed now."""
     claimed: int
-    """Tasks that cannot be claimed now and were claimed before."""
+    """Tasks that are leased now."""
     future: int
     """Tasks that cannot be claimed now and never were."""
     max_claims: int
@@ -423,6 +423,10 @@ class QueueStats(NamedTuple):
     oldest_lease_ms: int | None
     """Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
     of one length the oldest. None if no task is claimed.
+    """
+    retrying: int
+    """Tasks that were claimed before, and cannot be claimed now because they wait to be tried
+    again.
     """
 
     @property

@@ -211,6 +211,9 @@ class ShuffleQueue(Generic[AnyStr]):
         """A consumer of a group. Each message goes to one consumer of each group; a group begins
         with what the queue holds when it first reads.
 
+        A program that restarts does best with the same name again, such as its host's: the server
+        keeps the names of all that ever read, until they are removed, which workers do.
+
         :param group: the group of consumers
         :param consumer: the consumer's name, its own in the group
         :param prefer_stream: takes from this stream first, as much as it has; for a consumer to

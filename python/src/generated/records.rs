@@ -357,6 +357,7 @@ impl ToPython for millpond::tasks::QueueStats {
             paused,
             oldest_available_ms,
             oldest_lease_ms,
+            retrying,
             ..
         } = self;
         let values = [
@@ -369,6 +370,7 @@ impl ToPython for millpond::tasks::QueueStats {
             paused.to_python(py, text)?,
             oldest_available_ms.to_python(py, text)?,
             oldest_lease_ms.to_python(py, text)?,
+            retrying.to_python(py, text)?,
         ];
         named_tuple(class!(py, "QueueStats"), PyTuple::new(py, values)?)
     }

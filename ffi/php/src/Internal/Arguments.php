@@ -160,6 +160,16 @@ final class Arguments
     }
 
     /**
+     * A point in time, in milliseconds since the Unix epoch.
+     */
+    public static function time(string $argument, int|\DateTimeInterface $time): int
+    {
+        $isObject = $time instanceof \DateTimeInterface;
+
+        return self::size($argument, $isObject ? $time->getTimestamp() * 1000 + (int) $time->format('v') : $time);
+    }
+
+    /**
      * A size of 32 bits.
      */
     public static function smallSize(string $argument, int $size): int
@@ -223,6 +233,19 @@ final class Arguments
     public static function optional(string $argument, ?float $seconds): int
     {
         return $seconds === null ? self::NOT_SET : self::milliseconds($argument, $seconds);
+    }
+
+    /**
+     * The same, of what has to be longer than 0.
+     */
+    public static function optionalLimit(string $argument, ?float $seconds): int
+    {
+        $milliseconds = self::optional($argument, $seconds);
+        if ($milliseconds === 0) {
+            throw new InvalidArgumentException("$argument has to be longer than 0 seconds");
+        }
+
+        return $milliseconds;
     }
 
     /**

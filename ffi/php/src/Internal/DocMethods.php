@@ -40,7 +40,7 @@ trait DocMethods
      *
      * @param mixed       $content anything that JSON has
      * @param string|null $json    the content as a JSON text, which is kept byte for byte
-     * @param int|null    $atMs    until when the claimant that changes it holds it, in milliseconds
+     * @param int|\DateTimeInterface|null $atMs    until when the claimant that changes it holds it, in milliseconds
      *                             since the Unix epoch; a time in the past releases it
      * @param float|null  $delay   for how many seconds the claimant that changes it holds it, by the
      *   engine's clock
@@ -52,7 +52,7 @@ trait DocMethods
     public function change(
         mixed $content = Value::Same,
         ?string $json = null,
-        ?int $atMs = null,
+        int|\DateTimeInterface|null $atMs = null,
         ?float $delay = null,
         bool $release = false,
     ): DocChange {

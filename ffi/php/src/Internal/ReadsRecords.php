@@ -212,6 +212,7 @@ trait ReadsRecords
                 ($words[$word + 7] & 1) === 1,
                 $words[$word + 8] < 0 ? null : $words[$word + 8],
                 $words[$word + 9] < 0 ? null : $words[$word + 9],
+                $words[$word + 10],
             );
         }
 

@@ -47,13 +47,16 @@ final class TaskArguments
     /**
      * @return array{int, int} the time on the clock and the delay, in milliseconds; NOT_SET if it is not given
      */
-    public static function when(?int $atMs, ?float $delay): array
+    public static function when(int|\DateTimeInterface|null $atMs, ?float $delay): array
     {
         if ($atMs !== null && $delay !== null) {
             throw new InvalidArgumentException('atMs and delay are both given; only one is allowed');
         }
 
-        return [$atMs === null ? Arguments::NOT_SET : Arguments::size('atMs', $atMs), Arguments::optional('delay', $delay)];
+        return [
+            $atMs === null ? Arguments::NOT_SET : Arguments::time('atMs', $atMs),
+            Arguments::optional('delay', $delay),
+        ];
     }
 
     /**

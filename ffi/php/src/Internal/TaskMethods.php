@@ -50,7 +50,7 @@ trait TaskMethods
      * @param mixed       $value   anything that JSON has; `Value::None` removes the value
      * @param string|null $json    the value as a JSON text, which is kept byte for byte
      * @param string|null $queue   moves the task to this queue; it keeps its id
-     * @param int|null    $atMs    from when on it can be claimed, in milliseconds since the Unix epoch;
+     * @param int|\DateTimeInterface|null $atMs    from when on it can be claimed, in milliseconds since the Unix epoch;
      *                             until a time in the future the claimant that changes it holds it
      * @param float|null  $delay   in how many seconds it can be claimed, by the engine's clock; until
      *                             then the claimant that changes it holds it
@@ -65,7 +65,7 @@ trait TaskMethods
         mixed $value = Value::Same,
         ?string $json = null,
         ?string $queue = null,
-        ?int $atMs = null,
+        int|\DateTimeInterface|null $atMs = null,
         ?float $delay = null,
         ?int $attempt = null,
         ?string $err = null,

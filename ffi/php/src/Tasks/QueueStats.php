@@ -6,7 +6,8 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not paused.
+ * What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were
+ * not paused.
  */
 final class QueueStats
 {
@@ -14,7 +15,7 @@ final class QueueStats
      * @param string   $queue             the queue's name
      * @param int      $size              all tasks
      * @param int      $available         tasks that can be claimed now
-     * @param int      $claimed           tasks that cannot be claimed now and were claimed before
+     * @param int      $claimed           tasks that are leased now
      * @param int      $future            tasks that cannot be claimed now and never were
      * @param int      $maxClaims         how often the most claimed task was claimed
      * @param bool     $paused            whether it is paused, so that claims find nothing in it
@@ -23,6 +24,8 @@ final class QueueStats
      * @param int|null $oldestLeaseMs     until when the lease lasts that ends first, in milliseconds since the
      *                                    Unix epoch: of leases of one length the oldest. null if no task is
      *                                    claimed
+     * @param int      $retrying          tasks that were claimed before, and cannot be claimed now because they
+     *                                    wait to be tried again
      */
     public function __construct(
         public readonly string $queue,
@@ -34,6 +37,7 @@ final class QueueStats
         public readonly bool $paused,
         public readonly ?int $oldestAvailableMs,
         public readonly ?int $oldestLeaseMs,
+        public readonly int $retrying,
     ) {
     }
 }

@@ -49,6 +49,7 @@ module Millpond
     # @return [Hash]
     def self.fields(kind, values)
       types = kind.fields
+      check_times(values)
       row = {}
       values.each do |name, value|
         type = types[name]
@@ -60,6 +61,7 @@ module Millpond
     # @return [Native::Structure] with the defaults of what is not given
     def self.options(kind, values)
       types = kind.fields
+      check_times(values)
       options = kind.initial
       values.each do |name, value|
         type = types[name]
@@ -71,16 +73,28 @@ module Millpond
       options
     end
 
+    # A time is a point or a distance.
+    def self.check_times(values)
+      both = !values[:at_ms].nil? && !values[:delay].nil?
+      raise invalid("at_ms and delay are both given; only one is allowed") if both
+    end
+
     def self.field(type, name, value)
       case type
       when nil then value.nil? ? Native::NOT_SET : milliseconds(name, value)
       when :bool then value ? true : false
       when :pointer then value
-      when :int64 then value.nil? ? Native::NOT_SET : size(name, value, INT64_MAX)
+      when :int64 then value.nil? ? Native::NOT_SET : size(name, in_milliseconds(value), INT64_MAX)
       when :uint32 then small_size(name, value)
       when :uint64 then size(name, value)
       else bytes(name, value)
       end
+    end
+
+    # A point in time as milliseconds since the Unix epoch; what is none stays as it is.
+    def self.in_milliseconds(time)
+      time = time.to_time if time.respond_to?(:to_time) && !time.is_a?(String)
+      time.is_a?(Time) ? (time.to_r * 1000).floor : time
     end
 
     # @return [Integer] a size or a count

@@ -399,7 +399,7 @@ module Millpond
       raise Convert.invalid("delay or at_ms has to be given, and not both") unless delay.nil? ^ at_ms.nil?
 
       list, count = EventResults.ids(ids)
-      time = delay ? Convert.milliseconds("delay", delay) : Convert.size("at_ms", at_ms)
+      time = delay ? Convert.milliseconds("delay", delay) : Convert.size("at_ms", Convert.in_milliseconds(at_ms))
       EventResults.each(count, %i[gone rescheduled too_late]) do |out, error|
         next Native.millpond_events_reschedule(@native, list, count, time, out, error) if delay
 

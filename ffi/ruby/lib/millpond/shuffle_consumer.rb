@@ -133,7 +133,7 @@ module Millpond
     # @param delete [Boolean] whether messages that are done are deleted, for all groups; by default they are only
     #   acknowledged
     # @param keep_consumers [Numeric, nil] how long a consumer of the group is kept that does nothing and holds no
-    #   message, in seconds; 1 day by default
+    #   message, in seconds; 1 hour by default
     # @return [ShuffleWorker]
     # @raise [TypeError] for arguments of other types
     #
@@ -301,6 +301,11 @@ module Millpond
     # Takes over up to `max` messages that were delivered at least `min_idle` ago and neither acknowledged nor {#renew
     # extended} since: those of consumers that are gone. After `max_deliveries` a message becomes a dead letter
     # instead.
+    #
+    # A program that ends in the middle of a message leaves all that it had taken. So that the others do not become
+    # dead letters for one, each of these comes alone from the second time on, or when it is delivered for the last
+    # time: then this returns one message, whatever `max` is, and the next call the next. Finish it before that call.
+    # What was {#release released} does not count as left.
     #
     # A consumer that is only slow may be working on a message that is taken over: `min_idle` has to be longer than
     # its work, or it has to extend what it works on.

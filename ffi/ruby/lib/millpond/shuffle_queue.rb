@@ -126,6 +126,9 @@ module Millpond
     # A consumer of a group. Each message goes to one consumer of each group; a group begins with what the queue holds
     # when it first reads.
     #
+    # A program that restarts does best with the same name again, such as its host's: the server keeps the names of
+    # all that ever read, until {#remove_idle_consumers they are removed}, which workers do.
+    #
     # @param group [String] the group of consumers
     # @param consumer [String] the consumer's name, its own in the group
     # @param prefer_stream [Integer, nil] takes from this stream first, as much as it has; for a consumer to which one

@@ -75,7 +75,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         backoff: Seconds = 30,
         backoff_max: Seconds = 60,
         delete: bool = False,
-        keep_consumers: Seconds = 86_400,
+        keep_consumers: Seconds = 3_600,
     ) -> ShuffleWorker[AnyStr]:
         """A worker, which takes messages, keeps them while they are worked on, acknowledges them,
         tries again what failed, and takes over the messages of consumers that are gone. See
@@ -201,6 +201,12 @@ class ShuffleConsumer(Generic[AnyStr]):
         """Takes over up to ``max`` messages that were delivered at least ``min_idle`` ago and
         neither acknowledged nor extended since: those of consumers that are gone. After
         ``max_deliveries`` a message becomes a dead letter instead.
+
+        A program that ends in the middle of a message leaves all that it had taken. So that the
+        others do not become dead letters for one, each of these comes alone from the second time
+        on, or when it is delivered for the last time: then this returns one message, whatever
+        ``max`` is, and the next call the next. Finish it before that call. What was released does
+        not count as left.
 
         A consumer that is only slow may be working on a message that is taken over: ``min_idle``
         has to be longer than its work, or it has to extend what it works on.

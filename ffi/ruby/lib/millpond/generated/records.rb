@@ -367,7 +367,8 @@ module Millpond
   #   @return [Position, nil] what the next step comes after; nil if this was the last
   Swept = Struct.new(:tasks, :next)
 
-  # What is in a queue: `size` is the sum of `available`, `claimed` and `future`, as if it were not paused.
+  # What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were not
+  # paused.
   #
   # @!attribute [r] queue
   #   @return [String] the queue's name
@@ -376,7 +377,7 @@ module Millpond
   # @!attribute [r] available
   #   @return [Integer] tasks that can be claimed now
   # @!attribute [r] claimed
-  #   @return [Integer] tasks that cannot be claimed now and were claimed before
+  #   @return [Integer] tasks that are leased now
   # @!attribute [r] future
   #   @return [Integer] tasks that cannot be claimed now and never were
   # @!attribute [r] max_claims
@@ -389,6 +390,9 @@ module Millpond
   # @!attribute [r] oldest_lease_ms
   #   @return [Integer, nil] until when the lease lasts that ends first, in milliseconds since the Unix epoch: of
   #     leases of one length the oldest. nil if no task is claimed
+  # @!attribute [r] retrying
+  #   @return [Integer] tasks that were claimed before, and cannot be claimed now because they wait to be tried
+  #     again
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -396,7 +400,7 @@ module Millpond
   #   store.insert("inbox", value: 8, delay: 60)
   #   store.queue_stats.map { |stats| [stats.queue, stats.available, stats.future] } # => [["inbox", 1, 1]]
   QueueStats = Struct.new(:queue, :size, :available, :claimed, :future, :max_claims, :paused,
-    :oldest_available_ms, :oldest_lease_ms)
+    :oldest_available_ms, :oldest_lease_ms, :retrying)
 
   # What is in a namespace.
   #
@@ -626,11 +630,11 @@ module Millpond
     end
 
     def self.task_queue_stats(row, texts)
-      queue, queue_length, size, available, claimed, future, max_claims, paused, oldest_available_ms,
-        oldest_lease_ms = row
+      queue, queue_length, size, available, claimed, future, max_claims, paused, oldest_available_ms, oldest_lease_ms,
+        retrying = row
       QueueStats.new(texts.cut(queue, queue_length), size, available, claimed, future, max_claims, paused == 1,
         (oldest_available_ms unless oldest_available_ms == Native::NOT_SET), (oldest_lease_ms unless
-        oldest_lease_ms == Native::NOT_SET)).freeze
+        oldest_lease_ms == Native::NOT_SET), retrying).freeze
     end
 
     def self.task_namespace_stats(row, texts)
