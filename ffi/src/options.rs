@@ -193,11 +193,9 @@ pub(crate) const NOT_SET: i64 = i64::MIN;
 pub(crate) fn given<T: TryFrom<i64>>(option: &str, value: i64) -> Result<Option<T>> {
     match value {
         NOT_SET => Ok(None),
-        _ => T::try_from(value).map(Some).map_err(|_| {
-            invalid(format!(
-                "{option} is {value}, which is out of range; MILLPOND_NOT_SET leaves it out"
-            ))
-        }),
+        _ => T::try_from(value)
+            .map(Some)
+            .map_err(|_| invalid(format!("{option} is {value}, which is out of range"))),
     }
 }
 

@@ -127,7 +127,7 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("prefixes is NULL", millpond_tasks_namespace_stats(store, &filter, &result, &error));
 
     /* What -1 once left out. */
-    WRONG("lease_ms is -1, which is out of range; MILLPOND_NOT_SET",
+    WRONG("lease_ms is -1, which is out of range",
           millpond_tasks_claim(store, &queue, 1, -1, 1, 0, &result, &error));
     WRONG("lease_ms is -1", millpond_tasks_claims_new(store, &queue, 1, -1, 1, 0, &claims, &error));
     WRONG("lease_ms is -1", millpond_tasks_claim_docs(store, S("n"), S("k"), -1, &result, &error));
@@ -139,7 +139,7 @@ static void null_and_lengths(const struct backend *backend) {
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         millpond_tasks_worker_options_init(&timed, sizeof timed);
         *times[i] = -1;
-        WRONG("_ms is -1, which is out of range; MILLPOND_NOT_SET",
+        WRONG("_ms is -1, which is out of range",
               millpond_tasks_worker_new(store, &queue, 1, &timed, &worker, &error));
     }
 

@@ -329,8 +329,8 @@ async def test_queues_and_their_stats(connect: Any, url: str, name: str) -> None
     ready = (await store.list("mail/in")).tasks[0].at_ms
     free, _, held = [task.at_ms for task in (await store.list("mail/out")).tasks]
     assert await store.queue_stats(prefixes=["mail/"]) == [
-        millpond.QueueStats("mail/in", 3, 2, 0, 1, 0, True, ready, None),
-        millpond.QueueStats("mail/out", 3, 2, 1, 0, 1, False, free, held),
+        millpond.QueueStats("mail/in", 3, 2, 0, 1, 0, True, ready, None, 0),
+        millpond.QueueStats("mail/out", 3, 2, 1, 0, 1, False, free, held, 0),
     ]
     await store.resume("mail/in")
     assert await store.are_empty("none", prefixes="x") is True

@@ -597,10 +597,16 @@ pub(crate) fn block(indent: &str, mut paragraphs: Vec<Vec<String>>) -> Vec<Strin
 }
 
 pub(crate) fn param_lines(params: &[Param]) -> Vec<String> {
-    let types = params.iter().map(|param| param.doc.len()).max().unwrap_or(0);
+    // A point in time that a caller gives.
+    let doc = |param: &Param| match (param.name.as_str(), param.doc.as_str()) {
+        ("atMs", "int|null") => "int|\\DateTimeInterface|null".to_owned(),
+        (_, doc) => doc.to_owned(),
+    };
+    let types = params.iter().map(|param| doc(param).len()).max().unwrap_or(0);
     let names = params.iter().map(|param| param.name.len()).max().unwrap_or(0);
     let mut lines = Vec::new();
-    for Param { name, doc, text, .. } in params {
+    for param in params {
+        let (Param { name, text, .. }, doc) = (param, doc(param));
         let mut head = format!("@param {doc:types$} ${name:names$} ");
         for text in wrap(text, 108usize.saturating_sub(head.len()).max(40)) {
             lines.push(format!("{head}{text}"));

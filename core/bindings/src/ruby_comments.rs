@@ -170,6 +170,7 @@ impl Ruby<'_> {
             ("JsonText::NONE", _) if of.name == "json" => "String, nil".to_owned(),
             ("JsonText::NONE", _) => "Object".to_owned(),
             ("true" | "false", _) => "Boolean".to_owned(),
+            ("nil", _) if of.name == "at_ms" => "Integer, Time, nil".to_owned(),
             ("[]", Some(Type::Text) | None) => "String, Enumerable<String>".to_owned(),
             (_, Some(ty)) => self.yard_in(ty),
             ("\"\"", None) => "String".to_owned(),

@@ -32,7 +32,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(ReadStats::new("q", "g"), &["[ ]", "[ [ 5 2 1 nil ] [ 5 2 1 700 ] ]"]),
         case(
             Reclaim::new("q", "g", "c", second, 2),
-            &["[ 0 ]", "[ 2 ]", &listed(&["1", "3", "2", entry])],
+            &["[ 0 0 ]", "[ 2 0 ]", &listed(&["1", "1", "3", "2", entry])],
         ),
         case(Reject::new("q", "g", "c", [receipt], "rejected: no"), &["1", "0"]),
         case(Release::new("q", "g", "c", [receipt], second, second), &["1", "0"]),

@@ -2,13 +2,13 @@
 --
 -- KEYS[1] queue  KEYS[2] meta  KEYS[3] notifications
 -- ARGV[1] min_idle_ms  how long a consumer has been idle at least, in all streams
--- ARGV[2] group        the only one to look at, and behind it the only consumer; nothing for all
--- ARGV[3] consumer
+-- ARGV[2] group        the only one to look at; empty for all
+-- ARGV[3] consumer     the only one to look at; empty for all
 -- returns how many were removed; a consumer of several streams is one
 -- errors WRONGTYPE, INVALID_ARGUMENT
 local min_idle = whole(ARGV[1], 1e14)
 if not min_idle then return invalid('min_idle_ms is not a whole number') end
-if #ARGV ~= 1 and #ARGV ~= 3 then return invalid('there is a group without a consumer') end
+if not ARGV[2] or not ARGV[3] then return invalid('there is no group or no consumer') end
 local failure, streams = stream_count()
 if failure then return failure end
 
@@ -23,10 +23,10 @@ for number = 0, streams - 1 do
       local name = field(group, 'name')
       local consumers = groups[name] or {}
       groups[name] = consumers
-      local known = not ARGV[2] or ARGV[2] == name
+      local known = ARGV[2] == '' or ARGV[2] == name
       for _, info in ipairs(known and redis.call('XINFO', 'CONSUMERS', key, name) or {}) do
         local consumer = field(info, 'name')
-        if consumer == RELEASED or ARGV[3] and consumer ~= ARGV[3] then
+        if consumer == RELEASED or ARGV[3] ~= '' and consumer ~= ARGV[3] then
           consumers[consumer] = false
         elseif field(info, 'pending') > 0 or field(info, 'idle') < min_idle then
           consumers[consumer] = false

@@ -50,10 +50,9 @@ impl Operation for RemoveIdleConsumers {
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
         args.push(self.min_idle_ms.to_string().as_bytes());
-        if let Some((group, consumer)) = &self.only {
-            args.push(group);
-            args.push(consumer);
-        }
+        let (group, consumer) = self.only.as_ref().map_or((&[][..], &[][..]), |(g, c)| (g, c));
+        args.push(group);
+        args.push(consumer);
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
 

@@ -458,14 +458,14 @@ fn what_a_silent_consumer_left_is_taken_over_and_dies_in_the_end() {
     let minute = Duration::from_secs(60);
     clock.advance(minute);
     assert_eq!(silent.extend([&taken[0]]).unwrap(), 1);
-    let other = queue.consumer("g", "other").max_deliveries(2);
+    let other = queue.consumer("g", "other").max_deliveries(3);
     assert_eq!(other.reclaim(minute, 2).unwrap().messages.len(), 2);
     let rest = other.reclaim(minute, 100).unwrap();
     assert_eq!((rest.messages.len(), rest.dead), (3, 0), "one is worked on");
     assert!(rest.messages.iter().all(|message| message.deliveries == 2));
     assert_eq!(silent.extend(&taken).unwrap(), 1, "the others are not its own any more");
     clock.advance(minute);
-    let end = other.reclaim(minute, 100).unwrap();
+    let end = other.max_deliveries(2).reclaim(minute, 100).unwrap();
     assert_eq!((end.messages.len(), end.dead), (1, 5));
     let letters = queue.dead_letters(100).unwrap();
     assert_eq!(letters.len(), 5);

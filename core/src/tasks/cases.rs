@@ -58,7 +58,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(Pause::new("s", "q", true), &["1", "0"]),
         case(
             ReadQueueStats::new("s", Filter::new()),
-            &["[ ]", "[ 'p 0 0 0 0 0 1 -1 -1 'q 6 1 2 3 4 0 900 1100 ]"],
+            &["[ ]", "[ 'p 0 0 0 0 0 0 1 -1 -1 'q 7 1 2 1 3 4 0 900 1100 ]"],
         ),
         case(ReadTime::new("s"), &["1000"]),
         case(Modify::new("s", "c", insert), &["[ 1 1000 [ 1 ] [ ] [ ] [ ] ]"])

@@ -196,7 +196,7 @@ local function unpack_record(packed, kinds)
 end
 
 local function corrupt(what, id)
-  return redis.error_reply('CORRUPT the record of ' .. what .. ' ' .. id .. ' cannot be read; it is left as it is')
+  return {err = 'CORRUPT the record of ' .. what .. ' ' .. id .. ' cannot be read; it is left as it is'}
 end
 
 -- The records of tasks in place of what is stored of them, false for those that are not there; returns an error. `queue`

@@ -29,7 +29,7 @@ final class NewEvent
      * @param string|null                                            $key         events of one key are delivered one at a
      *                                                                            time, in the order in which they fire.
      *                                                                            None is the default
-     * @param int|null                                               $atMs        when it fires, in milliseconds since the
+     * @param int|\DateTimeInterface|null                            $atMs        when it fires, in milliseconds since the
      *                                                                            Unix epoch; a time that is over is now
      * @param float|null                                             $delay       it fires so long after it is published,
      *                                                                            in seconds

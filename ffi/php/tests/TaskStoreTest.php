@@ -365,8 +365,8 @@ final class TaskStoreTest extends TestCase
         $store->pause('mail/ä');
         [$held, $ready] = [$store->fetch($store->claim('7')->id)[0], $store->list('mail/ä')->tasks[0]];
         self::assertEquals([
-            new QueueStats('7', 1, 0, 1, 0, 1, false, null, $held->atMs),
-            new QueueStats('mail/ä', 1, 1, 0, 0, 0, true, $ready->atMs, null),
+            new QueueStats('7', 1, 0, 1, 0, 1, false, null, $held->atMs, 0),
+            new QueueStats('mail/ä', 1, 1, 0, 0, 0, true, $ready->atMs, null, 0),
         ], $store->queueStats(['7', 'mail/ä']));
         $store->resume('mail/ä');
         self::assertSame([true, false, false],

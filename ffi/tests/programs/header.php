@@ -13,7 +13,7 @@ $sizes = ['millpond_ick_pair' => 32, 'millpond_ick_stats' => 88, 'millpond_ick_e
     'millpond_doc_change' => 80, 'millpond_tasks_modification' => 152, 'millpond_task_position' => 24,
     'millpond_doc_position' => 48, 'millpond_tasks_data' => 152, 'millpond_task_query' => 48,
     'millpond_doc_query' => 64, 'millpond_tasks_filter' => 48, 'millpond_task_filter' => 72,
-    'millpond_task_queue_stats' => 80,
+    'millpond_task_queue_stats' => 88,
     'millpond_task_namespace_stats' => 32, 'millpond_tasks_dependency' => 168,
     'millpond_tasks_worker_options' => 80, 'millpond_report_data' => 56, 'millpond_shuffle_worker_options' => 64,
     'millpond_drained' => 32, 'millpond_schedule' => 160, 'millpond_schedule_info' => 128,

@@ -35,7 +35,7 @@ final class NewTask
      * @param string|null                                            $id       its id, unique in the store: 1 to 64
      *                                                                         characters. 16 random hexadecimal digits
      *                                                                         by default
-     * @param int|null                                               $atMs     from when on it can be claimed, in
+     * @param int|\DateTimeInterface|null                            $atMs     from when on it can be claimed, in
      *                                                                         milliseconds since the Unix epoch; a
      *                                                                         time in the past counts for its age
      * @param float|null                                             $delay    how long in seconds from now it can be

@@ -31,8 +31,8 @@ module Millpond
     #
     # @param content [Object] the new content, which is anything that JSON has
     # @param json [String, nil] a JSON text in place of a content, which is kept byte for byte; nil leaves it
-    # @param at_ms [Integer, nil] until when the claimant that changes it holds it, in milliseconds since the Unix
-    #   epoch. A time in the past releases it
+    # @param at_ms [Integer, Time, nil] until when the claimant that changes it holds it, in milliseconds since the
+    #   Unix epoch. A time in the past releases it
     # @param delay [Numeric, nil] how long from now the claimant that changes it holds it, by the engine's clock, in
     #   seconds
     # @param release [Boolean] releases it

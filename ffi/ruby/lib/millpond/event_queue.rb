@@ -35,7 +35,8 @@ module Millpond
     # @param payload [String] what to publish, at most 16 MiB
     # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. None is
     #   the default
-    # @param at_ms [Integer, nil] when it fires, in milliseconds since the Unix epoch; a time that is over is now
+    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time that is over is
+    #   now
     # @param delay [Numeric, nil] it fires so long after it is published, in seconds
     # @param ttl [Numeric, nil] it is dropped if it was not received for this time after it was to fire, in seconds
     # @param dedup_id [String, nil] of events of one key with this id one is added: for producers that may publish
@@ -87,7 +88,8 @@ module Millpond
     # @param payload [String] what to publish, at most 16 MiB
     # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. None is
     #   the default
-    # @param at_ms [Integer, nil] when it fires, in milliseconds since the Unix epoch; a time that is over is now
+    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time that is over is
+    #   now
     # @param delay [Numeric, nil] it fires so long after it is published, in seconds
     # @param ttl [Numeric, nil] it is dropped if it was not received for this time after it was to fire, in seconds
     # @param dedup_id [String, nil] of events of one key with this id one is added: for producers that may publish
@@ -385,7 +387,7 @@ module Millpond
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @param delay [Numeric, nil] how long from now, in seconds
-    # @param at_ms [Integer, nil] when, in milliseconds since the Unix epoch, in place of `delay`
+    # @param at_ms [Integer, Time, nil] when, in milliseconds since the Unix epoch, in place of `delay`
     # @return [Array<Symbol>]
     # @raise (see #cancel)
     # @raise [InvalidArgumentError] for a delay above 100 years

@@ -34,8 +34,8 @@ module Millpond
     # @param value [Object] anything that JSON has, at most 16 MiB of it
     # @param json [String, nil] its value: a JSON text, which is kept byte for byte
     # @param id [String, nil] its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default
-    # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch; a time in the
-    #   past counts for its age
+    # @param at_ms [Integer, Time, nil] from when on it can be claimed, in milliseconds since the Unix epoch; a time
+    #   in the past counts for its age
     # @param delay [Numeric, nil] how long from now it can be claimed, by the engine's clock, in seconds
     # @param attempt [Integer] how often it was tried before
     # @param err [String] what went wrong before

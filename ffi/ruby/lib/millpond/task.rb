@@ -35,8 +35,8 @@ module Millpond
     # @param queue [String, nil] moves the task to this queue; it keeps its id
     # @param value [Object] the new value, which is anything that JSON has
     # @param json [String, nil] a JSON text in place of a value, which is kept byte for byte; nil removes the value
-    # @param at_ms [Integer, nil] from when on it can be claimed, in milliseconds since the Unix epoch. Until a time
-    #   in the future the claimant that changes it holds it
+    # @param at_ms [Integer, Time, nil] from when on it can be claimed, in milliseconds since the Unix epoch. Until a
+    #   time in the future the claimant that changes it holds it
     # @param delay [Numeric, nil] how long from now it can be claimed, by the engine's clock, in seconds. Until then
     #   the claimant that changes it holds it
     # @param attempt [Integer, nil] how often it was tried
