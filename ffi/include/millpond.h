@@ -2795,13 +2795,13 @@ typedef struct {
      */
     int64_t backoff_max_ms;
     /**
-     * After this many attempts a task goes to the error queue; 0, the default, for never.
+     * After this many attempts a task goes to the error queue; 20 by default, and 0 for never.
      */
     uint32_t max_attempts;
     /**
      * A task that was claimed more often than this since it was last inserted, changed or released
-     * goes to the error queue and to no handler, as it may be what ends the workers; 0, the
-     * default, for never. So only leases that ran out count: every end of a job, a retry and a
+     * goes to the error queue and to no handler, as it may be what ends the workers; 3 by default,
+     * and 0 for never. So only leases that ran out count: every end of a job, a retry and a
      * release too, begins anew, and so does a task that is moved back from the error queue.
      */
     uint32_t max_claims;

@@ -199,7 +199,14 @@ class Working {
       this.#failed(job, thrown)
       return
     }
-    if (typeof result?.then !== 'function') {
+    let isPromise
+    try {
+      isPromise = typeof result?.then === 'function'
+    } catch (thrown) {
+      this.#failed(job, thrown)
+      return
+    }
+    if (!isPromise) {
       this.#returned(job, result)
       return
     }
@@ -294,7 +301,12 @@ function handling(argument, value) {
 
 /** Whether a handler has stopped because this signal told it to. */
 function isAbort(thrown, signal) {
-  return signal?.aborted === true && (thrown === signal.reason || thrown?.name === 'AbortError')
+  if (signal?.aborted !== true) return false
+  try {
+    return thrown === signal.reason || thrown?.name === 'AbortError'
+  } catch {
+    return false
+  }
 }
 
 /** Whether documents were taken that the job needs, which is no failure. */
@@ -305,9 +317,13 @@ function isTaken(thrown) {
 /** What went wrong, for people. */
 function textOf(thrown) {
   if (thrown instanceof Timeout) return thrown.message
-  // Errors of another realm are no instances, and a DOMException is not native.
-  const isError = thrown instanceof Error || types.isNativeError(thrown)
-  return (isError ? `${thrown.name}: ${thrown.message}` : inspect(thrown)).toWellFormed()
+  try {
+    // Errors of another realm are no instances, and a DOMException is not native.
+    const isError = thrown instanceof Error || types.isNativeError(thrown)
+    return (isError ? `${thrown.name}: ${thrown.message}` : inspect(thrown)).toWellFormed()
+  } catch {
+    return 'what was thrown has no text that can be read'
+  }
 }
 
 module.exports = { checksOf, Move, Reject, Release, Retry, settingsOf, Worker }

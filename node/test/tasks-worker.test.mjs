@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners, once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
+import { inspect, isDeepStrictEqual } from 'node:util'
 
 import { connect, LeaseLostError, MillpondError, Move, Reject, Release, Retry } from 'millpond'
 
@@ -112,6 +112,28 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
   ])
   const [stats] = await store.queueStats({ exact: ['q'] })
   assert.deepEqual([stats.size, stats.available], [13, 0])
+})
+
+onEveryBackend('what cannot be read is a failure all the same', async ({ connect, name }) => {
+  const store = (await connect()).tasks(name)
+  const throwing = (property) => Object.defineProperty(new Error('x'), property, { get: () => assert.fail(property) })
+  const thrown = [
+    throwing('message'),
+    throwing('name'),
+    Object.assign(new Error('x'), { message: Symbol('x') }),
+    { [inspect.custom]: () => assert.fail('inspect') }
+  ]
+  const returned = [Object.defineProperty({}, 'then', { get: () => assert.fail('then') })]
+  for (const kind of [...thrown.keys(), 'then']) await insert(store, 'q', kind)
+  const failed = []
+  const drained = await store.worker('q').drain(
+    (job) => {
+      if (job.task.value === 'then') return returned[0]
+      throw thrown[job.task.value]
+    },
+    { onError: (job) => failed.push(job.task.value) }
+  )
+  assert.deepEqual([drained.retried, failed.sort()], [5, [0, 1, 2, 3, 'then']])
 })
 
 onEveryBackend('what is released', async ({ connect, name }) => {

@@ -53,7 +53,7 @@ async def test_every_end(connect: Any, url: str, name: str) -> None:
     store = connect(url).tasks(name)
     for number, end in enumerate(["done", "retry", "later", "move", "release"]):
         await store.insert("q", end, id=end, priority=9 - number)
-    jobs = store.worker("q", backoff=100, backoff_max=50).jobs()
+    jobs = store.worker("q", backoff=100, backoff_max=100).jobs()
     ends = [await jobs.__anext__() for _ in range(5)]
     assert [job.task.value for job in ends] == ["done", "retry", "later", "move", "release"]
     assert await ends[0].done() == ([], [], [], [])
@@ -325,8 +325,9 @@ async def test_a_forgotten_job_is_not_renewed(connect: Any, url: str, name: str)
     assert task.claims == 2
 
 
-@pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
-def test_what_ends_a_program_gives_the_task_back(url: str, name: str, ends: Any) -> None:
+@pytest.mark.parametrize(("ends", "attempt"), [(KeyboardInterrupt, 0), (SystemExit, 1)])
+def test_what_ends_a_program(url: str, name: str, ends: Any, attempt: int) -> None:
+    # An exit is an attempt: one such job would end all programs for ever.
     store = millpond.connect(url).tasks(name)
     store.insert("q")
 
@@ -335,8 +336,9 @@ def test_what_ends_a_program_gives_the_task_back(url: str, name: str, ends: Any)
 
     with pytest.raises(ends):
         store.worker("q", concurrency=2).run(handle)
-    task = store.claim("q")
-    assert (task.claims, task.attempt) == (2, 0)
+    (task,) = store.list("q").tasks
+    assert (task.claims, task.attempt, task.err) == (1, attempt, "SystemExit" if attempt else "")
+    assert (task.at_ms > task.modified_ms) == (attempt > 0)
 
 
 async def test_a_run_that_is_cancelled_gives_the_task_back(url: str, name: str) -> None:
@@ -416,6 +418,10 @@ def test_what_cannot_be_a_handler(name: str) -> None:
     for handler in (coroutine, generator):
         with pytest.raises(TypeError, match="the handler is a "):
             store.worker("q").run(handler)
+    with pytest.raises(TypeError, match="the handler has to be a function, not NoneType"):
+        store.worker("q").run(None)
+    with pytest.raises(millpond.InvalidArgumentError, match="the backoff is 7200s"):
+        store.worker("q", backoff=7_200).run(print)
     assert store.claim("q").version == task.version + 1
 
 
@@ -483,7 +489,7 @@ async def test_a_worker_goes_on_when_its_server_was_away(
     await worker.run(lambda job: None, on_event=on_event)
     assert told == ["done", "away", "back", "done"]
     away, back = caplog.records
-    assert (away.levelname, back.levelname) == ("ERROR", "INFO")
+    assert (away.levelname, back.levelname) == ("ERROR", "WARNING")
     assert "the server is back" in back.getMessage()
 
 
@@ -775,7 +781,7 @@ def test_defaults_are_the_cores() -> None:
     assert job.task.at_ms - job.task.modified_ms == 30_000
     retried = job.retry("").changed[0]
     assert 15_000 <= retried.at_ms - retried.modified_ms <= 30_000
-    (job,) = store.worker("p").jobs()
+    (job,) = store.worker("p", max_attempts=0).jobs()
     assert job.task.id == first.id
     retried = job.retry("").changed[0]
     assert 1_800_000 <= retried.at_ms - retried.modified_ms <= 3_600_000

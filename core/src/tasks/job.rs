@@ -251,6 +251,10 @@ impl<M: Mode> Job<M> {
         if self.core.lease.lock().is_ended() {
             return Err(ended());
         }
+        if self.is_lost() {
+            let message = "the lease of the job is lost, and somebody else may have its task";
+            return Err(Error::new(ErrorKind::LeaseLost, message));
+        }
         let (name, claimant) = (self.core.store.name()?, self.core.task.claimant.clone());
         ClaimDocs::of(name, claimant, namespace, key, self.core.lease.length())
     }

@@ -65,7 +65,10 @@ pub use sweep::{Sweep, Swept};
 pub use task::{NewTask, Task, TaskChange, TaskId};
 pub use task_filter::{SWEEP_TASKS_DEFAULT, SWEEP_TASKS_MAX, TaskFilter};
 pub use time::ReadTime;
-pub use worker::{BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, Outcome, RELEASE_DELAY_DEFAULT, Worker};
+pub use worker::{
+    BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CLAIMS_DEFAULT, Outcome,
+    RELEASE_DELAY_DEFAULT, Worker,
+};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

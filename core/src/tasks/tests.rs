@@ -802,6 +802,7 @@ fn a_job_whose_task_was_changed_is_lost() {
     assert!(job.is_lost());
     job.on_lost(move || also.send("after").unwrap());
     assert_eq!(is_lost.try_recv(), Ok("after"), "it is called at once");
+    assert_eq!(job.claim_docs("n", "k").unwrap_err().kind(), ErrorKind::LeaseLost);
     assert_eq!(job.done().unwrap_err().kind(), ErrorKind::Dependency);
 }
 
@@ -1012,7 +1013,7 @@ fn a_document_that_an_end_depends_on_is_released() {
 #[test]
 fn backoff_doubles_up_to_its_most() {
     let store = store();
-    let worker = store.worker(["q"]).backoff(Duration::from_secs(8), MINUTE);
+    let worker = store.worker(["q"]).backoff(Duration::from_secs(8), MINUTE).max_attempts(0);
     let task = store.insert("q", "1").unwrap();
     for (attempt, most) in [(0, 8), (1, 16), (2, 32), (3, 60), (40, 60)] {
         let tried = Task { attempt, ..task.clone() };

@@ -21,6 +21,12 @@ pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
 /// The longest that a task that failed is put off by default.
 pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(3_600);
 
+/// After how many attempts a task goes to the error queue, by default.
+pub const MAX_ATTEMPTS_DEFAULT: u32 = 20;
+
+/// How many claims in a row may be without an end before a task goes to the error queue, by default.
+pub const MAX_CLAIMS_DEFAULT: u32 = 3;
+
 /// How long a task that is given back is put off at most by default.
 pub const RELEASE_DELAY_DEFAULT: Duration = Duration::from_millis(100);
 
@@ -103,8 +109,8 @@ impl<M: Mode> Worker<M> {
         let policy = Policy {
             lease: LEASE_DEFAULT,
             backoff: Backoff { first: BACKOFF_DEFAULT, most: BACKOFF_MAX_DEFAULT },
-            max_attempts: 0,
-            max_claims: 0,
+            max_attempts: MAX_ATTEMPTS_DEFAULT,
+            max_claims: MAX_CLAIMS_DEFAULT,
             error_queue: None,
             timeout: None,
         };
@@ -127,15 +133,16 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// After this many attempts a task goes to the error queue; 0, the default, for never.
+    /// After this many attempts a task goes to the error queue; [`MAX_ATTEMPTS_DEFAULT`] by default, and 0 for
+    /// never.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.policy.max_attempts = attempts;
         self
     }
 
     /// A task that was claimed more often than this since it was last inserted, changed or released goes to
-    /// the error queue and to no handler, as it may be what ends the workers; 0, the default, for never. So
-    /// only leases that ran out count: every end of a job, a retry and a release too, begins anew, and so
+    /// the error queue and to no handler, as it may be what ends the workers; [`MAX_CLAIMS_DEFAULT`] by default, and
+    /// 0 for never. So only leases that ran out count: every end of a job, a retry and a release too, begins anew, and so
     /// does a task that is moved back from the error queue.
     pub fn max_claims(mut self, claims: u32) -> Self {
         self.policy.max_claims = claims;
@@ -231,6 +238,7 @@ impl<M: Mode> Worker<M> {
         let queues = check_length(self.policy.lease).and(queues);
         // A run checks it as well; `jobs` has none.
         let queues = check_concurrency(self.settings.concurrency).and(queues);
+        let queues = check_backoff(self.policy.backoff).and(queues);
         let claims = ClaimSource::new(self.store.clone(), queues, self.policy.lease);
         Takes::new(claims, Arc::new(self.policy.clone()), wait)
     }
@@ -308,6 +316,16 @@ impl Worker<Async> {
         let work = async |job| run.work(job, &handler).await;
         self.settings.drain_async(|context| run.poll_next(context), work).await?;
         Ok(run.drained())
+    }
+}
+
+/// Refuses a first delay above the longest.
+fn check_backoff(Backoff { first, most }: Backoff) -> Result<()> {
+    match first > most {
+        true => {
+            Err(invalid(format!("the backoff is {first:?}, which is above the most, {most:?}")))
+        }
+        false => Ok(()),
     }
 }
 

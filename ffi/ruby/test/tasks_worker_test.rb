@@ -23,7 +23,7 @@ class TasksWorkerTest < MillpondTest
     store = store_on(url)
     ends = %w[done retry later move release]
     ends.each_with_index { |how, index| store.insert("q", id: how, priority: 9 - index) }
-    jobs = Array.new(5) { store.worker("q", backoff: 100, backoff_max: 50).jobs.first }
+    jobs = Array.new(5) { store.worker("q", backoff: 100, backoff_max: 100).jobs.first }
     assert_equal ends, jobs.map { |job| job.task.id }
     done, tried, later, moved, released = jobs
     assert_equal [nil] * 5, [done.done, tried.retry("why"), later.retry("why", delay: 7), moved.move_to("p", "why"),
@@ -212,8 +212,14 @@ class TasksWorkerTest < MillpondTest
   on_every_backend :what_ends_the_run do |url|
     store = store_on(url)
     store.insert("q")
-    [Interrupt, SignalException.new("TERM"), SystemExit, NoMemoryError].each do |failure|
+    [Interrupt, SignalException.new("TERM")].each do |failure|
       assert_raises(failure.is_a?(Class) ? failure : failure.class) { store.worker("q").run { raise failure } }
+    end
+    # The attempt of a job counts that ends its program.
+    quick = { backoff: 0, backoff_max: 0, on_error: ->(*) {} }
+    [-> { exit }, -> { abort }, -> { raise NoMemoryError }].zip([SystemExit, SystemExit, NoMemoryError]) do |call, failure|
+      on_error = quick.fetch(:on_error)
+      assert_raises(failure) { store.worker("q", **quick.except(:on_error)).run(on_error: on_error) { call.call } }
     end
     store.worker("q").run { break }
     catch(:out) { store.worker("q").run { throw :out } }
@@ -221,7 +227,8 @@ class TasksWorkerTest < MillpondTest
     wait_until { thread.status == "sleep" && store.queue_stats[0].claimed == 1 }
     thread.kill.join
     task = store.claim("q")
-    assert_equal [8, 0, ""], [task.claims, task.attempt, task.err]
+    assert_equal [9, 3], [task.claims, task.attempt]
+    assert_equal ["SystemExit: exit", "SystemExit: exit", "NoMemoryError: NoMemoryError"], task.err.lines(chomp: true)
   end
 
   def test_an_error_of_the_store_ends_the_run

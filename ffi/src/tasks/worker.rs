@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use millpond::Result;
-use millpond::tasks::{self, BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT};
+use millpond::tasks::{
+    self, BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CLAIMS_DEFAULT,
+};
 
 use super::*;
 use crate::caller::Caller;
@@ -31,11 +33,11 @@ pub struct millpond_tasks_worker_options {
     /// How many milliseconds a failed task is delayed at most. `MILLPOND_NOT_SET`: the
     /// default, an hour.
     pub backoff_max_ms: i64,
-    /// After this many attempts a task goes to the error queue; 0, the default, for never.
+    /// After this many attempts a task goes to the error queue; 20 by default, and 0 for never.
     pub max_attempts: u32,
     /// A task that was claimed more often than this since it was last inserted, changed or released
-    /// goes to the error queue and to no handler, as it may be what ends the workers; 0, the
-    /// default, for never. So only leases that ran out count: every end of a job, a retry and a
+    /// goes to the error queue and to no handler, as it may be what ends the workers; 3 by default,
+    /// and 0 for never. So only leases that ran out count: every end of a job, a retry and a
     /// release too, begins anew, and so does a task that is moved back from the error queue.
     pub max_claims: u32,
     /// Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
@@ -52,7 +54,7 @@ pub struct millpond_tasks_worker_options {
     pub timeout_ms: i64,
 }
 
-growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, concurrency: 1, timeout_ms: NOT_SET } }
+growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, max_attempts: MAX_ATTEMPTS_DEFAULT, max_claims: MAX_CLAIMS_DEFAULT, concurrency: 1, timeout_ms: NOT_SET } }
 
 impl millpond_tasks_worker_options {
     fn apply(&self, caller: &Caller, worker: tasks::Worker) -> Result<tasks::Worker> {

@@ -88,6 +88,8 @@ class Report(Generic[Held]):
 
 def check_handler(handler: Callable[..., Any], is_async: bool) -> None:
     """Refuses what no call of would do the work."""
+    if not callable(handler):
+        raise TypeError(f"the handler has to be a function, not {type(handler).__name__}")
     for function in (handler, getattr(handler, "__call__", None)):  # noqa: B004
         is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         if is_generator or (inspect.iscoroutinefunction(function) and not is_async):
@@ -108,7 +110,7 @@ def meant(value: object) -> Modification | None:
     several = value if isinstance(value, (list, tuple)) else [value]
     if several and all(isinstance(one, (TaskChange, DocChange)) for one in several):
         raise TypeError("the handler returned a change that is in no Modification")
-    if isinstance(value, dict) and value and all(_is_entry(key) for key in value):
+    if isinstance(value, dict) and _has_entries(value):
         raise TypeError("the handler returned a dict with the keys of a Modification")
     if inspect.isawaitable(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
         if inspect.iscoroutine(value):
@@ -121,6 +123,12 @@ def no_modification(value: object) -> None:
     """The same of a handler of messages, which end with no modification."""
     if meant(value) is not None:
         raise TypeError("the handler returned a Modification, and a message ends with none")
+
+
+def _has_entries(value: dict[Any, Any]) -> bool:
+    """Whether all that it has is called as in a modification, or a list in it is."""
+    lists = [key for key, item in value.items() if isinstance(item, (list, tuple, dict))]
+    return bool(value) and all(map(_is_entry, value)) or any(map(_is_entry, lists))
 
 
 def _is_entry(key: object) -> bool:

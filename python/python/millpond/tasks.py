@@ -261,8 +261,8 @@ class TaskStore:
         lease: Seconds = 30,
         backoff: Seconds = 30,
         backoff_max: Seconds = 3_600,
-        max_attempts: int = 0,
-        max_claims: int = 0,
+        max_attempts: int = 20,
+        max_claims: int = 3,
         error_queue: str | None = None,
     ) -> Worker:
         """A worker for these queues, which renews what it works on, retries what failed, and

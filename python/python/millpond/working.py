@@ -132,6 +132,12 @@ class Working(Generic[Held]):
             if not is_said(failure):
                 self._fail(job, failure)
 
+        except SystemExit as ended:
+            # It ends the program, and is an attempt all the same: one such job would end all programs for ever.
+            kind, *rest = ending(ended)
+            self._run.fail(native, kind, *rest)
+            raise
+
     def _fail(self, job: Held, failure: BaseException) -> None:
         if self._on_error is not None:
             return self._call(self._on_error, job, failure)
@@ -146,7 +152,7 @@ class Working(Generic[Held]):
         if is_trouble and self._on_error is not None:
             self._call(self._on_error, job, error or MillpondError(message))
         elif is_trouble:
-            (LOGGER.info if kind == "back" else LOGGER.error)("%s", message)
+            (LOGGER.warning if kind == "back" else LOGGER.error)("%s", message)
 
     def _call(self, hook: Callable[..., Returned[object]], *told: object) -> None:
         try:

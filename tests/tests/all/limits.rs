@@ -115,6 +115,8 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::LEASE_DEFAULT,
         tasks::BACKOFF_DEFAULT,
         tasks::BACKOFF_MAX_DEFAULT,
+        tasks::MAX_ATTEMPTS_DEFAULT,
+        tasks::MAX_CLAIMS_DEFAULT,
         tasks::RELEASE_DELAY_DEFAULT,
         tasks::PAGE_DEFAULT,
         tasks::SWEEP_TASKS_DEFAULT,

@@ -78,14 +78,18 @@ final class Outcome
     {
         $first = \is_array($done) && \array_is_list($done) ? $done[0] ?? null : $done;
         $entries = $done instanceof \stdClass ? \get_object_vars($done) : $done;
-        $names = \is_array($entries) ? \array_map(static fn (string|int $name): string => \rtrim((string) $name, 's'), \array_keys($entries)) : [];
+        $named = static fn (array $of): array =>
+            \array_map(static fn (string|int $name): string => \rtrim((string) $name, 's'), \array_keys($of));
+        $names = \is_array($entries) ? $named($entries) : [];
+        // Among others, a list with such a name.
+        $lists = \is_array($entries) ? $named(\array_filter($entries, '\is_array')) : [];
         $is = match (true) {
             $done instanceof \Generator => 'a generator, since it has a yield: nothing of it has run',
             $done instanceof \Fiber, \is_object($done) && \method_exists($done, 'then') =>
                 \get_debug_type($done) . ', which nobody waits for',
             $first instanceof NewTask, $first instanceof TaskChange, $first instanceof NewDoc, $first instanceof DocChange =>
                 \get_debug_type($first) . ' that is in no Modification',
-            $names !== [] && \array_diff($names, Modification::LISTS) === [] =>
+            $names !== [] && \array_diff($names, Modification::LISTS) === [], \array_intersect($lists, Modification::LISTS) !== [] =>
                 'an array with the names of a Modification, which is none',
             default => null,
         };

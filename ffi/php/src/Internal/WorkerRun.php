@@ -134,16 +134,16 @@ final class WorkerRun
     }
 
     /**
-     * The program ends in the middle of a job, which is given back; the one that has ended it has failed.
+     * The program ends in the middle of a job, which is an attempt: one such job would end all programs for ever.
      *
-     * @param string|null $failure the fatal error, if it was one
+     * @param string|null $failure the fatal error, if it was one, and else an exit
      */
     public static function atEnd(?string $failure): void
     {
         foreach (self::$open as $run) {
             if ($run->process === \getmypid()) {
-                if ($failure !== null && $run->event !== null && !$run->event instanceof Report) {
-                    $run->end(Outcome::failed("Fatal error: $failure"));
+                if ($run->event !== null && !$run->event instanceof Report) {
+                    $run->end(Outcome::failed($failure === null ? 'exit' : "Fatal error: $failure"));
                 }
                 $run->close();
             }

@@ -66,11 +66,18 @@ module Millpond
     # Whether it was plainly meant to become a modification, or the work still goes on.
     def unfinished?(said)
       case said
-      when Hash then !said.empty? && said.each_key.all? { |name| NAMES.include?(name.to_s) }
+      when Hash then entries?(said)
       when Array then !said.empty? && said.all? { |one| one.is_a?(TaskChange) || one.is_a?(DocChange) }
       when Thread then said.alive?
       when TaskChange, DocChange, Enumerator, Fiber then true
       end
+    end
+
+    # Whether all that it has is called as in a modification, or a list in it is.
+    def entries?(said)
+      lists = said.select { |_, value| value.is_a?(Array) || value.is_a?(Hash) }
+      all = !said.empty? && said.each_key.all? { |name| NAMES.include?(name.to_s) }
+      all || lists.each_key.any? { |name| NAMES.include?(name.to_s) }
     end
 
     def a(said)

@@ -88,6 +88,12 @@ module Millpond
         finish(native, ending) unless job.left?
       rescue InvalidArgumentError, TypeError => error # an end that no job can have
         finish(native, @handler.failed(job, error))
+      rescue SystemExit, NoMemoryError => error
+        # It ends the program, and is an attempt all the same: one such job would end all programs for ever.
+        finish(native, @handler.failed(job, error)) unless job.left?
+        @held.delete(native)
+        native.free
+        raise
       end
       @held.delete(native)
       native.free

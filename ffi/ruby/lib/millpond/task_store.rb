@@ -252,7 +252,7 @@ module Millpond
     #   store.worker("inbox", lease: 60, max_attempts: 5).drain { |job| job.delete.insert("outbox") }
     #   store.queues.to_a # => [["outbox", 1]]
     def worker(queues, concurrency: 1, prefetch: 0, timeout: nil, wait: nil, lease: nil, backoff: nil,
-               backoff_max: nil, max_attempts: 0, max_claims: 0, error_queue: nil)
+               backoff_max: nil, max_attempts: 20, max_claims: 3, error_queue: nil)
       options = Convert.options(Native::TasksWorkerOptions, concurrency: concurrency, prefetch: prefetch,
                                                             timeout: timeout, wait: wait, lease: lease,
                                                             backoff: backoff, backoff_max: backoff_max,

@@ -47,8 +47,10 @@ static millpond_tasks_worker *worker_of(struct request *request) {
     SET_OPTIONS(request, options);
     SET_BACKOFF(request, options);
     options.wait_ms = wait_of(request, json, "wait_ms");
-    options.max_attempts = (uint32_t)count(request, json, "max_attempts");
-    options.max_claims = (uint32_t)count(request, json, "max_claims");
+    if (json_object_get(json, "max_attempts") != NULL)
+        options.max_attempts = (uint32_t)count(request, json, "max_attempts");
+    if (json_object_get(json, "max_claims") != NULL)
+        options.max_claims = (uint32_t)count(request, json, "max_claims");
     options.error_queue = text(request, json, "error_queue");
     if (store != NULL)
         millpond_tasks_worker_new(store, queues, queue_count, &options, &worker, &request->error);
