@@ -77,7 +77,7 @@ static void is_of_the_engine(const struct backend *backend) {
     CHECK(time_of(first) == 2000 && time_of(second) == 2000);
     millpond_clock_free(clock);
     CHECK(time_of(first) == 2000);
-    FAILS(MILLPOND_INVALID_ARGUMENT, "options.clock is a millpond_clock that was freed",
+    FAILS(MILLPOND_INVALID_ARGUMENT, "clock is a millpond_clock that was freed",
           connect_with_clock("memory:", clock, &none, &error));
     millpond_clock_free(other);
     millpond_client_free(first);

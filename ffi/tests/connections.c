@@ -194,7 +194,7 @@ static void options_beside_the_url(const struct backend *backend) {
     for (size_t i = 0; i < 3; i++) {
         wrong = options;
         *optional[i] = -1;
-        FAILS(MILLPOND_INVALID_ARGUMENT, "MILLPOND_NOT_SET",
+        FAILS(MILLPOND_INVALID_ARGUMENT, "is -1",
               millpond_connect_with(&wrong, &client, &error));
     }
     wrong = options;
