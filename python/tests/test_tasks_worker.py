@@ -337,7 +337,9 @@ def test_what_ends_a_program(url: str, name: str, ends: Any, attempt: int) -> No
     with pytest.raises(ends):
         store.worker("q", concurrency=2).run(handle)
     (task,) = store.list("q").tasks
-    assert (task.claims, task.attempt, task.err) == (1, attempt, "SystemExit" if attempt else "")
+    # A claim of the other thread may be under way when the run ends: what it brings is given back as well.
+    assert task.claims in (1, 2)
+    assert (task.attempt, task.err) == (attempt, "SystemExit" if attempt else "")
     assert (task.at_ms > task.modified_ms) == (attempt > 0)
 
 

@@ -191,7 +191,8 @@ class TasksWorkerRunTest < MillpondTest
       raised ? assert_raises(raised, &run) : run.call
       assert_equal 3, cleaned.size
       tasks = store.list("q").tasks
-      assert_equal([1] * 3, tasks.map(&:claims))
+      # A claim may be under way when the run ends: what it brings is given back as well.
+      assert(tasks.all? { |task| (1..2).cover?(task.claims) })
       # The others are given back untried.
       failed, untried = tasks.partition { |task| task.attempt == 1 }
       assert_equal how == :end, failed.empty?
