@@ -183,15 +183,20 @@ fn a_full_queue_and_a_full_server_take_it() {
     let call = |payload: &str| queue.publish_call(NewEvent::new(payload).dedup_id(payload));
     published(&server, &call("2").unwrap());
 
-    // Redis queues nothing for a transaction when its memory is full.
+    // When its memory is full, Redis up to 7.0 queues nothing for a transaction; later servers do, and run it.
     let mut connection = server.connect().unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     connection.call(&["MULTI"]).unwrap();
-    assert!(connection.call(&call("none").unwrap()).unwrap().error().is_some());
-    assert!(connection.call(&["EXEC"]).unwrap().error().unwrap().starts_with("EXECABORT"));
-    assert_eq!(connection.call(&call("3").unwrap()).unwrap().text().len(), 20);
+    let is_queued = connection.call(&call("3").unwrap()).unwrap().error().is_none();
+    let done = connection.call(&["EXEC"]).unwrap();
+    match done.error() {
+        Some(error) => assert!(!is_queued && error.starts_with("EXECABORT"), "{error}"),
+        None => assert!(is_queued),
+    }
+    assert_eq!(connection.call(&call("4").unwrap()).unwrap().text().len(), 20);
     server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
-    assert_eq!(drain(&queue), ["1", "2", "3"]);
+    let transaction = if is_queued { &["3"][..] } else { &[] };
+    assert_eq!(drain(&queue), [&["1", "2"], transaction, &["4"]].concat());
 }
 
 #[test]
