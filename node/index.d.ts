@@ -1477,13 +1477,13 @@ export class ShuffleWorker<T extends string | Buffer = string> {
   private constructor()
 
   /** As {@link TaskWorker.run}. */
-  run(handler: (job: ShuffleJob<T>) => unknown, options?: RunOptions<ShuffleJob<T>>): Promise<void>
+  run(handler: (job: ShuffleJob<T>) => unknown, options?: RunOptions<ShuffleJob<T>>): Promise<JobCounts>
 
   /** As {@link TaskWorker.drain}. */
   drain(
     handler: (job: ShuffleJob<T>) => unknown,
     options?: WorkerHooks<ShuffleJob<T>>
-  ): Promise<Drained>
+  ): Promise<JobCounts>
 
   /** As {@link TaskWorker.stop}. */
   stop(withinMs?: number): void
@@ -1997,12 +1997,12 @@ export interface TaskWorkerOptions extends WorkerOptions {
   /** After this many attempts a task goes to the error queue; 20 by default, and 0 for never. */
   maxAttempts?: number | bigint | undefined
   /**
-   * A task that was claimed more often than this since it was last inserted, changed or released
-   * goes to the error queue and to no handler, as it may be what ends the workers; 3 by default,
-   * and 0 for never. So only leases that ran out count: every end of a job, a retry and a release
-   * too, begins anew, and so does a task that is moved back from the error queue.
+   * After how many leases that ran out a task goes to the error queue and to no handler, as it may
+   * be what ends the workers; 3 by default, and 0 for never. Every end of a job, a retry and a
+   * release too, begins the count anew, and so does a change of the task, such as its move back
+   * from the error queue.
    */
-  maxClaims?: number | bigint | undefined
+  maxCrashes?: number | bigint | undefined
   /**
    * Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
    * default.
@@ -2498,18 +2498,23 @@ export class TaskStore<T = any> {
   redrive(queue: string, to: string, options?: TaskFilterOptions): Promise<Swept>
 
   /**
-   * Leases all documents of this primary key, by secondary key, or none if another claimant holds
-   * one of them. Their holder can claim them again.
+   * Leases all documents of these primary keys, or none if another claimant holds one of them. They
+   * come in the order of the keys, those of one key by secondary key. Their holder can claim them
+   * again.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} they may be leased; claiming them
    * again is safe.
    *
    * @param namespace - the namespace of documents, up to 64 characters
-   * @param key - the primary key of documents, up to 256 characters
-   * @throws {@link InvalidArgumentError} for an empty key and names beyond their limits;
-   * {@link DependencyError} if another claimant holds one of them.
+   * @param keys - primary keys of documents, 1 to 1,000 of up to 256 characters
+   * @throws {@link InvalidArgumentError} for an empty key, no key or more than 1,000, and names
+   * beyond their limits; {@link DependencyError} if another claimant holds one of the documents.
    */
-  claimDocs<C = any>(namespace: string, key: string, options?: LeaseOptions): Promise<Doc<C>[]>
+  claimDocs<C = any>(
+    namespace: string,
+    keys: string | Iterable<string>,
+    options?: LeaseOptions
+  ): Promise<Doc<C>[]>
 
   /**
    * The documents of these ids, in the same order; missing ones are left out.
@@ -2580,8 +2585,9 @@ export class Claims<T = any> {
  *
  * What a handler returns, or its promise resolves to, happens in one step with the end of its job: of a
  * {@link Modification}, an object of its lists, all of it, with the task and the documents that
- * the job holds at their newest versions; of anything else the deletion of the task. A modification that does not delete or change the job's own task, an object with other properties
- * beside its lists, a change outside of one and a generator are failures, which say so.
+ * the job holds at their newest versions. The task is deleted unless the modification changes it, and also after any
+ * other value. An object with other properties beside its lists, a change outside of one and a generator are failures,
+ * which say so.
  *
  * {@link Retry}, {@link Move}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of
  * the task. Any other exception is a failure with its name and message, as {@link Job.fail} says, and `onError` is
@@ -2613,13 +2619,13 @@ export class TaskWorker<T = any> {
   jobs(options?: CallOptions): Jobs<T>
 
   /**
-   * Works until it is stopped, and keeps the program alive until then. A server that is away is asked again until it
-   * is back. It rejects with what trying again cannot mend, once running jobs have ended.
+   * Works until it is stopped, and keeps the program alive until then; resolves to what it did. A server that is away
+   * is asked again until it is back. It rejects with what trying again cannot mend, once running jobs have ended.
    */
-  run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<void>
+  run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<JobCounts>
 
   /** Works until nothing is available; for tests, and for a program that cron starts. */
-  drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<Drained>
+  drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<JobCounts>
 
   /**
    * Stops its runs, those that begin later too: they take nothing more, give back what no handler has begun, and wait
@@ -2629,8 +2635,10 @@ export class TaskWorker<T = any> {
   stop(withinMs?: number): void
 }
 
-/** What became of the jobs of a run: returned by a worker's `drain`. */
-export interface Drained {
+/**
+ * What became of the jobs of a run, as numbers of jobs: returned by a worker's `run` and `drain`.
+ */
+export interface JobCounts {
   /** Were done. */
   done: number
   /** Failed, and are tried again later; those too whose end was refused. */
@@ -3543,10 +3551,10 @@ export class EventWorker {
   private constructor()
 
   /** As {@link TaskWorker.run}. */
-  run(handler: (job: EventJob) => unknown, options?: RunOptions<EventJob>): Promise<void>
+  run(handler: (job: EventJob) => unknown, options?: RunOptions<EventJob>): Promise<JobCounts>
 
   /** As {@link TaskWorker.drain}. */
-  drain(handler: (job: EventJob) => unknown, options?: WorkerHooks<EventJob>): Promise<Drained>
+  drain(handler: (job: EventJob) => unknown, options?: WorkerHooks<EventJob>): Promise<JobCounts>
 
   /** As {@link TaskWorker.stop}. */
   stop(withinMs?: number): void
@@ -3579,8 +3587,8 @@ export class EventJob {
 /** How {@link TaskWorker.run} and {@link ShuffleWorker.run} work. */
 export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
   /**
-   * Whether SIGTERM and SIGINT stop the worker in place of ending the program; false by default. A second one stops at
-   * once. Their listeners are removed when the run is over.
+   * Whether SIGTERM and SIGINT stop the worker in place of ending the program; by default true on the main thread. A
+   * second one stops at once. Their listeners are removed when the run is over; those of the program are called too.
    */
   stopOnSignals?: boolean | undefined
   /** How long such a stop waits for running handlers, in milliseconds; see {@link TaskWorker.stop}. 25,000 by default. */
@@ -3670,8 +3678,8 @@ export class Jobs<T = any> {
  * keeps them. A job ends by one of the methods that decide what happens to the task, or by {@link
  * leave}; the garbage collector leaves one that is not referenced any more. Methods that end a job
  * wait for a renewal that is under way, return what was modified, and reject with {@link
- * DependencyError} if the lease was lost or something else that they name is not as it has to be.
- * They can be tried again then, or the job ended in another way, while the lease lasts, which is
+ * LeaseLostError} if the lease was lost, and with {@link DependencyError} if something else that they
+ * name is not as it has to be. They can be tried again then, or the job ended in another way, while the lease lasts, which is
  * not renewed any more.
  *
  * A job leases under a claimant of its own, `job.task.claimant`. So no two jobs hold the same
@@ -3742,12 +3750,16 @@ export class Job<T = any> {
   [Symbol.asyncDispose](): Promise<void>
 
   /**
-   * Leases all documents of this primary key, by secondary key, for as long as the job goes on.
-   * They are the job's alone: no other job gets them meanwhile. What ends the job releases them,
+   * Leases all documents of these primary keys for as long as the job goes on, or none of them.
+   * They are the job's alone: no other job gets them in that time. What ends the job releases them,
    * unless it deletes them or says until when they are to be held.
    *
+   * Claim all that a job needs in one call. Jobs that claim one key after the other can wait for
+   * each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job whose
+   * wait ends first gives back its task, and with it the documents that it holds.
+   *
    * @param namespace - the namespace of documents, up to 64 characters
-   * @param key - the primary key of documents, up to 256 characters
+   * @param keys - primary keys of documents, 1 to 1,000 of up to 256 characters
    * @param options.waitMs - how long to wait for documents that others hold; without it the call is
    * refused at once, in milliseconds
    * @throws As {@link TaskStore.claimDocs}; {@link DependencyError} if somebody else holds one of
@@ -3757,20 +3769,20 @@ export class Job<T = any> {
    */
   claimDocs<C = any>(
     namespace: string,
-    key: string,
+    keys: string | Iterable<string>,
     options?: CallOptions & { waitMs?: number | undefined }
   ): Promise<Doc<C>[]>
 
   /**
    * Ends the job with a modification, in which the task and the documents that the job holds are
-   * taken at their newest versions. If it does not name the task, that stays leased until the lease
-   * is over.
+   * taken at their newest versions. The task is deleted unless the modification changes it.
    *
    * After an error it is as with {@link TaskStore.modify}, and it can be tried again, or ended in
-   * another way, while the lease lasts, which is not renewed any more.
+   * another way, while the lease lasts, which is not renewed any more. {@link LeaseLostError} after
+   * an error of the connection can be for that call itself, which was done.
    *
    * @param modification - what is to happen, all of it or nothing
-   * @throws As {@link TaskStore.modify}; {@link DependencyError} also if the lease was lost.
+   * @throws As {@link TaskStore.modify}; {@link LeaseLostError} if the lease was lost.
    */
   finish(modification: Modification, options?: CallOptions): Promise<Modified>
 
@@ -3785,7 +3797,10 @@ export class Job<T = any> {
    * Ends the job as its handler's error does: as {@link Job.retry}, with this text as the reason.
    * If that has in it what the job's last claim of documents said of one that is taken, nothing has
    * failed: the task is given back untried for a short random time, of 8 to 16 ms and twice as long
-   * each time its worker finds no document free, up to 128 ms.
+   * each time its worker finds no document free, up to 128 ms. Nor has it failed if the text has in
+   * it why an end of the job was refused, and that was documents alone, which others had changed:
+   * the task is given back untried for 10 to 100 ms, growing. After 20 times in a row in one run
+   * that is an attempt.
    *
    * @param err - what went wrong
    * @throws As {@link Job.finish}.

@@ -58,7 +58,7 @@ static uint64_t next_us(millpond_events_queue *queue) {
 static void work_alone(millpond_events_queue *queue, millpond_events_worker *worker) {
     uint64_t night_us = next_us(queue);
     millpond_events_result *result;
-    millpond_drained drained;
+    millpond_job_counts drained;
     millpond_error *error;
     ok(millpond_events_trigger_schedule(queue, "nightly", 7, &result, &error), &error);
     millpond_events_result_free(result);
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
         work_alone(queue, worker);
     } else {
         ok(millpond_events_worker_stop_on_signals(worker, 25000, &error), &error);
-        ok(millpond_events_worker_run(worker, clean_up, NULL, NULL, &error), &error);
+        ok(millpond_events_worker_run(worker, clean_up, NULL, NULL, NULL, &error), &error);
     }
     millpond_events_worker_free(worker);
     millpond_events_queue_free(queue);

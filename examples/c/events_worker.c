@@ -60,7 +60,7 @@ static void deliver(millpond_events_job *job, millpond_task_outcome *outcome, vo
 /* One of the threads that work. */
 static void *work(void *worker) {
     millpond_error *error;
-    ok(millpond_events_worker_run(worker, deliver, NULL, NULL, &error), &error);
+    ok(millpond_events_worker_run(worker, deliver, NULL, NULL, NULL, &error), &error);
     return NULL;
 }
 
@@ -80,7 +80,7 @@ static void work_until_a_signal(millpond_events_worker *worker) {
 static void work_alone(millpond_events_queue *queue, millpond_events_worker *worker) {
     static const char *const customers[] = {"ann", "bob", "nobody"};
     const struct timespec pause = {0, 30 * 1000 * 1000};
-    millpond_drained drained;
+    millpond_job_counts drained;
     millpond_error *error;
     for (int i = 0; i < 3; i++) {
         millpond_new_event event;

@@ -81,7 +81,7 @@ int main(int count, char **arguments) {
     const char *url = count > 1 ? arguments[1] : "memory:";
     millpond_client *client;
     millpond_shuffle_queue *queue;
-    millpond_drained drained;
+    millpond_job_counts drained;
     millpond_error *error;
     uint64_t pending;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
@@ -96,7 +96,7 @@ int main(int count, char **arguments) {
         /* The first signal lets the page that is being printed be printed, for up to 25 s; a second
            one does not. */
         ok(millpond_shuffle_worker_stop_on_signals(worker, 25000, &error), &error);
-        ok(millpond_shuffle_worker_run(worker, print, NULL, NULL, &error), &error);
+        ok(millpond_shuffle_worker_run(worker, print, NULL, NULL, NULL, &error), &error);
     }
     ok(millpond_shuffle_pending_count(queue, group, strlen(group), &pending, &error), &error);
     printf("%llu still with others\n", (unsigned long long)pending);

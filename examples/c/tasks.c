@@ -64,8 +64,9 @@ static void open_shop(millpond_tasks_store *store) {
    less. */
 static void settle(millpond_tasks_store *store, const millpond_task *order) {
     millpond_tasks_result *account, *done;
+    millpond_bytes key = text("7");
     millpond_error *error;
-    ok(millpond_tasks_claim_docs(store, "accounts", 8, "7", 1, 30000, &account, &error), &error);
+    ok(millpond_tasks_claim_docs(store, "accounts", 8, &key, 1, 30000, &account, &error), &error);
     const millpond_doc *before = millpond_tasks_result_doc(account, 0);
     millpond_task_id settled = {order->id, order->version};
     millpond_new_task invoice;
@@ -157,7 +158,7 @@ int main(int count, char **arguments) {
                                                  .change_count = 1};
     ok(millpond_tasks_modify(bob, &modification, NULL, &error), &error);
     millpond_tasks_result_free(page);
-    millpond_drained drained;
+    millpond_job_counts drained;
     ok(millpond_tasks_worker_drain(worker, print, NULL, &is_on, &drained, &error), &error);
     assert(drained.done == 1);
     millpond_tasks_worker_free(worker);

@@ -83,7 +83,7 @@ static millpond_tasks_worker *worker_of(millpond_tasks_store *store, const char 
     millpond_tasks_worker_options_init(&options, sizeof options);
     options.concurrency = THREADS;
     options.max_attempts = 5;
-    options.max_claims = 10;
+    options.max_crashes = 10;
     ok(millpond_tasks_worker_new(store, queues, 1, &options, &worker, &error), &error);
     return worker;
 }
@@ -92,7 +92,7 @@ static millpond_tasks_worker *worker_of(millpond_tasks_store *store, const char 
 static void *work(void *worker) {
     struct sent sent;
     millpond_error *error;
-    ok(millpond_tasks_worker_run(worker, send, NULL, &sent, &error), &error);
+    ok(millpond_tasks_worker_run(worker, send, NULL, &sent, NULL, &error), &error);
     return NULL;
 }
 
@@ -112,7 +112,7 @@ int main(int count, char **arguments) {
     const char *url = count > 1 ? arguments[1] : "memory:";
     millpond_client *client;
     millpond_tasks_store *store;
-    millpond_drained drained;
+    millpond_job_counts drained;
     millpond_error *error;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     ok(millpond_connect(url, strlen(url), &client, &error), &error);

@@ -32,6 +32,6 @@ if (url === 'memory:') {
   assert.equal((await worker.drain(cleanUp)).done, 1)
   assert.equal((await queue.getSchedule('nightly')).nextUs, nextUs)
 } else {
-  await worker.run(cleanUp, { stopOnSignals: true })
+  await worker.run(cleanUp)
 }
 await client.close()

@@ -38,7 +38,7 @@ if (url === 'memory:') {
 } else {
   // The first signal lets webhooks that are being delivered be delivered, for up to 25 s; a second one
   // does not.
-  await worker.run(deliver, { stopOnSignals: true })
+  await worker.run(deliver)
 }
 
 console.log(`${(await queue.stats()).dead} webhooks could not be delivered`)

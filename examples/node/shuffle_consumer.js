@@ -29,7 +29,7 @@ if (url === 'memory:') {
   assert.equal((await worker.drain(print, { onError })).done, 3)
 } else {
   // The first signal lets pages that are being printed be printed, for up to 25 s; a second one does not.
-  await worker.run(print, { onError, stopOnSignals: true })
+  await worker.run(print, { onError })
 }
 
 console.log(`${await queue.pendingCount('printers')} still with others`)

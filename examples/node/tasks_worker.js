@@ -25,14 +25,14 @@ const store = client.tasks('examples/mail')
 // A task is leased and renewed while `send` runs, of ten tasks at once. If it fails it is retried,
 // later each time; after five attempts, or if its workers died ten times while they worked on it, it
 // goes to `mails/err`. What goes wrong is logged.
-const worker = store.worker('mails', { concurrency: 10, maxAttempts: 5, maxClaims: 10 })
+const worker = store.worker('mails', { concurrency: 10, maxAttempts: 5, maxCrashes: 10 })
 const onError = (job, error) => console.error(job?.task.id ?? 'the worker', error)
 if (url === 'memory:') {
   for (const to of ['ann', 'bob', 'cy']) await store.insert('mails', { to })
   assert.equal((await worker.drain(send, { onError })).done, 3)
 } else {
   // The first signal lets mails that are being sent be sent, for up to 25 s; a second one does not.
-  await worker.run(send, { onError, stopOnSignals: true })
+  await worker.run(send, { onError })
 }
 
 const archive = await store.worker('archive').drain(() => {})

@@ -41,7 +41,7 @@ $store = $client->tasks('examples/mail');
 // A task is leased and renewed while send() runs. If it fails it is retried, later each time; after
 // five attempts, or if its workers died ten times while they worked on it, it goes to `mails/err`.
 // What goes wrong is logged.
-$worker = $store->worker('mails', new WorkerOptions(maxAttempts: 5, maxClaims: 10));
+$worker = $store->worker('mails', new WorkerOptions(maxAttempts: 5, maxCrashes: 10));
 
 if ($url === 'memory:') {
     foreach (['ann', 'bob', 'cy'] as $to) {

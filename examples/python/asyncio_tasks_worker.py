@@ -23,7 +23,7 @@ async def main(url):
     """Works off a few tasks of its own, or works until Ctrl-C or SIGTERM."""
     async with millpond.aio.connect(url) as client:
         store = client.tasks("examples/mail")
-        worker = store.worker("mails", concurrency=4, timeout=10, max_attempts=5, max_claims=10)
+        worker = store.worker("mails", concurrency=4, timeout=10, max_attempts=5, max_crashes=10)
         if url == "memory:":
             for who in ("ann", "bob", "cy"):
                 await store.insert("mails", {"to": who})

@@ -29,7 +29,7 @@ with millpond.connect(url) as client:
     # A task is leased and renewed while send runs. If it raises, the task is retried, later
     # each time; after five attempts, or if its workers died ten times while they worked on it,
     # it goes to mails/err.
-    worker = store.worker("mails", max_attempts=5, max_claims=10)
+    worker = store.worker("mails", max_attempts=5, max_crashes=10)
 
     if url == "memory:":
         for who in ("ann", "bob", "cy"):

@@ -24,7 +24,7 @@ Millpond.connect(url) do |client|
 
   # A task is leased and renewed while send_mail runs. If that fails it is retried, later each time; after five
   # attempts, or if its workers died ten times while they worked on it, it goes to mails/err. What goes wrong is logged.
-  worker = store.worker("mails", concurrency: 4, max_attempts: 5, max_claims: 10)
+  worker = store.worker("mails", concurrency: 4, max_attempts: 5, max_crashes: 10)
   if url == "memory:"
     %w[ann bob cy].each { |to| store.insert("mails", value: { "to" => to }) }
     raise "three mails" unless worker.drain(method(:send_mail)).done == 3

@@ -24,7 +24,7 @@ fn main() -> millpond::Result<()> {
     assert_eq!((anns.version, bobs.version), (1, 2));
 
     // Bob does all of it in one step: the order is gone, the invoice is there, the balance is less.
-    let account = &bob.claim_docs("accounts", "7", Duration::from_secs(30))?[0];
+    let account = &bob.claim_docs("accounts", ["7"], Duration::from_secs(30))?[0];
     let done = bob.modify(
         Modification::new()
             .delete(&bobs)

@@ -29,7 +29,7 @@ fn main() -> millpond::Result<()> {
     // A task is leased and renewed while `send` runs. If it fails it is retried, later each time; after
     // five attempts, or if its workers died ten times while they worked on it, it goes to `mails/err`.
     // What goes wrong is logged.
-    let worker = store.worker(["mails"]).concurrency(4).max_attempts(5).max_claims(10);
+    let worker = store.worker(["mails"]).concurrency(4).max_attempts(5).max_crashes(10);
     let worker = worker.on_report(|report| eprintln!("{}: {}", report.kind.name(), report.message));
 
     if url == "memory:" {

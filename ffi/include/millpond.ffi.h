@@ -437,7 +437,7 @@ typedef struct {
     uint64_t retried;
     uint64_t dead;
     uint64_t others;
-} millpond_drained;
+} millpond_job_counts;
 
 typedef struct {
     millpond_bytes id;
@@ -716,7 +716,7 @@ typedef struct {
     int64_t backoff_ms;
     int64_t backoff_max_ms;
     uint32_t max_attempts;
-    uint32_t max_claims;
+    uint32_t max_crashes;
     millpond_bytes error_queue;
     uint32_t concurrency;
     uint32_t prefetch;
@@ -1335,9 +1335,9 @@ millpond_status millpond_shuffle_run_end(millpond_shuffle_run *run,
                                          const millpond_task_outcome *outcome,
                                          millpond_error **error);
 
-millpond_status millpond_shuffle_run_drained(millpond_shuffle_run *run,
-                                             millpond_drained *drained,
-                                             millpond_error **error);
+millpond_status millpond_shuffle_run_counts(millpond_shuffle_run *run,
+                                            millpond_job_counts *counts,
+                                            millpond_error **error);
 
 void millpond_shuffle_run_free(millpond_shuffle_run *run);
 
@@ -1349,13 +1349,14 @@ millpond_status millpond_shuffle_worker_run(millpond_shuffle_worker *worker,
                                             millpond_shuffle_handler handler,
                                             millpond_shuffle_report_handler on_report,
                                             void *context,
+                                            millpond_job_counts *counts,
                                             millpond_error **error);
 
 millpond_status millpond_shuffle_worker_drain(millpond_shuffle_worker *worker,
                                               millpond_shuffle_handler handler,
                                               millpond_shuffle_report_handler on_report,
                                               void *context,
-                                              millpond_drained *drained,
+                                              millpond_job_counts *counts,
                                               millpond_error **error);
 
 void millpond_new_task_init(millpond_new_task *options, size_t size);
@@ -1472,8 +1473,8 @@ millpond_status millpond_tasks_redrive(millpond_tasks_store *store,
 millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *namespace_name,
                                           size_t namespace_name_length,
-                                          const char *key,
-                                          size_t key_length,
+                                          const millpond_bytes *keys,
+                                          size_t key_count,
                                           int64_t lease_ms,
                                           millpond_tasks_result **result,
                                           millpond_error **error);
@@ -1543,8 +1544,8 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
 millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               const char *namespace_name,
                                               size_t namespace_name_length,
-                                              const char *key,
-                                              size_t key_length,
+                                              const millpond_bytes *keys,
+                                              size_t key_count,
                                               int64_t wait_ms,
                                               millpond_tasks_result **result,
                                               millpond_error **error);
@@ -1676,9 +1677,9 @@ millpond_status millpond_tasks_run_end(millpond_tasks_run *run,
                                        const millpond_task_outcome *outcome,
                                        millpond_error **error);
 
-millpond_status millpond_tasks_run_drained(millpond_tasks_run *run,
-                                           millpond_drained *drained,
-                                           millpond_error **error);
+millpond_status millpond_tasks_run_counts(millpond_tasks_run *run,
+                                          millpond_job_counts *counts,
+                                          millpond_error **error);
 
 void millpond_tasks_run_free(millpond_tasks_run *run);
 
@@ -1690,13 +1691,14 @@ millpond_status millpond_tasks_worker_run(millpond_tasks_worker *worker,
                                           millpond_task_handler handler,
                                           millpond_task_report_handler on_report,
                                           void *context,
+                                          millpond_job_counts *counts,
                                           millpond_error **error);
 
 millpond_status millpond_tasks_worker_drain(millpond_tasks_worker *worker,
                                             millpond_task_handler handler,
                                             millpond_task_report_handler on_report,
                                             void *context,
-                                            millpond_drained *drained,
+                                            millpond_job_counts *counts,
                                             millpond_error **error);
 
 void millpond_new_event_init(millpond_new_event *options, size_t size);
@@ -1969,9 +1971,9 @@ millpond_status millpond_events_run_end(millpond_events_run *run,
                                         const millpond_task_outcome *outcome,
                                         millpond_error **error);
 
-millpond_status millpond_events_run_drained(millpond_events_run *run,
-                                            millpond_drained *drained,
-                                            millpond_error **error);
+millpond_status millpond_events_run_counts(millpond_events_run *run,
+                                           millpond_job_counts *counts,
+                                           millpond_error **error);
 
 void millpond_events_run_free(millpond_events_run *run);
 
@@ -1983,13 +1985,14 @@ millpond_status millpond_events_worker_run(millpond_events_worker *worker,
                                            millpond_event_handler handler,
                                            millpond_event_report_handler on_report,
                                            void *context,
+                                           millpond_job_counts *counts,
                                            millpond_error **error);
 
 millpond_status millpond_events_worker_drain(millpond_events_worker *worker,
                                              millpond_event_handler handler,
                                              millpond_event_report_handler on_report,
                                              void *context,
-                                             millpond_drained *drained,
+                                             millpond_job_counts *counts,
                                              millpond_error **error);
 
 const millpond_bytes *millpond_keys_data(const millpond_keys *keys);

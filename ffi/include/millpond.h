@@ -1710,7 +1710,7 @@ typedef struct {
      */
     uint32_t end;
     /**
-     * What happens instead of a delete; it has to delete or to change the job's own task.
+     * What happens in the same step; the task is deleted unless it changes it.
      */
     const millpond_tasks_modification *modification;
     /**
@@ -1748,7 +1748,7 @@ typedef struct {
      * Were given back untried, moved to another queue, or lost.
      */
     uint64_t others;
-} millpond_drained;
+} millpond_job_counts;
 
 /**
  * A task as the store holds it.
@@ -2799,12 +2799,12 @@ typedef struct {
      */
     uint32_t max_attempts;
     /**
-     * A task that was claimed more often than this since it was last inserted, changed or released
-     * goes to the error queue and to no handler, as it may be what ends the workers; 3 by default,
-     * and 0 for never. So only leases that ran out count: every end of a job, a retry and a
-     * release too, begins anew, and so does a task that is moved back from the error queue.
+     * After how many leases that ran out a task goes to the error queue and to no handler, as it
+     * may be what ends the workers; 3 by default, and 0 for never. Every end of a job, a retry and
+     * a release too, begins the count anew, and so does a change of the task, such as its move
+     * back from the error queue.
      */
-    uint32_t max_claims;
+    uint32_t max_crashes;
     /**
      * Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
      * default. NULL: the default.
@@ -5013,15 +5013,15 @@ millpond_status millpond_shuffle_run_end(millpond_shuffle_run *run,
                                          millpond_error **error);
 
 /**
- * Sets `drained` to what became of the jobs of a run so far.
+ * Sets `counts` to what became of the jobs of a run so far.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT`.
  *
  * Threads: any.
  */
-millpond_status millpond_shuffle_run_drained(millpond_shuffle_run *run,
-                                             millpond_drained *drained,
-                                             millpond_error **error);
+millpond_status millpond_shuffle_run_counts(millpond_shuffle_run *run,
+                                            millpond_job_counts *counts,
+                                            millpond_error **error);
 
 /**
  * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
@@ -5056,7 +5056,8 @@ void millpond_shuffle_report_free(millpond_shuffle_report *report);
  * `outcome` that no job can have is a failure of its job.
  *
  * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
- * what is trouble, and what is tried again, goes to standard error, a line each.
+ * what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
+ * run did, of all threads, also if it fails; it may be NULL.
  *
  *     static void resize(millpond_shuffle_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_shuffle_job_data(job)->fields)) {
@@ -5064,7 +5065,7 @@ void millpond_shuffle_report_free(millpond_shuffle_report *report);
  *             outcome->err = (millpond_bytes){"no such image", 13};
  *         }
  *     }
- *     status = millpond_shuffle_worker_run(worker, resize, NULL, NULL, &error);
+ *     status = millpond_shuffle_worker_run(worker, resize, NULL, NULL, NULL, &error);
  *
  * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
@@ -5078,11 +5079,12 @@ millpond_status millpond_shuffle_worker_run(millpond_shuffle_worker *worker,
                                             millpond_shuffle_handler handler,
                                             millpond_shuffle_report_handler on_report,
                                             void *context,
+                                            millpond_job_counts *counts,
                                             millpond_error **error);
 
 /**
  * Works in this thread until nothing is available; otherwise as `millpond_shuffle_worker_run`. For tests, and
- * for a program that cron starts. `drained` is set to what happened; it may be NULL.
+ * for a program that cron starts. `counts` is set to what happened; it may be NULL.
  *
  * Errors: as `millpond_shuffle_worker_run`; those of the connection.
  *
@@ -5094,7 +5096,7 @@ millpond_status millpond_shuffle_worker_drain(millpond_shuffle_worker *worker,
                                               millpond_shuffle_handler handler,
                                               millpond_shuffle_report_handler on_report,
                                               void *context,
-                                              millpond_drained *drained,
+                                              millpond_job_counts *counts,
                                               millpond_error **error);
 
 /**
@@ -5514,15 +5516,17 @@ millpond_status millpond_tasks_redrive(millpond_tasks_store *store,
                                        millpond_error **error);
 
 /**
- * Leases all documents of this primary key, by secondary key, or none if another claimant
- * holds one of them. Their holder can claim them again.
+ * Leases all documents of these primary keys, or none if another claimant holds one of them.
+ * They come in the order of the keys, those of one key by secondary key. Their holder can
+ * claim them again.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `lease_ms`: how long to lease, at most 100 years; `MILLPOND_NOT_SET`
  * is 30,000.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
- * `MILLPOND_DEPENDENCY` if another claimant holds one of them; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, no key or more than 1,000, and names
+ * beyond their limits; `MILLPOND_DEPENDENCY` if another claimant holds one of the documents;
+ * those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased;
  * claiming them again is safe.
@@ -5532,8 +5536,8 @@ millpond_status millpond_tasks_redrive(millpond_tasks_store *store,
 millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           const char *namespace_name,
                                           size_t namespace_name_length,
-                                          const char *key,
-                                          size_t key_length,
+                                          const millpond_bytes *keys,
+                                          size_t key_count,
                                           int64_t lease_ms,
                                           millpond_tasks_result **result,
                                           millpond_error **error);
@@ -5740,9 +5744,13 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
                                             millpond_error **error);
 
 /**
- * Leases all documents of this primary key, by secondary key, for as long as the job goes on.
- * They are the job's alone: no other job gets them meanwhile. What ends the job releases them,
- * unless it deletes them or says until when they are to be held.
+ * Leases all documents of these primary keys for as long as the job goes on, or none of them.
+ * They are the job's alone: no other job gets them in that time. What ends the job releases
+ * them, unless it deletes them or says until when they are to be held.
+ *
+ * Claim all that a job needs in one call. Jobs that claim one key after the other can wait for
+ * each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job
+ * whose wait ends first gives back its task, and with it the documents that it holds.
  *
  * Waiters have no order: the claimant that held the documents may get them again first. After
  * a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message:
@@ -5763,24 +5771,25 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
 millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               const char *namespace_name,
                                               size_t namespace_name_length,
-                                              const char *key,
-                                              size_t key_length,
+                                              const millpond_bytes *keys,
+                                              size_t key_count,
                                               int64_t wait_ms,
                                               millpond_tasks_result **result,
                                               millpond_error **error);
 
 /**
  * Ends the job with a modification, in which the task and the documents that the job holds are
- * taken at their newest versions. If it does not name the task, that stays leased until the
- * lease is over.
+ * taken at their newest versions. The task is deleted unless the modification changes it.
  *
  * `result` is set to what was inserted and changed, which the caller frees with
  * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
  *
- * Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost.
+ * Errors: as `millpond_tasks_modify`; `MILLPOND_LEASE_LOST` if the lease was lost.
  *
  * Delivery: after an error it is as with `millpond_tasks_modify`, and it can be tried again,
  * or ended in another way, while the lease lasts, which is not renewed any more.
+ * `MILLPOND_LEASE_LOST` after an error of the connection can be for that call itself, which
+ * was done.
  *
  * Threads: any.
  */
@@ -5802,7 +5811,10 @@ millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error 
  * Ends the job as its handler's error does: as `millpond_tasks_job_retry`, with this text as
  * the reason. If that has in it what the job's last claim of documents said of one that is
  * taken, nothing has failed: the task is given back untried for a short random time, of 8 to
- * 16 ms and twice as long each time its worker finds no document free, up to 128 ms.
+ * 16 ms and twice as long each time its worker finds no document free, up to 128 ms. Nor has
+ * it failed if the text has in it why an end of the job was refused, and that was documents
+ * alone, which others had changed: the task is given back untried for 10 to 100 ms, growing.
+ * After 20 times in a row in one run that is an attempt.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -6217,15 +6229,15 @@ millpond_status millpond_tasks_run_end(millpond_tasks_run *run,
                                        millpond_error **error);
 
 /**
- * Sets `drained` to what became of the jobs of a run so far.
+ * Sets `counts` to what became of the jobs of a run so far.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT`.
  *
  * Threads: any.
  */
-millpond_status millpond_tasks_run_drained(millpond_tasks_run *run,
-                                           millpond_drained *drained,
-                                           millpond_error **error);
+millpond_status millpond_tasks_run_counts(millpond_tasks_run *run,
+                                          millpond_job_counts *counts,
+                                          millpond_error **error);
 
 /**
  * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
@@ -6260,7 +6272,8 @@ void millpond_tasks_report_free(millpond_tasks_report *report);
  * `outcome` that no job can have is a failure of its job.
  *
  * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
- * what is trouble, and what is tried again, goes to standard error, a line each.
+ * what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
+ * run did, of all threads, also if it fails; it may be NULL.
  *
  *     static void resize(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_tasks_job_data(job)->tasks->value)) {
@@ -6268,7 +6281,7 @@ void millpond_tasks_report_free(millpond_tasks_report *report);
  *             outcome->err = (millpond_bytes){"no such image", 13};
  *         }
  *     }
- *     status = millpond_tasks_worker_run(worker, resize, NULL, NULL, &error);
+ *     status = millpond_tasks_worker_run(worker, resize, NULL, NULL, NULL, &error);
  *
  * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
@@ -6282,11 +6295,12 @@ millpond_status millpond_tasks_worker_run(millpond_tasks_worker *worker,
                                           millpond_task_handler handler,
                                           millpond_task_report_handler on_report,
                                           void *context,
+                                          millpond_job_counts *counts,
                                           millpond_error **error);
 
 /**
  * Works in this thread until nothing is available; otherwise as `millpond_tasks_worker_run`. For tests, and
- * for a program that cron starts. `drained` is set to what happened; it may be NULL.
+ * for a program that cron starts. `counts` is set to what happened; it may be NULL.
  *
  * Errors: as `millpond_tasks_worker_run`; those of the connection.
  *
@@ -6298,7 +6312,7 @@ millpond_status millpond_tasks_worker_drain(millpond_tasks_worker *worker,
                                             millpond_task_handler handler,
                                             millpond_task_report_handler on_report,
                                             void *context,
-                                            millpond_drained *drained,
+                                            millpond_job_counts *counts,
                                             millpond_error **error);
 
 /**
@@ -7260,15 +7274,15 @@ millpond_status millpond_events_run_end(millpond_events_run *run,
                                         millpond_error **error);
 
 /**
- * Sets `drained` to what became of the jobs of a run so far.
+ * Sets `counts` to what became of the jobs of a run so far.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT`.
  *
  * Threads: any.
  */
-millpond_status millpond_events_run_drained(millpond_events_run *run,
-                                            millpond_drained *drained,
-                                            millpond_error **error);
+millpond_status millpond_events_run_counts(millpond_events_run *run,
+                                           millpond_job_counts *counts,
+                                           millpond_error **error);
 
 /**
  * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
@@ -7303,7 +7317,8 @@ void millpond_events_report_free(millpond_events_report *report);
  * `outcome` that no job can have is a failure of its job.
  *
  * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
- * what is trouble, and what is tried again, goes to standard error, a line each.
+ * what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
+ * run did, of all threads, also if it fails; it may be NULL.
  *
  *     static void resize(millpond_events_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_events_job_data(job)->events->payload)) {
@@ -7311,7 +7326,7 @@ void millpond_events_report_free(millpond_events_report *report);
  *             outcome->err = (millpond_bytes){"no such image", 13};
  *         }
  *     }
- *     status = millpond_events_worker_run(worker, resize, NULL, NULL, &error);
+ *     status = millpond_events_worker_run(worker, resize, NULL, NULL, NULL, &error);
  *
  * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
@@ -7325,11 +7340,12 @@ millpond_status millpond_events_worker_run(millpond_events_worker *worker,
                                            millpond_event_handler handler,
                                            millpond_event_report_handler on_report,
                                            void *context,
+                                           millpond_job_counts *counts,
                                            millpond_error **error);
 
 /**
  * Works in this thread until nothing is available; otherwise as `millpond_events_worker_run`. For tests, and
- * for a program that cron starts. `drained` is set to what happened; it may be NULL.
+ * for a program that cron starts. `counts` is set to what happened; it may be NULL.
  *
  * Errors: as `millpond_events_worker_run`; those of the connection.
  *
@@ -7341,7 +7357,7 @@ millpond_status millpond_events_worker_drain(millpond_events_worker *worker,
                                              millpond_event_handler handler,
                                              millpond_event_report_handler on_report,
                                              void *context,
-                                             millpond_drained *drained,
+                                             millpond_job_counts *counts,
                                              millpond_error **error);
 
 /**

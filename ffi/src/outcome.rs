@@ -46,7 +46,7 @@ use millpond_task_end::*;
 pub struct millpond_task_outcome {
     /// A `millpond_task_end`.
     pub end: u32,
-    /// What happens instead of a delete; it has to delete or to change the job's own task.
+    /// What happens in the same step; the task is deleted unless it changes it.
     pub modification: *const millpond_tasks_modification,
     /// Why it failed.
     pub err: millpond_bytes,

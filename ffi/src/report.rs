@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use millpond::ReportKind;
-use millpond::tasks::Drained;
+use millpond::tasks::JobCounts;
 
 use crate::caller::Caller;
 use crate::error::{self, millpond_error};
@@ -40,7 +40,7 @@ pub struct millpond_report_data {
 /// How many jobs ended in which way, until nothing was left. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub struct millpond_drained {
+pub struct millpond_job_counts {
     /// Were done.
     pub done: u64,
     /// Failed, and are tried again later; those too whose end was refused.
@@ -51,9 +51,9 @@ pub struct millpond_drained {
     pub others: u64,
 }
 
-impl From<Drained> for millpond_drained {
-    fn from(from: Drained) -> Self {
-        let Drained { done, retried, dead, others } = from;
+impl From<JobCounts> for millpond_job_counts {
+    fn from(from: JobCounts) -> Self {
+        let JobCounts { done, retried, dead, others } = from;
         Self { done, retried, dead, others }
     }
 }

@@ -209,7 +209,7 @@ static void a_worker_ends_events_as_its_handler_says(const struct backend *backe
     millpond_event_redrive_filter rejected;
     struct handling handling = {0};
     millpond_events_result *result;
-    millpond_drained drained, more;
+    millpond_job_counts drained, more;
     millpond_error *error;
     uint64_t number;
 
@@ -237,7 +237,7 @@ static void a_worker_ends_events_as_its_handler_says(const struct backend *backe
     OK(millpond_events_redrive_all(queue, &rejected, &number, &error));
     CHECK(number == 1);
     publish(queue, "stop", MILLPOND_NOT_SET);
-    OK(millpond_events_worker_run(handling.worker, handle, NULL, &handling, &error));
+    OK(millpond_events_worker_run(handling.worker, handle, NULL, &handling, NULL, &error));
     OK(millpond_events_stats(queue, &result, &error));
     CHECK(DATA(result)->stats->dead == 1 && DATA(result)->stats->events == 1);
     millpond_events_result_free(result);
@@ -408,7 +408,7 @@ static void wrong_calls(const struct backend *backend) {
     WRONG("lease_ms", millpond_events_worker_new(queue, &options, &worker, &error));
     CHECK(worker == NULL);
     OK(millpond_events_worker_new(queue, NULL, &worker, &error));
-    WRONG("handler is NULL", millpond_events_worker_run(worker, NULL, NULL, NULL, &error));
+    WRONG("handler is NULL", millpond_events_worker_run(worker, NULL, NULL, NULL, NULL, &error));
     millpond_events_worker_free(worker);
     /* Nothing was sent. */
     OK(millpond_events_stats(queue, &result, &error));

@@ -26,7 +26,7 @@ static void claims_unless_embedded(void *argument) {
     /* A job is its process's, wherever the store is. */
     FAILS(MILLPOND_FORKED, "process that claimed it", millpond_tasks_job_done(parents->job, &error));
     FAILS(MILLPOND_FORKED, "process that claimed it",
-          millpond_tasks_job_claim_docs(parents->job, S("n"), S("k"), 0, &result, &error));
+          millpond_tasks_job_claim_docs(parents->job, S("n"), K("k"), 0, &result, &error));
     OK(millpond_tasks_job_version(parents->job, &version, &error));
     OK(millpond_tasks_job_is_lost(parents->job, &lost, &error));
     CHECK(version >= parents->version && !lost);

@@ -12,7 +12,7 @@ static millpond_tasks_jobs *jobs_of(millpond_tasks_store *store, int64_t lease_m
     millpond_tasks_worker_options_init(&options, sizeof options);
     options.lease_ms = lease_ms;
     options.max_attempts = 2;
-    options.max_claims = 2;
+    options.max_crashes = 2;
     return loop_of(store, &options);
 }
 
@@ -56,7 +56,7 @@ static void end_in_every_way(const struct backend *backend) {
     OK(millpond_tasks_job_is_lost(job, &lost, &error));
     CHECK(version == 1 && task->version == 1 && !lost);
     OK(millpond_tasks_job_done(job, &error));
-    FAILS(MILLPOND_DEPENDENCY, "not there", millpond_tasks_job_done(job, &error));
+    FAILS(MILLPOND_LEASE_LOST, "the job has ended", millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
     CHECK(size_of(store, "q") == 0);
 
@@ -149,7 +149,7 @@ static void finish_with_documents(const struct backend *backend) {
     OK(millpond_tasks_modify(store, &inserts, NULL, &error));
     insert(store, "q", "1");
     millpond_tasks_job *job = next(jobs);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), 0, &docs, &error));
+    OK(millpond_tasks_job_claim_docs(job, S("n"), K("k"), 0, &docs, &error));
     const millpond_tasks_data *data = millpond_tasks_result_data(docs);
     CHECK(data->doc_count == 2 && strncmp(data->docs[0].claimant.data, "ann/", 4) == 0);
 
@@ -224,7 +224,7 @@ static void are_renewed(const struct backend *backend) {
     insert(ann, "q", "1");
     millpond_tasks_job *job = next(jobs);
     CHECK(millpond_tasks_job_data(job)->tasks->version == 1);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), 0, &result, &error));
+    OK(millpond_tasks_job_claim_docs(job, S("n"), K("k"), 0, &result, &error));
     uint64_t doc_ends = millpond_tasks_result_doc(result, 0)->at_ms;
     uint64_t ends = millpond_tasks_job_data(job)->tasks->at_ms;
     millpond_tasks_result_free(result);
@@ -234,8 +234,8 @@ static void are_renewed(const struct backend *backend) {
     int64_t start = now_ms();
     do {
         CHECK(claim(bob, "q") == NULL);
-        FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
-              millpond_tasks_claim_docs(bob, S("n"), S("k"), MILLPOND_NOT_SET, &result, &error));
+        FAILS(MILLPOND_DEPENDENCY, "held by another claimant",
+              millpond_tasks_claim_docs(bob, S("n"), K("k"), MILLPOND_NOT_SET, &result, &error));
         CHECK(now_ms() - start < PATIENCE_MS);
         sleep_ms(20);
         OK(millpond_tasks_job_version(job, &version, &error));
@@ -246,7 +246,7 @@ static void are_renewed(const struct backend *backend) {
     CHECK(!lost && millpond_tasks_job_data(job)->tasks->version == 1);
     OK(millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
-    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), MILLPOND_NOT_SET, &result, &error));
+    OK(millpond_tasks_claim_docs(bob, S("n"), K("k"), MILLPOND_NOT_SET, &result, &error));
     millpond_tasks_result_free(result);
 
     /* One that another claimant changed is lost with the next renewal. */
@@ -263,7 +263,7 @@ static void are_renewed(const struct backend *backend) {
     for (bool refused = false; !refused;) {
         OK(millpond_tasks_job_version(job, &stolen.version, &error));
         CHECK(millpond_tasks_modify(ann, &delete, NULL, &error) == MILLPOND_DEPENDENCY);
-        refused = strstr(millpond_error_message(error), "another claimant holds") != NULL;
+        refused = strstr(millpond_error_message(error), "held by another claimant") != NULL;
         millpond_error_free(error);
     }
     do {
@@ -272,7 +272,7 @@ static void are_renewed(const struct backend *backend) {
     } while (size_of(ann, "q") == 1);
     for (lost = false; !lost; sleep_ms(10))
         OK(millpond_tasks_job_is_lost(job, &lost, &error));
-    FAILS(MILLPOND_DEPENDENCY, "not there", millpond_tasks_job_done(job, &error));
+    FAILS(MILLPOND_LEASE_LOST, "lease of the job is lost", millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
     millpond_tasks_jobs_free(jobs);
     millpond_tasks_store_free(same);

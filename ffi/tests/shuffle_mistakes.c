@@ -152,7 +152,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_shuffle_messages_next(handle, &batch, &error));
     WRONG(says, millpond_shuffle_worker_new(handle, NULL, &worker, &error));
     WRONG(says, millpond_shuffle_worker_start(handle, false, false, &run, &error));
-    WRONG(says, millpond_shuffle_worker_run(handle, never, NULL, NULL, &error));
+    WRONG(says, millpond_shuffle_worker_run(handle, never, NULL, NULL, NULL, &error));
     WRONG(says, millpond_shuffle_worker_drain(handle, never, NULL, NULL, NULL, &error));
     WRONG(says, millpond_shuffle_worker_stop(handle, 0, &error));
     WRONG(says, millpond_shuffle_run_next(handle, &job, &report, &error));

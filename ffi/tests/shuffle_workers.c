@@ -73,7 +73,7 @@ static void a_handler_decides_how_messages_end(const struct backend *backend) {
     millpond_shuffle_queue *queue = queue_of(client, "worked on");
     struct handling handling = {.worker = worker_with(queue)};
     millpond_shuffle_dead_letters *letters;
-    millpond_drained drained;
+    millpond_job_counts drained;
     millpond_error *error;
 
     put(queue, "t", "done");
@@ -84,7 +84,7 @@ static void a_handler_decides_how_messages_end(const struct backend *backend) {
                                      &error));
     /* What is tried again may be there only later. */
     while (drained.done + drained.dead < 4) {
-        millpond_drained more;
+        millpond_job_counts more;
         OK(millpond_shuffle_worker_drain(handling.worker, handle, count_report, &handling, &more,
                                          &error));
         drained.done += more.done;
@@ -112,7 +112,7 @@ static void a_handler_decides_how_messages_end(const struct backend *backend) {
 static void *work(void *argument) {
     struct handling *handling = argument;
     millpond_error *error;
-    OK(millpond_shuffle_worker_run(handling->worker, handle, NULL, handling, &error));
+    OK(millpond_shuffle_worker_run(handling->worker, handle, NULL, handling, NULL, &error));
     return NULL;
 }
 

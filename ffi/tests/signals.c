@@ -43,7 +43,7 @@ struct signalled {
     static void run_##kind(millpond_##kind##_worker *worker, struct signalled *signalled) {        \
         millpond_error *error;                                                                     \
         OK(millpond_##kind##_worker_stop_on_signals(worker, -1, &error));                          \
-        OK(millpond_##kind##_worker_run(worker, signal_in_##kind, NULL, signalled, &error));       \
+        OK(millpond_##kind##_worker_run(worker, signal_in_##kind, NULL, signalled, NULL, &error));       \
         CHECK(signalled->called == 1);                                                             \
         millpond_##kind##_worker_free(worker);                                                     \
     }
@@ -163,7 +163,7 @@ static void is_done(millpond_tasks_job *job, millpond_task_outcome *outcome, voi
 
 /* How many tasks it works off: none once it was stopped. */
 static uint64_t worked_off(struct listening *listening) {
-    millpond_drained drained;
+    millpond_job_counts drained;
     millpond_error *error;
     OK(millpond_tasks_worker_drain(listening->worker, is_done, NULL, NULL, &drained, &error));
     return drained.done;

@@ -8,6 +8,9 @@
 /* A byte string that is written as a literal, as an initializer. */
 #define B(literal) {S(literal)}
 
+/* A list of one text, as a pair of arguments. */
+#define K(literal) &(millpond_bytes)B(literal), 1
+
 /* The store of this name, for this claimant, or for one that the library makes up. */
 millpond_tasks_store *store_of(millpond_client *client, const char *name, const char *claimant);
 

@@ -100,7 +100,7 @@ static void seeds(const struct backend *backend) {
     CHECK(millpond_tasks_result_data(result)->doc_count == 0);
     millpond_tasks_result_free(result);
     OK(millpond_tasks_modify(store, &inserts, NULL, &error));
-    FAILS(MILLPOND_DEPENDENCY, "ids of documents that are taken: n/k|s:v0",
+    FAILS(MILLPOND_DEPENDENCY, "document n/k|s exists already, at version 0",
           millpond_tasks_modify(store, &inserts, NULL, &error));
     doc.content = (millpond_bytes)B("[2]");
     OK(millpond_tasks_put_doc(store, &doc, &result, &error));
@@ -152,7 +152,7 @@ static void documents(const struct backend *backend) {
     CHECK(data->text == doc->namespace_name.data);
     CHECK(data->text_length == 4 + 14 + 4 + 3);
     millpond_tasks_result_free(result);
-    FAILS(MILLPOND_DEPENDENCY, "ids of documents that are taken: n/1:v0",
+    FAILS(MILLPOND_DEPENDENCY, "document n/1 exists already, at version 0",
           millpond_tasks_modify(store, &modification, NULL, &error));
     for (int i = 0; i < 3; i++)
         new[i].skip_colliding = true;
@@ -185,7 +185,7 @@ static void documents(const struct backend *backend) {
     IDS(result, "21");
 
     /* Held, changed, held still, and released. */
-    OK(millpond_tasks_claim_docs(store, S("n"), S("k"), 60000, &page, &error));
+    OK(millpond_tasks_claim_docs(store, S("n"), K("k"), 60000, &page, &error));
     data = millpond_tasks_result_data(page);
     CHECK(data->doc_count == 2 && is(data->docs[1].id, "1") && data->docs[1].version == 1);
     millpond_doc_change change;

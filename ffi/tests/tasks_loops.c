@@ -280,29 +280,29 @@ static void a_job_waits_for_documents(const struct backend *backend) {
     doc.key = (millpond_bytes)B("k");
     doc.content = (millpond_bytes)B("1");
     OK(millpond_tasks_put_doc(ann, &doc, NULL, &error));
-    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 60000, &result, &error));
+    OK(millpond_tasks_claim_docs(bob, S("n"), K("k"), 60000, &result, &error));
     millpond_tasks_result_free(result);
     insert(ann, "q", "1");
     jobs = loop_of(ann, NULL);
     OK(millpond_tasks_jobs_next(jobs, &job, &error));
     FAILS(MILLPOND_INVALID_ARGUMENT, "wait_ms is -2",
-          millpond_tasks_job_claim_docs(job, S("n"), S("k"), -2, &result, &error));
-    FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
-          millpond_tasks_job_claim_docs(job, S("n"), S("k"), 0, &result, &error));
+          millpond_tasks_job_claim_docs(job, S("n"), K("k"), -2, &result, &error));
+    FAILS(MILLPOND_DEPENDENCY, "held by another claimant",
+          millpond_tasks_job_claim_docs(job, S("n"), K("k"), 0, &result, &error));
     int64_t start = now_ms();
-    FAILS(MILLPOND_DEPENDENCY, "another claimant holds",
-          millpond_tasks_job_claim_docs(job, S("n"), S("k"), 100, &result, &error));
+    FAILS(MILLPOND_DEPENDENCY, "held by another claimant",
+          millpond_tasks_job_claim_docs(job, S("n"), K("k"), 100, &result, &error));
     CHECK(now_ms() - start >= 100);
-    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 200, &result, &error));
+    OK(millpond_tasks_claim_docs(bob, S("n"), K("k"), 200, &result, &error));
     millpond_tasks_result_free(result);
-    OK(millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+    OK(millpond_tasks_job_claim_docs(job, S("n"), K("k"), -1, &result, &error));
     CHECK(strncmp(millpond_tasks_result_doc(result, 0)->claimant.data, "ann/", 4) == 0);
     millpond_tasks_result_free(result);
     OK(millpond_tasks_job_done(job, &error));
     millpond_tasks_job_free(job);
 
     /* The wait without limit ends with an interrupt, with the job, and with the client. */
-    OK(millpond_tasks_claim_docs(bob, S("n"), S("k"), 60000, &result, &error));
+    OK(millpond_tasks_claim_docs(bob, S("n"), K("k"), 60000, &result, &error));
     millpond_tasks_result_free(result);
     insert(ann, "q", "2");
     insert(ann, "q", "3");
@@ -312,16 +312,16 @@ static void a_job_waits_for_documents(const struct backend *backend) {
     checks = 0;
     millpond_on_interrupt(stop_at_the_third);
     FAILS(MILLPOND_CANCELLED, "interrupted",
-          millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+          millpond_tasks_job_claim_docs(job, S("n"), K("k"), -1, &result, &error));
     millpond_on_interrupt(NULL);
     CHECK(checks == 3 && result == NULL);
     CHECK(pthread_create(&thread, NULL, end_soon, other) == 0);
     FAILS(MILLPOND_LEASE_LOST, "the job has ended",
-          millpond_tasks_job_claim_docs(other, S("n"), S("k"), -1, &result, &error));
+          millpond_tasks_job_claim_docs(other, S("n"), K("k"), -1, &result, &error));
     pthread_join(thread, NULL);
     CHECK(pthread_create(&thread, NULL, close_soon, client) == 0);
     FAILS(MILLPOND_CLOSED, "closed",
-          millpond_tasks_job_claim_docs(job, S("n"), S("k"), -1, &result, &error));
+          millpond_tasks_job_claim_docs(job, S("n"), K("k"), -1, &result, &error));
     CHECK(result == NULL);
     pthread_join(thread, NULL);
     millpond_tasks_job_free(other);

@@ -97,10 +97,12 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("doc is NULL", millpond_tasks_put_doc(store, NULL, NULL, &error));
     WRONG("needs a content", millpond_tasks_put_doc(store, &new_doc, NULL, &error));
     WRONG("the key is empty",
+          millpond_tasks_claim_docs(store, S("n"), K(""), MILLPOND_NOT_SET, &result, &error));
+    WRONG("a claim names at least one key",
           millpond_tasks_claim_docs(store, S("n"), NULL, 0, MILLPOND_NOT_SET, &result, &error));
-    WRONG("key is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, MILLPOND_NOT_SET, &result, &error));
+    WRONG("keys is NULL", millpond_tasks_claim_docs(store, S("n"), NULL, 1, MILLPOND_NOT_SET, &result, &error));
     WRONG("the namespace is empty",
-          millpond_tasks_claim_docs(store, NULL, 0, S("k"), MILLPOND_NOT_SET, &result, &error));
+          millpond_tasks_claim_docs(store, NULL, 0, K("k"), MILLPOND_NOT_SET, &result, &error));
 
     millpond_task_query query;
     millpond_task_query_init(&query, sizeof query);
@@ -130,7 +132,7 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("lease_ms is -1, which is out of range",
           millpond_tasks_claim(store, &queue, 1, -1, 1, 0, &result, &error));
     WRONG("lease_ms is -1", millpond_tasks_claims_new(store, &queue, 1, -1, 1, 0, &claims, &error));
-    WRONG("lease_ms is -1", millpond_tasks_claim_docs(store, S("n"), S("k"), -1, &result, &error));
+    WRONG("lease_ms is -1", millpond_tasks_claim_docs(store, S("n"), K("k"), -1, &result, &error));
     WRONG("lease_ms is -1", millpond_tasks_renew(store, NULL, 0, NULL, 0, -1, NULL, NULL, NULL, NULL, &error));
     millpond_tasks_worker_options timed;
     millpond_tasks_worker *worker;
@@ -169,9 +171,9 @@ static void null_and_lengths(const struct backend *backend) {
     OK(millpond_tasks_run_next(run, &job, &report, &error));
     CHECK(job == NULL && report == NULL);
     millpond_tasks_run_free(run);
-    WRONG("handler is NULL", millpond_tasks_worker_run(worker, NULL, NULL, NULL, &error));
+    WRONG("handler is NULL", millpond_tasks_worker_run(worker, NULL, NULL, NULL, NULL, &error));
     WRONG("handler is NULL", millpond_tasks_worker_drain(worker, NULL, NULL, NULL, NULL, &error));
-    WRONG("at least one queue", millpond_tasks_worker_run(worker, never, NULL, NULL, &error));
+    WRONG("at least one queue", millpond_tasks_worker_run(worker, never, NULL, NULL, NULL, &error));
     WRONG("at least one queue",
           millpond_tasks_worker_drain(worker, never, NULL, NULL, NULL, &error));
     WRONG("within_ms is -2", millpond_tasks_worker_stop(worker, -2, &error));
@@ -311,7 +313,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_tasks_renew(handle, NULL, 0, NULL, 0, MILLPOND_NOT_SET, NULL, NULL, NULL, NULL, &error));
     WRONG(says, millpond_tasks_fetch(handle, &text, 1, &result, &error));
     WRONG(says, millpond_tasks_list(handle, S("q"), NULL, &result, &error));
-    WRONG(says, millpond_tasks_claim_docs(handle, S("n"), S("k"), MILLPOND_NOT_SET, &result, &error));
+    WRONG(says, millpond_tasks_claim_docs(handle, S("n"), K("k"), MILLPOND_NOT_SET, &result, &error));
     WRONG(says, millpond_tasks_fetch_docs(handle, S("n"), &text, 1, &result, &error));
     WRONG(says, millpond_tasks_list_docs(handle, S("n"), NULL, &result, &error));
     WRONG(says, millpond_tasks_queue_stats(handle, NULL, &result, &error));
@@ -321,7 +323,7 @@ static void with_every_handle(void *handle, const char *says) {
     WRONG(says, millpond_tasks_worker_jobs(handle, &jobs, &error));
     WRONG(says, millpond_tasks_jobs_next(handle, &job, &error));
     WRONG(says, millpond_tasks_worker_start(handle, false, false, &run, &error));
-    WRONG(says, millpond_tasks_worker_run(handle, never, NULL, NULL, &error));
+    WRONG(says, millpond_tasks_worker_run(handle, never, NULL, NULL, NULL, &error));
     WRONG(says, millpond_tasks_worker_drain(handle, never, NULL, NULL, NULL, &error));
     WRONG(says, millpond_tasks_worker_stop(handle, 0, &error));
     WRONG(says, millpond_tasks_run_next(handle, &job, &report, &error));
@@ -333,7 +335,7 @@ static void with_every_handle(void *handle, const char *says) {
     CHECK(flag);
     WRONG(says, millpond_tasks_job_is_ended(handle, &flag, &error));
     CHECK(!flag);
-    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), S("k"), 0, &result, &error));
+    WRONG(says, millpond_tasks_job_claim_docs(handle, S("n"), K("k"), 0, &result, &error));
     WRONG(says, millpond_tasks_job_finish(handle, &nothing, &result, &error));
     WRONG(says, millpond_tasks_job_done(handle, &error));
     WRONG(says, millpond_tasks_job_fail(handle, S("e"), &error));

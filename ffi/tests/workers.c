@@ -78,7 +78,10 @@ static void handle(millpond_tasks_job *job, millpond_task_outcome *outcome, void
         outcome->end = MILLPOND_TASK_REJECT;
         outcome->err = (millpond_bytes)B("never");
         break;
-    case 1: /* A modification that leaves the job's own task as it is. */
+    case 1: /* A modification that is refused. */
+        handling->task = (millpond_task_id){B("none"), 7};
+        handling->modification.depends = &handling->task;
+        handling->modification.depend_count = 1;
         outcome->end = MILLPOND_TASK_FINISH;
         outcome->modification = &handling->modification;
         break;
@@ -95,7 +98,7 @@ static void count_report(const millpond_tasks_report *report, void *context) {
     CHECK((data->error != NULL) == has_error);
     CHECK(data->is_trouble == (has_error || data->kind == MILLPOND_REPORT_DEAD));
     if (has_error)
-        CHECK(millpond_error_code(data->error) == MILLPOND_INVALID_ARGUMENT);
+        CHECK(millpond_error_code(data->error) == MILLPOND_DEPENDENCY);
     handling->reports[data->kind]++;
 }
 
@@ -106,7 +109,7 @@ static void a_handler_decides_how_jobs_end(const struct backend *backend) {
     millpond_new_task tasks[10];
     millpond_tasks_modification inserts = {.size = sizeof inserts, .inserts = tasks,
                                            .insert_count = 10};
-    millpond_drained drained;
+    millpond_job_counts drained;
     millpond_tasks_result *result;
     millpond_error *error;
 
@@ -182,7 +185,7 @@ struct team {
 static void *work(void *argument) {
     struct team *team = argument;
     millpond_error *error;
-    OK(millpond_tasks_worker_run(team->worker, team->handler, NULL, team, &error));
+    OK(millpond_tasks_worker_run(team->worker, team->handler, NULL, team, NULL, &error));
     return NULL;
 }
 
@@ -380,7 +383,7 @@ static void a_loop_of_ones_own(const struct backend *backend) {
     millpond_tasks_store_free(same);
     OK(millpond_tasks_run_end(run, job, NULL, &error));
     millpond_tasks_job_free(job);
-    check_report(run, MILLPOND_REPORT_LOST, MILLPOND_DEPENDENCY);
+    check_report(run, MILLPOND_REPORT_LOST, MILLPOND_LEASE_LOST);
 
     /* An interrupt does not end a run. */
     waiting = pthread_self();
@@ -390,7 +393,7 @@ static void a_loop_of_ones_own(const struct backend *backend) {
     CHECK(checks == 3 && job == NULL && report == NULL);
     checks = 0;
     FAILS(MILLPOND_CANCELLED, "interrupted",
-          millpond_tasks_worker_run(worker, fail, NULL, NULL, &error));
+          millpond_tasks_worker_run(worker, fail, NULL, NULL, NULL, &error));
     CHECK(checks == 3);
     millpond_on_interrupt(NULL);
     insert(store, "q", "3");
@@ -454,7 +457,7 @@ static void pass_on(millpond_tasks_job *job, millpond_task_outcome *outcome, voi
 static void *pass_all_on(void *worker) {
     struct passing passing;
     millpond_error *error;
-    OK(millpond_tasks_worker_run(worker, pass_on, NULL, &passing, &error));
+    OK(millpond_tasks_worker_run(worker, pass_on, NULL, &passing, NULL, &error));
     return NULL;
 }
 
@@ -508,7 +511,7 @@ static void a_signal_loses_nothing(const struct backend *backend) {
     CHECK(passed_on < TASKS && passed_on + size_of(store, "q") == TASKS);
     /* What it did not do is for others at once, and was not tried. */
     millpond_tasks_worker *worker = worker_of(store, NULL);
-    millpond_drained drained;
+    millpond_job_counts drained;
     struct passing passing;
     OK(millpond_tasks_worker_drain(worker, pass_on, NULL, &passing, &drained, &error));
     CHECK(drained.done == TASKS - passed_on && drained.retried + drained.dead + drained.others == 0);

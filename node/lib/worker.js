@@ -6,12 +6,13 @@ const process = require('node:process')
 // Taken once: tests replace those of the module by fake timers.
 const { clearTimeout, setTimeout } = require('node:timers')
 const { inspect, types } = require('node:util')
+const { isMainThread } = require('node:worker_threads')
 
 const check = require('./arguments.js')
 const { aborted, begin, unwrap } = require('./calls.js')
 const { classes, errorOf } = require('./errors.js')
 const { abort, Handle, nativeOf } = require('./handle.js')
-const { drained } = require('./generated/records.js')
+const { jobCounts } = require('./generated/records.js')
 const { ofBytes } = require('./reader.js')
 const { Entries, stepsOf } = require('./task-arguments.js')
 
@@ -109,15 +110,17 @@ class Worker extends Handle {
     if (signal?.aborted) unwrap(aborted(signal))
     const run = nativeOf(this).start(hooks.onEvent !== undefined)
     const stop = () => this.stop(stopWithinMs)
-    const installed = stopOnSignals ? onSignals(stop, () => this.stop(0)) : () => undefined
+    const installed = (stopOnSignals ?? isMainThread) ? onSignals(stop, () => this.stop(0)) : () => undefined
     signal?.addEventListener('abort', stop)
+    let counts
     try {
-      await this.#work(run, handler, hooks, signal)
+      counts = await this.#work(run, handler, hooks, signal)
     } finally {
       signal?.removeEventListener('abort', stop)
       installed()
     }
     if (signal?.aborted) unwrap(aborted(signal))
+    return counts
   }
 
   async drain(handler, options) {
@@ -155,7 +158,7 @@ function reading(job) {
   const event = (reader) => (reader.one() ? new Report(reader, job) : job(reader))
   return ofBytes((reader) => {
     const events = reader.some(event)
-    return events.length === 0 ? drained(reader) : events
+    return events.length === 0 ? jobCounts(reader) : events
   })
 }
 

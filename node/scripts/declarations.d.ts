@@ -680,13 +680,13 @@ export class ShuffleWorker<T extends string | Buffer = string> {
   private constructor()
 
   /** As {@link TaskWorker.run}. */
-  run(handler: (job: ShuffleJob<T>) => unknown, options?: RunOptions<ShuffleJob<T>>): Promise<void>
+  run(handler: (job: ShuffleJob<T>) => unknown, options?: RunOptions<ShuffleJob<T>>): Promise<JobCounts>
 
   /** As {@link TaskWorker.drain}. */
   drain(
     handler: (job: ShuffleJob<T>) => unknown,
     options?: WorkerHooks<ShuffleJob<T>>
-  ): Promise<Drained>
+  ): Promise<JobCounts>
 
   /** As {@link TaskWorker.stop}. */
   stop(withinMs?: number): void
@@ -1187,8 +1187,9 @@ export class Claims<T = any> {
  *
  * What a handler returns, or its promise resolves to, happens in one step with the end of its job: of a
  * {@link Modification}, an object of its lists, all of it, with the task and the documents that
- * the job holds at their newest versions; of anything else the deletion of the task. A modification that does not delete or change the job's own task, an object with other properties
- * beside its lists, a change outside of one and a generator are failures, which say so.
+ * the job holds at their newest versions. The task is deleted unless the modification changes it, and also after any
+ * other value. An object with other properties beside its lists, a change outside of one and a generator are failures,
+ * which say so.
  *
  * {@link Retry}, {@link Move}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of
  * the task. Any other exception is a failure with its name and message, as {@link Job.fail} says, and `onError` is
@@ -1216,13 +1217,13 @@ export class TaskWorker<T = any> {
   jobs(options?: CallOptions): Jobs<T>
 
   /**
-   * Works until it is stopped, and keeps the program alive until then. A server that is away is asked again until it
-   * is back. It rejects with what trying again cannot mend, once running jobs have ended.
+   * Works until it is stopped, and keeps the program alive until then; resolves to what it did. A server that is away
+   * is asked again until it is back. It rejects with what trying again cannot mend, once running jobs have ended.
    */
-  run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<void>
+  run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<JobCounts>
 
   /** Works until nothing is available; for tests, and for a program that cron starts. */
-  drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<Drained>
+  drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<JobCounts>
 
   /**
    * Stops its runs, those that begin later too: they take nothing more, give back what no handler has begun, and wait
@@ -1232,8 +1233,8 @@ export class TaskWorker<T = any> {
   stop(withinMs?: number): void
 }
 
-export interface Drained { //! worker.Drained
-  //! fields worker.Drained
+export interface JobCounts { //! worker.JobCounts
+  //! fields worker.JobCounts
 }
 
 /** What a worker calls beside its handler. An exception in one is logged, and the run goes on. */
@@ -1415,10 +1416,10 @@ export class EventWorker {
   private constructor()
 
   /** As {@link TaskWorker.run}. */
-  run(handler: (job: EventJob) => unknown, options?: RunOptions<EventJob>): Promise<void>
+  run(handler: (job: EventJob) => unknown, options?: RunOptions<EventJob>): Promise<JobCounts>
 
   /** As {@link TaskWorker.drain}. */
-  drain(handler: (job: EventJob) => unknown, options?: WorkerHooks<EventJob>): Promise<Drained>
+  drain(handler: (job: EventJob) => unknown, options?: WorkerHooks<EventJob>): Promise<JobCounts>
 
   /** As {@link TaskWorker.stop}. */
   stop(withinMs?: number): void
@@ -1441,8 +1442,8 @@ export class EventJob {
 /** How {@link TaskWorker.run} and {@link ShuffleWorker.run} work. */
 export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
   /**
-   * Whether SIGTERM and SIGINT stop the worker in place of ending the program; false by default. A second one stops at
-   * once. Their listeners are removed when the run is over.
+   * Whether SIGTERM and SIGINT stop the worker in place of ending the program; by default true on the main thread. A
+   * second one stops at once. Their listeners are removed when the run is over; those of the program are called too.
    */
   stopOnSignals?: boolean | undefined
   /** How long such a stop waits for running handlers, in milliseconds; see {@link TaskWorker.stop}. 25,000 by default. */
@@ -1532,8 +1533,8 @@ export class Jobs<T = any> {
  * keeps them. A job ends by one of the methods that decide what happens to the task, or by {@link
  * leave}; the garbage collector leaves one that is not referenced any more. Methods that end a job
  * wait for a renewal that is under way, return what was modified, and reject with {@link
- * DependencyError} if the lease was lost or something else that they name is not as it has to be.
- * They can be tried again then, or the job ended in another way, while the lease lasts, which is
+ * LeaseLostError} if the lease was lost, and with {@link DependencyError} if something else that they
+ * name is not as it has to be. They can be tried again then, or the job ended in another way, while the lease lasts, which is
  * not renewed any more.
  *
  * A job leases under a claimant of its own, `job.task.claimant`. So no two jobs hold the same

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use millpond::tasks::{self, Drained, Failure, Modification};
+use millpond::tasks::{self, Failure, JobCounts, Modification};
 use millpond::{Async, Error, Event, Report, Result, events, shuffle};
 use napi::Env;
 use napi::bindgen_prelude::Null;
@@ -27,7 +27,7 @@ pub(crate) trait Run: 'static {
 
     fn poll(&self, context: &mut Context<'_>) -> Poll<Result<Option<Event<Self::Job>>>>;
     fn end(&self, job: &Self::Job, outcome: Outcome) -> Result<()>;
-    fn drained(&self) -> Drained;
+    fn counts(&self) -> JobCounts;
     /// What there is to work on, and the job's handle.
     fn push(job: Handle<Self::Job>, list: &mut List<'_>) -> Done;
 }
@@ -48,8 +48,8 @@ macro_rules! run {
                 self.end(job, $end)
             }
 
-            fn drained(&self) -> Drained {
-                self.drained()
+            fn counts(&self) -> JobCounts {
+                self.counts()
             }
 
             fn push(job: Handle<Self::Job>, list: &mut List<'_>) -> Done {
@@ -134,7 +134,7 @@ impl<R: Run> Handle<Told<R>> {
     fn push(&self, events: Vec<Event<R::Job>>, list: &mut List<'_>) -> Done {
         list.value(events.len() as f64)?;
         if events.is_empty() {
-            return self.core.run.drained().push(list);
+            return self.core.run.counts().push(list);
         }
         events.into_iter().try_for_each(|event| match event {
             Event::Report(report) => {

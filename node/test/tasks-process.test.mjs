@@ -193,7 +193,7 @@ await worker.run(async (job) => {
   console.log(job.task.value)
   await new Promise((resolve) => setTimeout(resolve, 20))
   return { ...job.delete(), inserts: [{ queue: 'done', value: job.task.value }] }
-}, { stopOnSignals: true })
+})
 console.log(process.listenerCount('SIGTERM'))
 await client.close()
 `
@@ -244,7 +244,7 @@ const worker = (await connect(url)).tasks(name).worker('q', { leaseMs: 60_000 })
 await worker.run(({ signal }) => new Promise(() => {
   console.log('at work')
   signal.addEventListener('abort', () => console.log(signal.reason.code))
-}), { stopOnSignals: true })
+}))
 console.log('over')
 `
   const options = ['--input-type=module', '-e', source, '--', url, name]

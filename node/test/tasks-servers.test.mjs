@@ -60,7 +60,7 @@ async function endWithoutReply(server, timeoutMs) {
   ])
   await server.run('cont')
   // A job whose end got no reply can be ended once more; it may have been done.
-  await job.done().catch((error) => assert.equal(error.code, 'DEPENDENCY'))
+  await job.done().catch((error) => assert.equal(error.code, 'LEASE_LOST'))
   assert.deepEqual(await store.queues(), new Map())
   // A loop goes on after an error that a retry can fix.
   assert.deepEqual(await claims.next(), { done: true, value: undefined })

@@ -10,7 +10,7 @@ from .._native import Doc, Modification, Task
 from ..errors import MillpondError
 from ..outcomes import meant
 from ..records import Modified, TaskId
-from ..task_values import Value
+from ..task_values import Texts, Value
 from ..values import Seconds
 from .mode import Loop, let_go
 from .working import Runner
@@ -25,8 +25,8 @@ class Worker(Runner["Job[Any]"]):
     """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`run` works until it is
     stopped, with ``concurrency`` jobs at a time, and :meth:`drain` until nothing is left.
 
-    The :class:`Modification` that a handler returns happens in one step, with the job's own versions;
-    after any other value the task is deleted. A handler can also raise :class:`Move`. Nothing is done
+    The :class:`Modification` that a handler returns happens in one step, with the job's own versions.
+    The task is deleted unless the modification changes it, and also after any other value. A handler can also raise :class:`Move`. Nothing is done
     to a job that the handler ended itself.
 
     >>> import millpond.aio
@@ -40,7 +40,7 @@ class Worker(Runner["Job[Any]"]):
     >>> await worker.drain(handle, on_error=lambda job, error: print(type(error).__name__))
     TypeError
     MillpondError
-    Drained(done=1, retried=0, dead=1, others=0)
+    JobCounts(done=1, retried=0, dead=1, others=0)
     >>> [task.value for task in (await store.list("outbox")).tasks]
     [{'total': 42}]
     >>> [task.err for task in (await store.list("inbox/err")).tasks]
@@ -116,8 +116,8 @@ class Job(Generic[Value]):
     task or document, and only the job can end its task: :meth:`TaskStore.modify` is refused for
     it.
 
-    What ends a job raises :class:`~millpond.DependencyError` if the lease was lost, or if something
-    else that it names is not as it has to be. It can be tried again then, or ended in another way,
+    What ends a job raises :class:`~millpond.LeaseLostError` if the lease was lost, and
+    :class:`~millpond.DependencyError` if something else that it names is not as it has to be. It can be tried again then, or ended in another way,
     while the lease lasts, which is not renewed any more.
 
     >>> import millpond.aio
@@ -165,7 +165,7 @@ class Job(Generic[Value]):
     def delete(self) -> Modification: ...
 
     async def claim_docs(
-        self, namespace: str, key: str, wait: Seconds | None = None
+        self, namespace: str, keys: Texts, wait: Seconds | None = None
     ) -> list[Doc[Any]]: ...
 
     async def finish(self, modification: Modification) -> Modified: ...

@@ -201,7 +201,7 @@ class TaskStore:
         backoff: Seconds = 30,
         backoff_max: Seconds = 3_600,
         max_attempts: int = 20,
-        max_claims: int = 3,
+        max_crashes: int = 3,
         error_queue: str | None = None,
     ) -> Worker: ...
 
@@ -281,7 +281,7 @@ class TaskStore:
         include_held: bool = False,
     ) -> Swept: ...
 
-    async def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs: ...
+    async def claim_docs(self, namespace: str, keys: Texts, lease: Seconds = 30) -> Docs: ...
 
     async def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None: ...
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any, Callable, ClassVar, Generic, Optional, TypeVar
 
 from ..errors import MillpondError
-from ..outcomes import LOGGER, Report, check_handler, ending, is_said, stopped_by_signals
-from ..records import Drained
+from ..outcomes import (
+    LOGGER,
+    Report,
+    SignalHandlers,
+    check_handler,
+    ending,
+    is_said,
+    stopped_by_signals,
+)
+from ..records import JobCounts
 from ..values import Seconds
 from .mode import FAILURES, IS_ASYNC, Returned, drive, settled, within
 
@@ -39,16 +47,18 @@ class Runner(Generic[Held]):
         *,
         stop_on_signals: bool = True,
         stop_within: Seconds = 25,
-    ) -> None:
-        """Works until it is stopped, by :meth:`stop` or by SIGTERM or SIGINT. A server that is away
-        is asked again until it is back; what trying again cannot mend, such as a wrong password, is
-        raised.
+    ) -> JobCounts:
+        """Works until it is stopped, by :meth:`stop` or by SIGTERM or SIGINT, and returns what it did.
+        A server that is away is asked again until it is back; what trying again cannot mend, such as a
+        wrong password, is raised.
 
         The handler is called with a job. With asyncio it can be a coroutine function, and each job is
         a task of its own; else the jobs are on ``concurrency`` threads, of which this is one. It can
         raise :class:`Retry`, :class:`Reject` and :class:`Release`; any other :class:`Exception` is a
         failure with its class and message, tried again later. What ends a program, such as
-        :class:`KeyboardInterrupt` or cancelling, gives the running jobs back, and is raised.
+        :class:`KeyboardInterrupt` or cancelling, gives the running jobs back, and is raised; so is
+        whatever a handler of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2 raises that the
+        program installed before.
 
         With asyncio a handler is cancelled when its lease is lost or its task was cancelled, and when it
         takes longer than the worker's ``timeout``, which is a failure; else the job says so:
@@ -65,14 +75,14 @@ class Runner(Generic[Held]):
         :param stop_within: how long such a stop waits for running jobs, in seconds
         """
         working = Working(self, handler, on_error, on_event)
-        await working.run(stop_on_signals, stop_within)
+        return await working.run(stop_on_signals, stop_within)
 
     async def drain(
         self,
         handler: Handler[Held],
         on_error: OnError[Held] | None = None,
         on_event: OnEvent[Held] | None = None,
-    ) -> Drained:
+    ) -> JobCounts:
         """Works until nothing is available, and says what happened. For tests, and for a program that
         cron starts. Errors of the connection are raised. Without asyncio this thread does it all.
         """
@@ -95,8 +105,9 @@ class Working(Generic[Held]):
         self._handler = handler
         self._on_error = on_error
         self._on_event = on_event
+        self._signals = SignalHandlers()
 
-    async def run(self, stop_on_signals: bool, stop_within: Seconds) -> None:
+    async def run(self, stop_on_signals: bool, stop_within: Seconds) -> JobCounts:
         """Works until the worker is stopped."""
         self._run = self._native.start(False, self._on_event is not None)
         if not stop_on_signals:
@@ -104,15 +115,16 @@ class Working(Generic[Held]):
         with stopped_by_signals(self._native.stop, stop_within):
             return await self._drive(self._run.concurrency)
 
-    async def drain(self) -> Drained:
+    async def drain(self) -> JobCounts:
         """Works until nothing is available."""
         self._run = self._native.start(True, True)
-        await self._drive(1)
-        drained: Drained = self._run.drained()
-        return drained
+        return await self._drive(1)
 
-    async def _drive(self, threads: int) -> None:
-        await drive(self._run, self._work, self._tell, self._native.stop, threads)
+    async def _drive(self, threads: int) -> JobCounts:
+        with self._signals:
+            await drive(self._run, self._work, self._tell, self._native.stop, threads)
+        counts: JobCounts = self._run.counts()
+        return counts
 
     async def _work(self, native: Any, timeout: float | None) -> None:
         job = self._job(native)
@@ -120,6 +132,8 @@ class Working(Generic[Held]):
             returned = await within(timeout, self._handler(job), native)
             self._run.end(native, self._meant(returned))
         except FAILURES as failure:
+            if self._signals.have_raised(failure):
+                raise
             kind, *rest = ending(failure)
             try:
                 self._run.fail(native, kind, *rest)
@@ -132,8 +146,9 @@ class Working(Generic[Held]):
 
         except SystemExit as ended:
             # It ends the program, and is an attempt all the same: one such job would end all programs for ever.
-            kind, *rest = ending(ended)
-            self._run.fail(native, kind, *rest)
+            if not self._signals.have_raised(ended):
+                kind, *rest = ending(ended)
+                self._run.fail(native, kind, *rest)
             raise
 
     async def _fail(self, job: Held, failure: BaseException) -> None:
@@ -155,5 +170,7 @@ class Working(Generic[Held]):
     async def _call(self, hook: Callable[..., Returned[object]], *told: object) -> None:
         try:
             await settled(hook(*told))
-        except Exception:
+        except Exception as raised:
+            if self._signals.have_raised(raised):
+                raise
             LOGGER.exception("%r failed", hook)

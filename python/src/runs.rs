@@ -193,8 +193,8 @@ macro_rules! run_class {
             }
 
             /// What became of its jobs so far.
-            fn drained(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-                plain(py, either!(&self.core, |core| core.drained()))
+            fn counts(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                plain(py, either!(&self.core, |core| core.counts()))
             }
         }
 

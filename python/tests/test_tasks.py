@@ -231,7 +231,7 @@ async def test_all_that_is_wrong_at_once(connect: Any, url: str, name: str) -> N
     assert (error.doc_depends, error.doc_claims) == ([("n", "e", 3)], [("n", "held", 1)])
     assert error.has_missing and error.has_missing_docs and error.has_collisions
     assert error.has_claims and error.has_claimed_docs and not error.only_claims
-    for part in ("c:v1", "n/d:v2", "taken"):
+    for part in ("task c is not at version 1", "document n/d is not at version 2", "taken"):
         assert part in str(error)
     assert await ann.fetch("not inserted") == []
 

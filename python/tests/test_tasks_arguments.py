@@ -157,8 +157,9 @@ def modify(call: Any) -> Any:
         (lambda s: s.queue_stats(limit=0), Invalid, "1 to 100000"),
         (lambda s: s.namespace_stats(limit=100_001), Invalid, "1 to 100000"),
         (lambda s: s.are_empty(), Invalid, "the filter names no queue"),
-        (lambda s: s.claim_docs("n", ""), Invalid, "key is empty"),
-        (lambda s: s.claim_docs("n", 1), TypeError, "key must be str, not int"),
+        (lambda s: s.claim_docs("n", ["k", ""]), Invalid, "key is empty"),
+        (lambda s: s.claim_docs("n", []), Invalid, "a claim names at least one key"),
+        (lambda s: s.claim_docs("n", 1), TypeError, "keys must be an iterable"),
     ],
 )
 async def test_calls(
@@ -188,7 +189,7 @@ async def test_handles(connect: Any) -> None:
         (lambda: store.worker("q", concurrency=-1), Invalid, "concurrency is negative"),
         (lambda: store.worker("q", timeout=-1), Invalid, "timeout is -1"),
         (lambda: store.worker("q", max_attempts=-1), Invalid, "max_attempts is negative"),
-        (lambda: store.worker("q", max_claims=2**32), Invalid, "max_claims is too large"),
+        (lambda: store.worker("q", max_crashes=2**32), Invalid, "max_crashes is too large"),
         (lambda: store.worker("q", error_queue=1), TypeError, "error_queue must be str"),
         (lambda: Task("t"), TypeError, "version"),
         (lambda: Task("t", -1), Invalid, "version is negative"),

@@ -86,7 +86,7 @@ def sell(job: millpond.Job[Order]) -> None:
     order: Optional[millpond.Task[Order]] = store.claim("q")
 
 store.worker("q", max_attempts=2).run(handle)
-assert_type(store.worker("q", timeout=1).drain(sell), millpond.Drained)
+assert_type(store.worker("q", timeout=1).drain(sell), millpond.JobCounts)
 
 def count(report: millpond.Report[millpond.Job]) -> None:
     assert_type(report.error, Optional[millpond.MillpondError])
@@ -121,7 +121,7 @@ async def main() -> None:
         async for tasks in store.claims("q"):
             assert_type(tasks, list[millpond.Task])
         await store.worker("q").run(handle_later)
-        assert_type(await store.worker("q").drain(handle_later), millpond.Drained)
+        assert_type(await store.worker("q").drain(handle_later), millpond.JobCounts)
         async for job in store.worker("q").jobs():
             assert_type(await job.release(), millpond.Modified)
         ick = client.ick("x")

@@ -35,7 +35,7 @@ pub(crate) const RECORDS: [&str; 31] = [
     "tasks.QueueStats",
     "tasks.NamespaceStats",
     "tasks.Dependency",
-    "worker.Drained",
+    "worker.JobCounts",
     "events.Event",
     "events.Published",
     "events.EventPosition",

@@ -374,7 +374,7 @@ fn argument(
                 ("batchMembers", "Members", "{}.0.iter()", "Iterable<Member>")
             }
             Type::Bytes => ("memberList", "Members", "{}.0.iter()", "Iterable<Member>"),
-            Type::Text if name == "queues" => {
+            Type::Text if ["queues", "keys"].contains(&name) => {
                 ("names", "Vec<String>", "{}", "string | Iterable<string>")
             }
             Type::Text => ("texts", "Vec<String>", "{}", "Iterable<string>"),

@@ -78,7 +78,7 @@ pub use stats::{ReadStats, Stats};
 pub use worker::{Outcome, Worker};
 
 pub use crate::worker::failure::Failure;
-pub use crate::worker::report::Drained;
+pub use crate::worker::report::JobCounts;
 
 use crate::step::steps;
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::receives::Receives;
 use super::run::Takes;
-use super::{EventQueue, Job, Run};
+use super::{Config, EventQueue, Job, Run};
 use crate::client::{Async, Blocking, Mode};
 use crate::error::Result;
 use crate::worker::failure::Failure;
-use crate::worker::report::{Drained, Report};
+use crate::worker::report::{JobCounts, Report};
 use crate::worker::settings::Settings;
 
 /// Says how events are worked on; made by [`EventQueue::worker`]. [`run`](Self::run) works until it is stopped, with
@@ -126,7 +126,9 @@ impl<M: Mode> Worker<M> {
         let mut receives = Receives::new(self.queue.clone());
         receives.lease = self.lease;
         let takes = Takes::new(receives, self.timeout);
-        Run::begin(takes, self.settings.plan(drains), &self.settings.stop)
+        // Without a word that of the queue counts, which is not known here.
+        let lease = self.lease.unwrap_or_else(|| Config::default().lease);
+        Run::begin(takes, self.settings.plan(lease, drains), &self.settings.stop)
     }
 
     /// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs after
@@ -146,16 +148,17 @@ impl Worker<Blocking> {
     /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
     /// a [`Job`] and says how it ends: see [`Run::end`].
     ///
-    /// A server that is away is asked again until it is back.
+    /// A server that is away is asked again until it is back. Returns what the run did.
     ///
     /// # Errors
     /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
     ///
     /// # Delivery
     /// At least once. The job of a handler that panics is taken over when its lease is over.
-    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<()> {
+    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<JobCounts> {
         let run = self.start();
-        self.settings.run(|| run.next(), |job| run.work(job, &handler))
+        self.settings.run(|| run.next(), |job| run.work(job, &handler))?;
+        Ok(run.counts())
     }
 
     /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
@@ -163,10 +166,10 @@ impl Worker<Blocking> {
     ///
     /// # Errors
     /// Those of the connection too.
-    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<Drained> {
+    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<JobCounts> {
         let run = self.start_drain();
         self.settings.drain(|| run.next(), |job| run.work(job, &mut handler))?;
-        Ok(run.drained())
+        Ok(run.counts())
     }
 }
 
@@ -180,10 +183,14 @@ impl Worker<Async> {
     ///
     /// # Delivery
     /// The jobs of a run whose future is dropped are taken over when their leases are over.
-    pub async fn run<R: Outcome>(&self, handler: impl AsyncFn(&Job<Async>) -> R) -> Result<()> {
+    pub async fn run<R: Outcome>(
+        &self,
+        handler: impl AsyncFn(&Job<Async>) -> R,
+    ) -> Result<JobCounts> {
         let run = self.start();
         let work = async |job| run.work(job, &handler).await;
-        self.settings.run_async(|context| run.poll_next(context), work).await
+        self.settings.run_async(|context| run.poll_next(context), work).await?;
+        Ok(run.counts())
     }
 
     /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
@@ -193,10 +200,10 @@ impl Worker<Async> {
     pub async fn drain<R: Outcome>(
         &self,
         handler: impl AsyncFn(&Job<Async>) -> R,
-    ) -> Result<Drained> {
+    ) -> Result<JobCounts> {
         let run = self.start_drain();
         let work = async |job| run.work(job, &handler).await;
         self.settings.drain_async(|context| run.poll_next(context), work).await?;
-        Ok(run.drained())
+        Ok(run.counts())
     }
 }

@@ -162,7 +162,6 @@ impl Dialer {
             if let Ok(done) = done {
                 return Ok(Box::new(done?));
             }
-            let deadline = Instant::now() + self.options.connect_timeout;
             let server = address.clone();
             let probe = tokio::task::spawn_blocking(move || speaks_plainly(&server, deadline));
             if probe.await.is_ok_and(|is_plain| is_plain) {

@@ -313,7 +313,7 @@ impl Subscription {
         self.socket.out().extend(command::words(&["PING"]));
         loop {
             match self.reply().await? {
-                // Whoever has subscriptions gets a list with an empty payload, and others what all get.
+                // With subscriptions the reply is an array with an empty message, without any it is a simple string.
                 Reply::Array(pong) if pong.len() == 2 => return Ok(()),
                 reply @ Reply::Array(_) => drop(self.keep(reply)?),
                 _ => return Ok(()),

@@ -32,7 +32,7 @@ mod worker;
 mod write;
 
 pub use crate::worker::failure::Failure;
-pub use crate::worker::report::Drained;
+pub use crate::worker::report::JobCounts;
 pub use ack::{ACK_MESSAGES_MAX, Ack};
 pub use ack_each::AckEach;
 pub use backlog::Backlog;

@@ -126,7 +126,7 @@ pub(super) enum Idle {
 }
 
 impl Idle {
-    /// Of a message that was delivered so often, with so many deliveries at most; 0 for any number.
+    /// Classifies a pending message by how often it was delivered and the limit of that; 0 is no limit.
     pub(super) fn of(consumer: &[u8], deliveries: u64, max_deliveries: u64) -> Self {
         let is_dead = |deliveries| max_deliveries > 0 && deliveries >= max_deliveries;
         match consumer == RELEASED {

@@ -601,7 +601,7 @@ fn a_worker_ends_messages_as_its_handler_says() {
             _ => Err(Failure::Move("other".into(), "why".into())),
         }
     });
-    assert_eq!(drained.unwrap(), Drained { done: 1, retried: 2, dead: 3, others: 0 });
+    assert_eq!(drained.unwrap(), JobCounts { done: 1, retried: 2, dead: 3, others: 0 });
     seen.sort();
     let expected = [("0", 1), ("1", 1), ("2", 1), ("2", 2), ("3", 1), ("3", 2)];
     assert_eq!(seen, expected.map(|(number, deliveries)| (number.to_owned(), deliveries)));
@@ -628,7 +628,7 @@ fn a_worker_takes_over_what_another_left_and_keeps_what_it_works_on() {
             let end = std::time::Instant::now() + lease * 3 / 2;
             while std::time::Instant::now() < end {
                 let drained = other.drain(|_| -> () { panic!("it is worked on") }).unwrap();
-                assert_eq!(drained, Drained::default());
+                assert_eq!(drained, JobCounts::default());
             }
             assert!(!job.is_lost());
             stop.stop(Duration::MAX);

@@ -10,7 +10,7 @@ use crate::client::{Async, Blocking, Mode};
 use crate::error::Result;
 use crate::runtime::backoff::Backoff;
 use crate::worker::failure::Failure;
-use crate::worker::report::{Drained, Report};
+use crate::worker::report::{JobCounts, Report};
 use crate::worker::settings::Settings;
 
 /// How long a worker's message is left alone by others that reclaim, by default.
@@ -174,7 +174,7 @@ impl<M: Mode> Worker<M> {
 
     fn begin(&self, drains: bool) -> Run<M> {
         let takes = Takes::new(self.consumer.clone(), self.policy.clone());
-        Run::begin(takes, self.settings.plan(drains), &self.settings.stop)
+        Run::begin(takes, self.settings.plan(self.policy.lease, drains), &self.settings.stop)
     }
 
     /// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs after
@@ -194,16 +194,17 @@ impl Worker<Blocking> {
     /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
     /// a [`Job`] and says how it ends: see [`Run::end`].
     ///
-    /// A server that is away is asked again until it is back.
+    /// A server that is away is asked again until it is back. Returns what the run did.
     ///
     /// # Errors
     /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
     ///
     /// # Delivery
     /// At least once. The job of a handler that panics is taken over when its lease is over.
-    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<()> {
+    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<JobCounts> {
         let run = self.start();
-        self.settings.run(|| run.next(), |job| run.work(job, &handler))
+        self.settings.run(|| run.next(), |job| run.work(job, &handler))?;
+        Ok(run.counts())
     }
 
     /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
@@ -211,10 +212,10 @@ impl Worker<Blocking> {
     ///
     /// # Errors
     /// Those of the connection too.
-    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<Drained> {
+    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<JobCounts> {
         let run = self.start_drain();
         self.settings.drain(|| run.next(), |job| run.work(job, &mut handler))?;
-        Ok(run.drained())
+        Ok(run.counts())
     }
 }
 
@@ -228,10 +229,14 @@ impl Worker<Async> {
     ///
     /// # Delivery
     /// The jobs of a run whose future is dropped are taken over when their leases are over.
-    pub async fn run<R: Outcome>(&self, handler: impl AsyncFn(&Job<Async>) -> R) -> Result<()> {
+    pub async fn run<R: Outcome>(
+        &self,
+        handler: impl AsyncFn(&Job<Async>) -> R,
+    ) -> Result<JobCounts> {
         let run = self.start();
         let work = async |job| run.work(job, &handler).await;
-        self.settings.run_async(|context| run.poll_next(context), work).await
+        self.settings.run_async(|context| run.poll_next(context), work).await?;
+        Ok(run.counts())
     }
 
     /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
@@ -241,10 +246,10 @@ impl Worker<Async> {
     pub async fn drain<R: Outcome>(
         &self,
         handler: impl AsyncFn(&Job<Async>) -> R,
-    ) -> Result<Drained> {
+    ) -> Result<JobCounts> {
         let run = self.start_drain();
         let work = async |job| run.work(job, &handler).await;
         self.settings.drain_async(|context| run.poll_next(context), work).await?;
-        Ok(run.drained())
+        Ok(run.counts())
     }
 }

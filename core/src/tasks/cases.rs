@@ -37,8 +37,11 @@ pub(super) fn cases() -> Vec<Case> {
             Claim::new("s", "c", ["q", "r"], second, 2, 0).map(|step| step.waiting(true)),
             &["[ [ ] [ -1 3000 ] [ ] ]"],
         ),
-        case(ClaimDocs::new("s", "c", "n", "k", second), &["[ 1 [ ] ]", &listed(&["1", one_doc])])
-            .refuses("[ 0 [ 'd 7 ] ]", ErrorKind::Dependency),
+        case(
+            ClaimDocs::new("s", "c", "n", ["k"], second),
+            &["[ 1 [ ] ]", &listed(&["1", one_doc])],
+        )
+        .refuses("[ 0 [ 'd 7 ] ]", ErrorKind::Dependency),
         case(FetchDocs::new("s", "n", ["d"]), &["[ ]", one_doc]),
         case(FetchTasks::new("s", ["t", "u"]), &["[ ]", one_task, two_tasks]),
         case(

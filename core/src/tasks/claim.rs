@@ -93,15 +93,25 @@ impl Claim {
 pub(super) fn queues_of<Q: AsRef<str>>(
     queues: impl IntoIterator<Item = Q>,
 ) -> Result<Vec<Arc<str>>> {
+    names_of(queues, CLAIM_QUEUES_MAX, "queue", limits::queue)
+}
+
+/// What a claim names, each once: up to `max` of `what`, all of which pass a check.
+pub(super) fn names_of<N: AsRef<str>>(
+    names: impl IntoIterator<Item = N>,
+    max: usize,
+    what: &str,
+    check: impl Fn(&str) -> Result<()>,
+) -> Result<Vec<Arc<str>>> {
     let mut all: Vec<Arc<str>> = Vec::new();
-    for (index, queue) in queues.into_iter().enumerate() {
-        ensure!(index < CLAIM_QUEUES_MAX, "a claim names at most {CLAIM_QUEUES_MAX} queues");
-        limits::queue(queue.as_ref())?;
-        if !all.iter().any(|known| **known == *queue.as_ref()) {
-            all.push(queue.as_ref().into());
+    for (index, name) in names.into_iter().enumerate() {
+        ensure!(index < max, "a claim names at most {max} {what}s");
+        check(name.as_ref())?;
+        if !all.iter().any(|known| **known == *name.as_ref()) {
+            all.push(name.as_ref().into());
         }
     }
-    ensure!(!all.is_empty(), "a claim names at least one queue");
+    ensure!(!all.is_empty(), "a claim names at least one {what}");
     Ok(all)
 }
 

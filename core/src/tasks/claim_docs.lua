@@ -1,27 +1,35 @@
--- Leases all documents of a primary key, or none if another claimant holds one of them.
+-- Leases all documents of some primary keys, or none if another claimant holds one of them.
 --
 -- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry
 -- KEYS[7] none  KEYS[8] docs  KEYS[9] contents  KEYS[10] namespaces
 -- ARGV[1] claimant
 -- ARGV[2] namespace
--- ARGV[3] key
--- ARGV[4] lease_ms
--- returns {1, {ten elements for each document, by secondary key}},
+-- ARGV[3] lease_ms
+-- ARGV[4…] keys
+-- returns {1, {ten elements for each document, of each key by secondary key}},
 --   or {0, {id, version, …}} of those that another holds
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, AGAIN
-local CALLER, namespace, key, lease = ARGV[1], ARGV[2], ARGV[3], whole(ARGV[4], DELAY_MS_MAX)
+local CALLER, namespace, lease = ARGV[1], ARGV[2], whole(ARGV[3], DELAY_MS_MAX)
 if not is_name(CALLER) then return invalid('there is no claimant') end
-if not is_doc_name(namespace) or not is_doc_name(key) then return invalid('there is no namespace or no key') end
+if not is_doc_name(namespace) then return invalid('there is no namespace') end
 if not lease then return invalid('lease_ms is not a whole number up to 100 years') end
+if #ARGV < 4 or #ARGV > 1003 then return invalid('there are not 1 to 1000 keys') end
+local is_named = {}
+for i = 4, #ARGV do
+  if not is_doc_name(ARGV[i]) or is_named[ARGV[i]] then return invalid('a key is empty, or is named twice') end
+  is_named[ARGV[i]] = true
+end
 
 local failure = check()
 if failure then return failure end
-local failure, members = read('ZRANGEBYLEX', keys_key(namespace), '[' .. key .. '\0', '(' .. key .. '\1')
-if failure then return failure end
 local ids, fields = {}, {}
-for i, member in ipairs(members) do
-  ids[i] = select(3, split(member))
-  fields[i] = doc_field(namespace, ids[i])
+for i = 4, #ARGV do
+  local failure, members = read('ZRANGEBYLEX', keys_key(namespace), '[' .. ARGV[i] .. '\0', '(' .. ARGV[i] .. '\1')
+  if failure then return failure end
+  for _, member in ipairs(members) do
+    ids[#ids + 1] = select(3, split(member))
+    fields[#ids] = doc_field(namespace, ids[#ids])
+  end
 end
 local failure, docs = read_fields(DOCS, fields)
 if failure then return failure end

@@ -1,8 +1,9 @@
-//! Claim documents: lease all that have one primary key.
+//! Claim documents: lease all that have some primary keys.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::claim::names_of;
 use super::dependency::Dependency;
 use super::name::Name;
 use super::{Doc, DocId, embedded, limits};
@@ -10,45 +11,50 @@ use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
-/// Leases all documents of a primary key, or none if another claimant holds one of them.
+/// The most primary keys of one claim of documents.
+pub const CLAIM_KEYS_MAX: usize = 1_000;
+
+/// Leases all documents of some primary keys, or none if another claimant holds one of them.
 #[derive(Clone, Debug)]
 pub struct ClaimDocs {
     name: Name,
     claimant: Arc<str>,
     namespace: Arc<str>,
-    key: Arc<str>,
+    keys: Vec<Arc<str>>,
     lease: Duration,
 }
 
 impl ClaimDocs {
-    /// Leases the documents of this namespace and primary key for `lease`.
+    /// Leases the documents of this namespace and these primary keys for `lease`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for names beyond their limits and an empty key.
-    pub fn new(
+    /// `INVALID_ARGUMENT` for names beyond their limits, an empty key, and no key or more than [`CLAIM_KEYS_MAX`].
+    pub fn new<K: AsRef<str>>(
         name: impl AsRef<[u8]>,
         claimant: impl AsRef<str>,
         namespace: impl AsRef<str>,
-        key: impl AsRef<str>,
+        keys: impl IntoIterator<Item = K>,
         lease: Duration,
     ) -> Result<Self> {
         let name = Name::new(name.as_ref())?;
-        Self::of(name, claimant.as_ref().into(), namespace.as_ref(), key.as_ref(), lease)
+        Self::of(name, claimant.as_ref().into(), namespace.as_ref(), keys, lease)
     }
 
-    pub(super) fn of(
+    pub(super) fn of<K: AsRef<str>>(
         name: Name,
         claimant: Arc<str>,
         namespace: &str,
-        key: &str,
+        keys: impl IntoIterator<Item = K>,
         lease: Duration,
     ) -> Result<Self> {
         limits::claimant(&claimant)?;
         limits::namespace(namespace)?;
-        limits::doc_key("key", key)?;
+        let keys = names_of(keys, CLAIM_KEYS_MAX, "key", |key| {
+            ensure!(!key.is_empty(), "the key is empty");
+            limits::doc_key("key", key)
+        })?;
         limits::delay("lease", lease)?;
-        ensure!(!key.is_empty(), "the key is empty");
-        Ok(Self { name, claimant, namespace: namespace.into(), key: key.into(), lease })
+        Ok(Self { name, claimant, namespace: namespace.into(), keys, lease })
     }
 }
 
@@ -66,8 +72,8 @@ impl Operation for ClaimDocs {
         let mut args = ByteList::default();
         args.push(self.claimant.as_bytes());
         args.push(self.namespace.as_bytes());
-        args.push(self.key.as_bytes());
         args.push_number(self.lease.as_millis() as u64);
+        self.keys.iter().for_each(|key| args.push(key.as_bytes()));
         Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
@@ -89,6 +95,6 @@ impl Operation for ClaimDocs {
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<Doc>> {
         let lease_ms = self.lease.as_millis() as u64;
-        state.claim_docs(&self.claimant, &self.namespace, &self.key, lease_ms, context)
+        state.claim_docs(&self.claimant, &self.namespace, &self.keys, lease_ms, context)
     }
 }

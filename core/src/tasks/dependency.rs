@@ -6,6 +6,9 @@ use super::modification::Modification;
 use super::{DocId, TaskId};
 use crate::error::{Error, ErrorKind, Result};
 
+/// How many faults the text of a refusal names.
+const FAULTS_TOLD_MAX: usize = 10;
+
 /// Why a modification was refused, all of it: behind an error of the kind `DEPENDENCY`
 /// ([`Error::dependency`]). Nothing was done.
 ///
@@ -75,6 +78,12 @@ impl Dependency {
             && (self.has_claims() || self.has_claimed_docs())
     }
 
+    /// Whether nothing is wrong but documents that others have changed, or hold: the same work can succeed with what
+    /// they are now. Not so an insert of one that is there.
+    pub(super) fn only_outdated_docs(&self) -> bool {
+        !(self.has_missing() || self.has_claims() || self.has_collisions())
+    }
+
     /// Whether it names the task of this id.
     pub(super) fn names_task(&self, id: &str) -> bool {
         let missing = self.changes.iter().chain(&self.deletes).chain(&self.depends);
@@ -136,28 +145,31 @@ impl Error {
 
 impl fmt::Display for Dependency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        let mut say = |what: &str, entries: Vec<String>| {
-            if entries.is_empty() {
-                return Ok(());
+        let task = |task: &TaskId| (format!("task {}", task.id), task.version);
+        let doc = |doc: &DocId| (format!("document {}/{}", doc.namespace, doc.id), doc.version);
+        let exists = |(it, version)| format!("{it} exists already, at version {version}");
+        let differs = |(it, version)| format!("{it} is not at version {version} any more");
+        let is_held = |(it, _)| format!("{it} is held by another claimant");
+        let tasks = [&self.changes, &self.deletes, &self.depends].into_iter().flatten();
+        let docs = [&self.doc_changes, &self.doc_deletes, &self.doc_depends].into_iter().flatten();
+        let faults = (self.inserts.iter().map(task).map(exists))
+            .chain(tasks.map(task).map(differs))
+            .chain(self.claims.iter().map(task).map(is_held))
+            .chain(self.doc_inserts.iter().map(doc).map(exists))
+            .chain(docs.map(doc).map(differs))
+            .chain(self.doc_claims.iter().map(doc).map(is_held));
+        let mut more = 0_usize;
+        for (index, fault) in faults.enumerate() {
+            match index {
+                0 => f.write_str(&fault)?,
+                1..FAULTS_TOLD_MAX => write!(f, "; {fault}")?,
+                _ => more += 1,
             }
-            let before = std::mem::replace(&mut separator, "; ");
-            write!(f, "{before}{what} {}", entries.join(", "))
-        };
-        let task = |task: &TaskId| format!("{}:v{}", task.id, task.version);
-        let doc = |doc: &DocId| format!("{}/{}:v{}", doc.namespace, doc.id, doc.version);
-        let tasks = |tasks: &[TaskId]| tasks.iter().map(task).collect();
-        let docs = |docs: &[DocId]| docs.iter().map(doc).collect();
-        say("ids that are taken:", tasks(&self.inserts))?;
-        say("tasks to change that are not there:", tasks(&self.changes))?;
-        say("tasks to delete that are not there:", tasks(&self.deletes))?;
-        say("tasks to depend on that are not there:", tasks(&self.depends))?;
-        say("tasks that another claimant holds:", tasks(&self.claims))?;
-        say("ids of documents that are taken:", docs(&self.doc_inserts))?;
-        say("documents to change that are not there:", docs(&self.doc_changes))?;
-        say("documents to delete that are not there:", docs(&self.doc_deletes))?;
-        say("documents to depend on that are not there:", docs(&self.doc_depends))?;
-        say("documents that another claimant holds:", docs(&self.doc_claims))
+        }
+        match more {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct HeldTask {
     pub(super) docs: Vec<DocId>,
     /// The error of the last claim of documents that found one taken.
     pub(super) taken: Option<Arc<str>>,
+    /// The error of an end that found that a document had changed.
+    pub(super) outdated: Option<Arc<str>>,
     /// Whether a renewal said that somebody has cancelled the task.
     pub(super) is_cancelled: bool,
 }
@@ -26,8 +28,8 @@ pub(super) struct HeldTask {
 impl HeldTask {
     pub(super) fn new(name: Name, task: &Task) -> Self {
         let (claimant, claims, handle) = (task.claimant.clone(), task.claims, task.handle());
-        let (docs, taken, is_cancelled) = (Vec::new(), None, false);
-        Self { name, claimant, claims, task: handle, docs, taken, is_cancelled }
+        let (docs, taken, outdated, is_cancelled) = (Vec::new(), None, None, false);
+        Self { name, claimant, claims, task: handle, docs, taken, outdated, is_cancelled }
     }
 
     pub(super) fn add_docs(&mut self, docs: &[Doc]) {

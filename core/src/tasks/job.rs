@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::conflicts::Conflicts;
 use super::held::HeldTask;
 use super::run::Tasks;
 use super::worker::{Policy, RELEASE_DELAY_DEFAULT};
@@ -13,11 +14,18 @@ use super::{ClaimDocs, Doc, Modification, Modified, Modify, Task, TaskChange, Ta
 use crate::client::{Async, Blocking, Mode, Then};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::backoff::{Backoff, with_jitter};
-use crate::worker::backoff::{Contention, Retries};
+use crate::worker::backoff::Retries;
 use crate::worker::failure::Failure;
 use crate::worker::lease::Lease;
 use crate::worker::run::Place;
 use crate::worker::settings::TimeLimit;
+
+/// Why a job cannot do anything any more.
+const LOST: &str = "the lease of the job is lost, and somebody else may have its task";
+
+/// The longest that a job waits for documents. At random each wait ends up to half of it earlier, so that one of two
+/// jobs that wait for each other goes on.
+pub const DOCS_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// After how long a wait for documents asks again.
 const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::from_millis(64) };
@@ -45,7 +53,7 @@ pub(super) struct JobCore<M: Mode> {
     pub(super) store: TaskStore<M>,
     pub(super) task: Task,
     pub(super) policy: Arc<Policy>,
-    pub(super) contention: Arc<Contention>,
+    pub(super) conflicts: Arc<Conflicts>,
     pub(super) lease: Arc<Lease<M, HeldTask>>,
     /// The task is not the job's any more, as the job said what becomes of it.
     pub(super) is_done: Arc<AtomicBool>,
@@ -57,12 +65,12 @@ impl<M: Mode> JobCore<M> {
         store: TaskStore<M>,
         task: Task,
         policy: Arc<Policy>,
-        contention: Arc<Contention>,
+        conflicts: Arc<Conflicts>,
         claimed_at: Instant,
     ) -> Result<Self> {
         let held = HeldTask::new(store.name()?, &task);
         let lease = Lease::begin(store.client.downgrade(), held, policy.lease, claimed_at);
-        Ok(Self { store, task, policy, contention, lease, is_done: Arc::default() })
+        Ok(Self { store, task, policy, conflicts, lease, is_done: Arc::default() })
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -75,6 +83,7 @@ impl<M: Mode> JobCore<M> {
         HeldTask { task, docs, .. }: HeldTask,
         mut modification: Modification,
     ) -> Result<Modify> {
+        modification.end(&task);
         modification.at_versions(&[task], &docs);
         modification.release_docs(&docs);
         self.store.modify_step_by(&self.task.claimant, modification)
@@ -82,13 +91,35 @@ impl<M: Mode> JobCore<M> {
 
     /// Handles the result of such a step.
     pub(super) fn ended<T>(&self, result: &Result<T>) {
-        if result.is_ok() {
-            self.is_done.store(true, Ordering::Release);
-            self.lease.stop();
+        match result {
+            Ok(_) => {
+                self.is_done.store(true, Ordering::Release);
+                self.lease.stop();
+                if self.lease.lock().held.outdated.is_none() {
+                    self.conflicts.forget(&self.task);
+                }
+            }
+            Err(error) => {
+                let Some(refused) = error.dependency() else { return };
+                let held = &mut self.lease.lock().held;
+                // What ends the job after that is not to be refused for these documents as well.
+                held.docs.retain(|doc| !refused.names_doc(doc));
+                held.outdated = refused.only_outdated_docs().then(|| error.message().into());
+            }
         }
-        // What ends the job after that is not to be refused for these documents as well.
-        if let Some(refused) = result.as_ref().err().and_then(Error::dependency) {
-            self.lease.lock().held.docs.retain(|doc| !refused.names_doc(doc));
+    }
+
+    /// Whether an end was refused since somebody else has changed the task, or holds it.
+    pub(super) fn is_refused(&self, error: &Error) -> bool {
+        error.dependency().is_some_and(|refused| refused.names_task(&self.task.id))
+    }
+
+    /// Says that the lease was lost, of an error that says it by the version of the task.
+    pub(super) fn lease_lost(&self, error: Error) -> Error {
+        match self.is_refused(&error) {
+            true if self.is_ended() => ended(),
+            true => Error::new(ErrorKind::LeaseLost, LOST),
+            false => error,
         }
     }
 
@@ -99,11 +130,22 @@ impl<M: Mode> JobCore<M> {
 
     /// What becomes of a task whose handler failed.
     pub(super) fn failed(&self, err: &str) -> TaskChange {
-        let is_taken = |taken: &Arc<str>| err.contains(&**taken);
-        match self.lease.is_own() && self.lease.lock().held.taken.as_ref().is_some_and(is_taken) {
-            true => self.task.change().after(self.contention.delay()),
-            false => self.policy.failed(&self.task, err, None),
+        self.put_off_untried(err).unwrap_or_else(|| self.policy.failed(&self.task, err, None))
+    }
+
+    /// What becomes of a task whose handler failed for documents that were taken, or had changed.
+    fn put_off_untried(&self, err: &str) -> Option<TaskChange> {
+        if !self.lease.is_own() {
+            return None;
         }
+        let held = self.lease.lock().held.clone();
+        let is_told = |why: &Option<Arc<str>>| why.as_ref().is_some_and(|why| err.contains(&**why));
+        let delay = match is_told(&held.taken) {
+            true => self.conflicts.taken(),
+            false if is_told(&held.outdated) => self.conflicts.outdated(&self.task)?,
+            false => return None,
+        };
+        Some(self.task.change().after(delay))
     }
 }
 
@@ -176,20 +218,24 @@ impl<M: Mode> Job<M> {
         self.core.is_ended()
     }
 
-    /// Leases all documents of this primary key, by secondary key, for as long as the job goes on. They are
-    /// the job's alone: no other job gets them meanwhile. What ends the job releases them, unless it deletes
-    /// them or says until when they are to be held.
+    /// Leases all documents of these primary keys for as long as the job goes on, or none of them. They are the job's
+    /// alone: no other job gets them in that time. What ends the job releases them, unless it deletes them or says
+    /// until when they are to be held.
+    ///
+    /// Claim all that a job needs in one call. Jobs that claim one key after the other can wait for each other, so a
+    /// wait ends after 15 to 30 s, at random, even one without a limit: the job whose wait ends first gives back its
+    /// task, and with it the documents that it holds.
     ///
     /// # Errors
     /// As [`TaskStore::claim_docs`]; `DEPENDENCY` if somebody else holds one of them, and then none is leased: a
     /// handler that lets this error through has not failed, and the task is given back, as [`fail`](Self::fail)
     /// says; `LEASE_LOST` once the job has ended, also if it ends meanwhile: nothing is held then.
-    pub fn claim_docs(
+    pub fn claim_docs<K: AsRef<str>>(
         &self,
         namespace: impl AsRef<str>,
-        key: impl AsRef<str>,
+        keys: impl IntoIterator<Item = K>,
     ) -> M::Reply<Vec<Doc>> {
-        self.claim_docs_within(namespace, key, Duration::ZERO)
+        self.claim_docs_within(namespace, keys, Duration::ZERO)
     }
 
     /// [`claim_docs`](Self::claim_docs), and waits up to this time while somebody else holds one of them. It
@@ -202,16 +248,16 @@ impl<M: Mode> Job<M> {
     ///
     /// # Errors
     /// As [`claim_docs`](Self::claim_docs), when the time is over.
-    pub fn claim_docs_within(
+    pub fn claim_docs_within<K: AsRef<str>>(
         &self,
         namespace: impl AsRef<str>,
-        key: impl AsRef<str>,
+        keys: impl IntoIterator<Item = K>,
         wait: Duration,
     ) -> M::Reply<Vec<Doc>> {
-        let step = self.claim_docs_step(namespace.as_ref(), key.as_ref());
+        let step = self.claim_docs_step(namespace.as_ref(), keys);
         let claim = step.as_ref().ok().map(|step| (self.core.lease.change(), step.clone()));
-        let (lease, contention) = (self.core.lease.clone(), self.core.contention.clone());
-        let mut retries = Retries::within(wait, ASK);
+        let (lease, conflicts) = (self.core.lease.clone(), self.core.conflicts.clone());
+        let mut retries = Retries::within(docs_wait(wait), ASK);
         let then = move |result: Result<Vec<Doc>>| {
             let Some((_change, again)) = &claim else { return Then::Done(result) };
             let mut state = lease.lock();
@@ -227,7 +273,7 @@ impl<M: Mode> Job<M> {
                 }
                 Ok(docs) => {
                     state.held.add_docs(docs);
-                    contention.is_over();
+                    conflicts.were_free();
                 }
                 Err(error) if error.dependency().is_some() => {
                     if state.is_ended() {
@@ -246,30 +292,34 @@ impl<M: Mode> Job<M> {
         self.core.store.client.run_when(move |run| run(step), then)
     }
 
-    fn claim_docs_step(&self, namespace: &str, key: &str) -> Result<ClaimDocs> {
+    fn claim_docs_step<K: AsRef<str>>(
+        &self,
+        namespace: &str,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<ClaimDocs> {
         self.check_process()?;
         if self.core.lease.lock().is_ended() {
             return Err(ended());
         }
         if self.is_lost() {
-            let message = "the lease of the job is lost, and somebody else may have its task";
-            return Err(Error::new(ErrorKind::LeaseLost, message));
+            return Err(Error::new(ErrorKind::LeaseLost, LOST));
         }
         let (name, claimant) = (self.core.store.name()?, self.core.task.claimant.clone());
-        ClaimDocs::of(name, claimant, namespace, key, self.core.lease.length())
+        ClaimDocs::of(name, claimant, namespace, keys, self.core.lease.length())
     }
 
     /// Ends the job with a modification, in which the task and the documents that the job holds are
-    /// taken at their newest versions. If it does not name the task, that stays leased until the lease is over.
+    /// taken at their newest versions. The task is deleted unless the modification changes it.
     ///
     /// # Errors
-    /// As [`TaskStore::modify`]; `DEPENDENCY` also if the lease was lost.
+    /// As [`TaskStore::modify`]; `LEASE_LOST` if the lease was lost.
     ///
     /// # Delivery
     /// After an error it is as with [`TaskStore::modify`], and it can be tried again, or ended in another way, while the
-    /// lease lasts, which is not renewed any more.
+    /// lease lasts, which is not renewed any more. `LEASE_LOST` after an error of the connection can be for that call itself,
+    /// which was done.
     pub fn finish(&self, modification: Modification) -> M::Reply<Modified> {
-        self.end(move |_| modification)
+        self.end(modification)
     }
 
     /// Ends the job and deletes the task.
@@ -277,13 +327,15 @@ impl<M: Mode> Job<M> {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn done(&self) -> M::Reply<Modified> {
-        self.end(|task| Modification::new().delete(task.clone()))
+        self.finish(Modification::new())
     }
 
     /// Ends the job as its handler's error does: as [`retry`](Self::retry), with this text as the reason. If
     /// that has in it what the job's last claim of documents said of one that is taken, nothing has failed:
     /// the task is given back untried for a short random time, of 8 to 16 ms and twice as long each time its
-    /// worker finds no document free, up to 128 ms.
+    /// worker finds no document free, up to 128 ms. Nor has it failed if the text has in it why an end of the job was
+    /// refused, and that was documents alone, which others had changed: the task is given back untried for 10 to
+    /// 100 ms, growing. After [`CONFLICTS_MAX`](super::CONFLICTS_MAX) times in a row in one run that is an attempt.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -335,26 +387,20 @@ impl<M: Mode> Job<M> {
     }
 
     fn end_by(&self, change: TaskChange) -> M::Reply<Modified> {
-        self.end(|_| Modification::new().change(change))
+        self.end(Modification::new().change(change))
     }
 
-    fn end(
-        &self,
-        modification: impl FnOnce(&TaskId) -> Modification + Send + 'static,
-    ) -> M::Reply<Modified> {
+    fn end(&self, modification: Modification) -> M::Reply<Modified> {
         let (core, check, lease) =
             (self.core.clone(), self.check_process(), self.core.lease.clone());
         let then = core.clone();
         let when = move |run: Box<dyn FnOnce(Result<Modify>) + Send>| match check {
             Err(error) => run(Err(error)),
-            Ok(()) => lease.end(move |held| {
-                let modification = modification(&held.task);
-                run(core.end_step(held, modification));
-            }),
+            Ok(()) => lease.end(move |held| run(core.end_step(held, modification))),
         };
         self.core.store.client.run_when(when, move |result| {
             then.ended(&result);
-            Then::Done(result)
+            Then::Done(result.map_err(|error| then.lease_lost(error)))
         })
     }
 
@@ -386,6 +432,11 @@ impl<M: Mode> fmt::Debug for Job<M> {
     }
 }
 
+/// How long a job waits for documents that is to wait for this time.
+pub(super) fn docs_wait(wait: Duration) -> Duration {
+    wait.min(with_jitter(DOCS_WAIT_MAX))
+}
+
 fn ended() -> Error {
-    Error::new(ErrorKind::LeaseLost, "the job has ended, and holds no documents any more")
+    Error::new(ErrorKind::LeaseLost, "the job has ended, and holds nothing any more")
 }

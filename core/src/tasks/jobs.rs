@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::claim::Claimed;
 use super::claims::ClaimSource;
+use super::conflicts::Conflicts;
 use super::job::JobCore;
 use super::modify_many::MODIFICATIONS_MAX;
 use super::run::report;
@@ -12,19 +13,10 @@ use super::worker::Policy;
 use super::{CLAIM_TASKS_MAX, ID_CHARS_MAX, Job, Modification, Modify, ModifyMany, limits};
 use crate::client::{Blocking, Mode};
 use crate::error::Result;
-use crate::runtime::backoff::Backoff;
-use crate::worker::backoff::Contention;
 use crate::worker::ids;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 use crate::worker::report::ReportKind;
 use crate::worker::run::{Batch, Room};
-
-/// How long a task whose documents are taken is put off.
-const TAKEN: Backoff =
-    Backoff { first: Duration::from_millis(16), most: Duration::from_millis(128) };
-
-/// By how much later than that it may be available on the clock of a server.
-const TAKEN_SLACK: Duration = Duration::from_millis(50);
 
 /// The jobs of a [`Worker`](super::Worker). It ends as [`Claims`](super::Claims) do, but
 /// not before it has seen again the tasks that it gave back because their documents were taken.
@@ -61,7 +53,7 @@ pub(super) struct Takes<M: Mode> {
     claims: ClaimSource<M>,
     policy: Arc<Policy>,
     wait: Option<Duration>,
-    contention: Arc<Contention>,
+    conflicts: Arc<Conflicts>,
     /// When the claim was sent that is under way: what it returns is leased since then, or later.
     claimed_at: Option<Instant>,
     /// What puts tasks aside that were claimed too often, before the next claim.
@@ -70,8 +62,8 @@ pub(super) struct Takes<M: Mode> {
 
 impl<M: Mode> Takes<M> {
     pub(super) fn new(claims: ClaimSource<M>, policy: Arc<Policy>, wait: Option<Duration>) -> Self {
-        let contention = Arc::new(Contention::new(TAKEN, TAKEN_SLACK));
-        Self { claims, policy, wait, contention, claimed_at: None, put_aside: Vec::new() }
+        let conflicts = Arc::new(Conflicts::new());
+        Self { claims, policy, wait, conflicts, claimed_at: None, put_aside: Vec::new() }
     }
 
     /// The loop of these claims, which waits for up to this time each time there is nothing.
@@ -89,8 +81,8 @@ impl<M: Mode> Takes<M> {
         for (task, unended) in claimed.tasks.into_iter().zip(claimed.unended) {
             let (store, policy) = (self.claims.store.clone(), self.policy.clone());
             let queue = policy.error_queue_of(&task);
-            let contention = self.contention.clone();
-            let job = JobCore::new(store, task, policy, contention, claimed_at)?;
+            let conflicts = self.conflicts.clone();
+            let job = JobCore::new(store, task, policy, conflicts, claimed_at)?;
             // A worker of the error queue itself is there to see it.
             if self.policy.may_claim(unended) || queue == job.task.queue {
                 batch.jobs.push(Arc::new(job));
@@ -144,7 +136,7 @@ impl<M: Mode> Source for Takes<M> {
         if claimed.tasks.is_empty() {
             if waiting.is_over() {
                 // Some tasks may have been given back only for a moment.
-                let left = self.contention.left();
+                let left = self.conflicts.left();
                 waiting.reset(left.or(self.wait));
                 if left.is_some() {
                     return Ok(Found::Nothing);

@@ -6,6 +6,7 @@ mod cases;
 mod claim;
 mod claim_docs;
 mod claims;
+mod conflicts;
 mod dependency;
 mod doc;
 mod embedded;
@@ -38,12 +39,13 @@ mod worker;
 
 pub use cancel::Cancel;
 pub use claim::{CLAIM_QUEUES_MAX, CLAIM_TASKS_MAX, Claim, Claimed};
-pub use claim_docs::ClaimDocs;
+pub use claim_docs::{CLAIM_KEYS_MAX, ClaimDocs};
 pub use claims::Claims;
+pub use conflicts::CONFLICTS_MAX;
 pub use dependency::Dependency;
 pub use doc::{Doc, DocChange, DocId, DocKey, NewDoc};
 pub use filter::{FILTER_NAMES_MAX, Filter, STATS_MAX};
-pub use job::Job;
+pub use job::{DOCS_WAIT_MAX, Job};
 pub use jobs::Jobs;
 pub use json::JSON_DEPTH_MAX;
 pub use limits::{
@@ -66,7 +68,7 @@ pub use task::{NewTask, Task, TaskChange, TaskId};
 pub use task_filter::{SWEEP_TASKS_DEFAULT, SWEEP_TASKS_MAX, TaskFilter};
 pub use time::ReadTime;
 pub use worker::{
-    BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CLAIMS_DEFAULT, Outcome,
+    BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CRASHES_DEFAULT, Outcome,
     RELEASE_DELAY_DEFAULT, Worker,
 };
 
@@ -85,7 +87,7 @@ use crate::step::limits::first_of;
 use crate::step::reply::{Replies, Reply};
 pub use crate::worker::failure::Failure;
 use crate::worker::ids;
-pub use crate::worker::report::Drained;
+pub use crate::worker::report::JobCounts;
 
 /// How long a claim leases a task by default.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
@@ -559,24 +561,24 @@ impl<M: Mode> TaskStore<M> {
         Sweep::of(self.name()?, self.claimant.clone(), queue, end, filter)
     }
 
-    /// Leases all documents of this primary key, by secondary key, or none if another claimant holds one
-    /// of them. Their holder can claim them again.
+    /// Leases all documents of these primary keys, or none if another claimant holds one of them. They come in the
+    /// order of the keys, those of one key by secondary key. Their holder can claim them again.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an empty key and names beyond their limits; `DEPENDENCY` if another
-    /// claimant holds one of them.
+    /// `INVALID_ARGUMENT` for an empty key, no key or more than [`CLAIM_KEYS_MAX`], and names beyond their limits;
+    /// `DEPENDENCY` if another claimant holds one of the documents.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` they may be leased; claiming them again is safe.
-    pub fn claim_docs(
+    pub fn claim_docs<K: AsRef<str>>(
         &self,
         namespace: impl AsRef<str>,
-        key: impl AsRef<str>,
+        keys: impl IntoIterator<Item = K>,
         lease: Duration,
     ) -> M::Reply<Vec<Doc>> {
         self.client.run(self.name().and_then(|name| {
             let claimant = self.claimant.clone();
-            ClaimDocs::of(name, claimant, namespace.as_ref(), key.as_ref(), lease)
+            ClaimDocs::of(name, claimant, namespace.as_ref(), keys, lease)
         }))
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::doc::Collision;
-use super::{DocChange, DocId, NewDoc, NewTask, Task, TaskChange, TaskId, When};
+use super::{DocChange, DocId, NewDoc, NewTask, TaskChange, TaskId, When};
 use crate::error::{Result, ensure};
 use crate::step::headers::Given;
 
@@ -131,10 +131,15 @@ impl Modification {
         ]
     }
 
-    /// Whether it deletes or changes this task.
-    pub(super) fn ends(&self, task: &Task) -> bool {
+    /// Deletes the task of a job unless this changes or deletes it already.
+    pub(super) fn end(&mut self, task: &TaskId) {
         let changed = self.changes.iter().map(|change| &change.task);
-        self.deletes.iter().chain(changed).any(|named| named.id == task.id)
+        if self.deletes.iter().chain(changed).any(|named| named.id == task.id) {
+            return;
+        }
+        // Its version is part of the delete.
+        self.depends.retain(|named| named.id != task.id);
+        self.deletes.push(task.clone());
     }
 
     /// Whether nothing would be asked of the store.

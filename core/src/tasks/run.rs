@@ -10,7 +10,7 @@ use super::modify_many::MODIFICATIONS_MAX;
 use super::worker::RELEASE_DELAY_DEFAULT;
 use super::{Job, Modification, Modify, ModifyMany, Task, TaskChange};
 use crate::client::{Client, Mode};
-use crate::error::{Error, ErrorKind, Result, Retry, invalid};
+use crate::error::{Error, ErrorKind, Result, Retry};
 use crate::runtime::backoff::with_jitter;
 use crate::worker::failure::Failure;
 use crate::worker::groups::Groups;
@@ -62,13 +62,14 @@ impl<M: Mode> Run<M> {
     ///
     /// - `Ok(None)`: it is done, and its task is deleted.
     /// - `Ok(Some(modification))`: this happens in one step, with the task and the documents that the job holds
-    ///   at their newest versions. It has to delete or to change the task.
+    ///   at their newest versions. It deletes the task unless it changes it.
     /// - `Err(failure)`: as the [`Failure`] says.
     ///
     /// A job that was [cancelled](super::TaskStore::cancel) is deleted after any failure.
     ///
     /// A modification that is invalid, or refused because something that it depends on has changed, is a
-    /// failure of the handler: the task is given back at once as [`Job::fail`] does.
+    /// failure of the handler: the task is given back at once as [`Job::fail`] does, which counts no attempt where
+    /// only documents had changed.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a job of something else, and `FORKED` in the child of a fork.
@@ -118,16 +119,8 @@ impl Said {
     fn of<M: Mode>(job: &JobCore<M>, outcome: Result<Option<Modification>, Failure>) -> Self {
         let task = &job.task;
         let failure = match outcome {
-            Ok(None) => return Self::new(ReportKind::Done, Modification::new().delete(task)),
-            Ok(Some(modification)) if modification.ends(task) => {
-                return Self::new(ReportKind::Done, modification);
-            }
-            Ok(Some(_)) => {
-                let refused = invalid(
-                    "the modification that the handler returned does not end the job's own task: it has to \
-                     delete or to change it",
-                );
-                return Self::refused(job, refused);
+            Ok(modification) => {
+                return Self::new(ReportKind::Done, modification.unwrap_or_default());
             }
             Err(failure) => failure,
         };
@@ -139,7 +132,7 @@ impl Said {
             return Self::changed(ReportKind::Lost, task.change(), String::new());
         }
         if job.lease.lock().held.is_cancelled {
-            return Self::new(ReportKind::Cancelled, Modification::new().delete(task));
+            return Self::new(ReportKind::Cancelled, Modification::new());
         }
         let (change, err) = match failure {
             Failure::Error(err) => (job.failed(&err), err),
@@ -222,19 +215,20 @@ impl<M: Mode> Queue for Tasks<M> {
         let is_gone = job.lease.is_gone();
         let Err(error) = result else { return Ended::Done(said.report(job)) };
         let is_refusal = matches!(error.kind(), ErrorKind::Dependency | ErrorKind::InvalidArgument);
-        if is_unsure && !is_gone && error.dependency().is_some_and(|of| of.names_task(&job.task.id))
-        {
+        let is_taken = job.is_refused(&error);
+        if is_unsure && !is_gone && is_taken {
             // Nobody else can have changed it, so it was this end, whose result was lost.
             job.ended(&Ok(()));
             return Ended::Done(said.report(job));
         }
         // One that is given back is lost to its handler alone, and no failure of it.
-        let is_final = said.refused.is_some() || job.lease.is_lost();
+        let is_final = said.refused.is_some() || job.lease.is_lost() || is_taken;
         if is_gone || (is_refusal && is_final) {
-            let error = said.refused.unwrap_or(error);
+            let error = said.refused.unwrap_or_else(|| job.lease_lost(error));
             return Ended::Done(report(ReportKind::Lost, job, &error.to_string(), Some(error)));
         }
         if is_refusal {
+            // Documents that have changed are a conflict, which `ended` has noted.
             let held = job.lease.lock().held.clone();
             let said = Said::refused(&job, error);
             return Ended::Instead(End::new(job, held, said));

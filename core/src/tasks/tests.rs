@@ -250,7 +250,7 @@ fn what_no_store_could_do_is_refused() {
     assert!(store.renew([], [], MINUTE).is_err());
     assert!(store.cancel([""; 0]).is_err());
     assert!(store.cancel([""]).is_err());
-    assert!(store.claim_docs("n", "", MINUTE).is_err());
+    assert!(store.claim_docs("n", [""], MINUTE).is_err());
     assert!(store.get_doc("n", "").is_err());
     assert!(store.are_empty(Filter::new()).is_err());
     assert!(store.list("inbox", TaskQuery::new().limit(0)).is_err());
@@ -293,7 +293,7 @@ fn a_seed_that_runs_twice_makes_one_document_of_a_key() {
     let error = seed().unwrap_err();
     let dependency = error.dependency().expect("it says what is taken");
     assert_eq!(dependency.doc_inserts, [DocId::new("accounts", "ann", 0)]);
-    assert_eq!(store.claim_docs("accounts", "ann", MINUTE).unwrap().len(), 1);
+    assert_eq!(store.claim_docs("accounts", ["ann"], MINUTE).unwrap().len(), 1);
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn a_document_is_put_over_its_own_content_alone() {
     assert_eq!(bob.get_doc("n", "k").unwrap(), None, "every memory: is a store of its own");
 
     let bob = ann.clone().claimant("bob");
-    let held = ann.claim_docs("n", "k", MINUTE).unwrap().remove(0);
+    let held = ann.claim_docs("n", ["k"], MINUTE).unwrap().remove(0);
     let error = bob.put_doc(new("3")).unwrap_err();
     assert!(error.dependency().unwrap().only_claims());
     assert_eq!(error.dependency().unwrap().doc_claims, [held.handle()]);
@@ -380,14 +380,14 @@ fn a_job_puts_the_document_that_it_holds() {
     store.put_doc(NewDoc::new("n", "k").content("1")).unwrap();
     store.insert("inbox", "1").unwrap();
     let job = store.worker(["inbox"]).jobs().next().unwrap().unwrap();
-    let held = job.claim_docs("n", "k").unwrap().remove(0);
+    let held = job.claim_docs("n", ["k"]).unwrap().remove(0);
     let put = Modification::new().put_doc(NewDoc::new("n", "k").content("2"));
     let done = job.finish(job.delete().put_doc(NewDoc::new("n", "l").content("3"))).unwrap();
     assert_eq!((done.inserted_docs.len(), done.changed_docs.len()), (1, 1));
 
     store.insert("inbox", "1").unwrap();
     let job = store.worker(["inbox"]).jobs().next().unwrap().unwrap();
-    job.claim_docs("n", "k").unwrap();
+    job.claim_docs("n", ["k"]).unwrap();
     let done = job.finish(put).unwrap();
     let doc = &done.changed_docs[0];
     assert_eq!((doc.version, &*doc.claimant), (held.version + 3, ""));
@@ -660,7 +660,7 @@ fn a_leased_task_is_moved_from_under_its_job_if_it_is_said() {
     let job = store.worker(["q"]).jobs().next().unwrap().unwrap();
     assert_eq!(store.move_tasks("q", "p", TaskFilter::new()).unwrap().tasks, 0);
     assert_eq!(store.move_tasks("q", "p", TaskFilter::new().include_held()).unwrap().tasks, 1);
-    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::Dependency);
+    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::LeaseLost);
     let task = store.list("p", TaskQuery::new()).unwrap().tasks.remove(0);
     assert_eq!((task.claims, task.at_ms), (1, job.task().at_ms));
 }
@@ -770,7 +770,7 @@ fn a_job_is_renewed_until_it_ends() {
         .unwrap();
     let worker = store.worker(["inbox"]).lease(Duration::from_secs(2));
     let job = worker.jobs().next().unwrap().unwrap();
-    let docs = job.claim_docs("n", "k").unwrap();
+    let docs = job.claim_docs("n", ["k"]).unwrap();
     std::thread::sleep(Duration::from_secs(3));
     assert!(!job.is_lost());
     assert!(job.handle().version >= 3, "{:?}", job.handle());
@@ -802,8 +802,8 @@ fn a_job_whose_task_was_changed_is_lost() {
     assert!(job.is_lost());
     job.on_lost(move || also.send("after").unwrap());
     assert_eq!(is_lost.try_recv(), Ok("after"), "it is called at once");
-    assert_eq!(job.claim_docs("n", "k").unwrap_err().kind(), ErrorKind::LeaseLost);
-    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::Dependency);
+    assert_eq!(job.claim_docs("n", ["k"]).unwrap_err().kind(), ErrorKind::LeaseLost);
+    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::LeaseLost);
 }
 
 #[test]
@@ -881,9 +881,9 @@ fn what_ends_its_workers_is_put_aside_unseen() {
     for _ in 0..2 {
         store.claim(["inbox"], Duration::ZERO).unwrap().unwrap();
     }
-    let worker = store.worker(["inbox"]).max_claims(2).error_queue("dead");
+    let worker = store.worker(["inbox"]).max_crashes(2).error_queue("dead");
     let drained = worker.drain(|_| -> () { panic!("nobody sees it") }).unwrap();
-    assert_eq!(drained, Drained { dead: 1, ..Default::default() });
+    assert_eq!(drained, JobCounts { dead: 1, ..Default::default() });
     let tasks = store.list("dead", TaskQuery::new()).unwrap().tasks;
     assert_eq!(&*tasks[0].err, "crashed: claimed 2 times without an end");
 }
@@ -901,7 +901,7 @@ fn releases_and_retries_are_no_claims_without_an_end() {
         client.tasks("shop")
     };
     let none = Duration::ZERO;
-    let worker = |store: &TaskStore| store.worker(["inbox"]).max_claims(2).backoff(none, none);
+    let worker = |store: &TaskStore| store.worker(["inbox"]).max_crashes(2).backoff(none, none);
     for n in 0..6 {
         let store = again(&mut client);
         // Twice it is not ended, which is as often as may be.
@@ -1005,9 +1005,88 @@ fn a_document_that_an_end_depends_on_is_released() {
     store.insert("q", "1").unwrap();
     store.modify(Modification::new().insert_doc(NewDoc::new("n", "k").id("d"))).unwrap();
     let job = store.worker(["q"]).jobs().next().unwrap().unwrap();
-    let docs = job.claim_docs("n", "k").unwrap();
+    let docs = job.claim_docs("n", ["k"]).unwrap();
     job.finish(job.delete().depend_doc(&docs[0])).unwrap();
-    assert_eq!(store.claim_docs("n", "k", MINUTE).unwrap().len(), 1);
+    assert_eq!(store.claim_docs("n", ["k"], MINUTE).unwrap().len(), 1);
+}
+
+/// A job whose handler lets through why its end was refused.
+#[test]
+fn an_end_that_is_refused_for_a_document_is_an_attempt_only_the_twentieth_time() {
+    let store = store();
+    store.insert("q", "1").unwrap();
+    let worker = store.worker(["q"]).max_attempts(1).wait(MINUTE);
+    let mut jobs = worker.jobs();
+    for time in 1..=CONFLICTS_MAX {
+        let job = jobs.next().unwrap().unwrap();
+        assert_eq!((job.task().attempt, &*job.task().queue), (0, "q"), "time {time}");
+        let stale = Modification::new().delete_doc(DocId::new("n", "none", 7));
+        let error = job.finish(stale).unwrap_err();
+        assert_eq!(error.message(), "document n/none is not at version 7 any more");
+        let task = job.fail(&error.to_string()).unwrap().changed.remove(0);
+        let is_dead = &*task.queue == "q/err";
+        assert_eq!(is_dead, time == CONFLICTS_MAX, "time {time}");
+        let delay = task.at_ms - task.modified_ms;
+        assert!(is_dead || (10..=100).contains(&delay), "{delay} ms");
+    }
+    assert!(store.list("q/err", TaskQuery::new()).unwrap().tasks[0].err.starts_with("exhausted"));
+}
+
+/// A worker counts a bounded number of tasks, and none of the others goes on for ever.
+#[test]
+fn conflicts_of_many_tasks_end() {
+    let store = store();
+    let count = 1_500;
+    store
+        .modify((0..count).fold(Modification::new(), |of, _| of.insert(NewTask::new("q"))))
+        .unwrap();
+    let worker = store.worker(["q"]).max_attempts(1).prefetch(500);
+    let stale = || Modification::new().delete_doc(DocId::new("n", "none", 7));
+    let counts = worker.drain(|_| stale()).unwrap();
+    assert_eq!((counts.dead, counts.done), (count, 0));
+}
+
+/// An insert of a document that is there is refused for good.
+#[test]
+fn an_insert_of_a_document_that_is_there_is_an_attempt() {
+    let store = store();
+    store.put_doc(NewDoc::new("n", "k").content("1")).unwrap();
+    store.insert("q", "1").unwrap();
+    let again = || Modification::new().insert_doc(NewDoc::new("n", "k"));
+    assert_eq!(store.worker(["q"]).max_attempts(1).drain(|_| again()).unwrap().dead, 1);
+}
+
+/// Others than documents are no conflict, though documents are among them.
+#[test]
+fn an_end_that_is_refused_for_a_task_is_an_attempt() {
+    let store = store();
+    store.insert("q", "1").unwrap();
+    let job = store.worker(["q"]).jobs().next().unwrap().unwrap();
+    let stale = Modification::new().depend(TaskId::new("none", 7));
+    let error = job.finish(stale.delete_doc(DocId::new("n", "none", 7))).unwrap_err();
+    let both =
+        "task none is not at version 7 any more; document n/none is not at version 7 any more";
+    assert_eq!(error.message(), both);
+    assert_eq!(job.fail(&error.to_string()).unwrap().changed[0].attempt, 1);
+}
+
+#[test]
+fn a_job_waits_for_documents_no_longer_than_it_may() {
+    let second = Duration::from_secs(1);
+    assert_eq!(job::docs_wait(second), second);
+    let waits: Vec<_> = (0..100).map(|_| job::docs_wait(Duration::MAX)).collect();
+    assert!(waits.iter().all(|wait| (DOCS_WAIT_MAX / 2..=DOCS_WAIT_MAX).contains(wait)));
+    assert!(waits.iter().any(|wait| *wait != waits[0]), "two that wait for each other");
+}
+
+#[test]
+fn a_long_refusal_names_the_first_and_counts_the_others() {
+    let store = store();
+    let ids = (0..13).map(|number| TaskId::new(format!("t{number}"), 0));
+    let error = store.modify(ids.fold(Modification::new(), Modification::delete)).unwrap_err();
+    assert!(error.message().starts_with("task t0 is not at version 0 any more; task t1 is"));
+    assert!(error.message().ends_with("task t9 is not at version 0 any more; and 3 more"));
+    assert_eq!(error.dependency().unwrap().deletes.len(), 13);
 }
 
 #[test]
@@ -1073,7 +1152,7 @@ fn everything_comes_back_from_disk() {
                 .insert_doc(NewDoc::new("n", "k").id("e").secondary_key("2")),
         )
         .unwrap();
-    store.claim_docs("n", "k", MINUTE).unwrap();
+    store.claim_docs("n", ["k"], MINUTE).unwrap();
     let ids = |tasks: &[Task]| tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     assert_eq!(store.cancel(ids(&tasks)).unwrap(), [true, false, false, true, true]);
     let ended = tasks[4].change().headers([("set", "again")]);

@@ -12,7 +12,7 @@ use crate::error::{Result, invalid};
 use crate::runtime::backoff::Backoff;
 use crate::worker::failure::Failure;
 use crate::worker::lease::check_length;
-use crate::worker::report::{Drained, Report};
+use crate::worker::report::{JobCounts, Report};
 use crate::worker::settings::{Settings, check_concurrency};
 
 /// How long a task that failed for the first time is put off by default.
@@ -24,8 +24,8 @@ pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(3_600);
 /// After how many attempts a task goes to the error queue, by default.
 pub const MAX_ATTEMPTS_DEFAULT: u32 = 20;
 
-/// How many claims in a row may be without an end before a task goes to the error queue, by default.
-pub const MAX_CLAIMS_DEFAULT: u32 = 3;
+/// After how many leases in a row that ran out a task goes to the error queue, by default.
+pub const MAX_CRASHES_DEFAULT: u32 = 3;
 
 /// How long a task that is given back is put off at most by default.
 pub const RELEASE_DELAY_DEFAULT: Duration = Duration::from_millis(100);
@@ -68,7 +68,7 @@ pub(super) struct Policy {
     pub(super) lease: Duration,
     backoff: Backoff,
     max_attempts: u32,
-    pub(super) max_claims: u32,
+    pub(super) max_crashes: u32,
     error_queue: Option<Arc<str>>,
     pub(super) timeout: Option<Duration>,
 }
@@ -110,7 +110,7 @@ impl<M: Mode> Worker<M> {
             lease: LEASE_DEFAULT,
             backoff: Backoff { first: BACKOFF_DEFAULT, most: BACKOFF_MAX_DEFAULT },
             max_attempts: MAX_ATTEMPTS_DEFAULT,
-            max_claims: MAX_CLAIMS_DEFAULT,
+            max_crashes: MAX_CRASHES_DEFAULT,
             error_queue: None,
             timeout: None,
         };
@@ -140,12 +140,11 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// A task that was claimed more often than this since it was last inserted, changed or released goes to
-    /// the error queue and to no handler, as it may be what ends the workers; [`MAX_CLAIMS_DEFAULT`] by default, and
-    /// 0 for never. So only leases that ran out count: every end of a job, a retry and a release too, begins anew, and so
-    /// does a task that is moved back from the error queue.
-    pub fn max_claims(mut self, claims: u32) -> Self {
-        self.policy.max_claims = claims;
+    /// After how many leases that ran out a task goes to the error queue and to no handler, as it may be what ends the
+    /// workers; [`MAX_CRASHES_DEFAULT`] by default, and 0 for never. Every end of a job, a retry and a release too, begins
+    /// the count anew, and so does a change of the task, such as its move back from the error queue.
+    pub fn max_crashes(mut self, leases: u32) -> Self {
+        self.policy.max_crashes = leases;
         self
     }
 
@@ -217,7 +216,7 @@ impl<M: Mode> Worker<M> {
     }
 
     fn begin(&self, drains: bool) -> Run<M> {
-        let plan = self.settings.plan(drains);
+        let plan = self.settings.plan(self.policy.lease, drains);
         Run::begin(self.store.client.clone(), self.takes(None), plan, &self.settings.stop)
     }
 
@@ -248,16 +247,17 @@ impl Worker<Blocking> {
     /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
     /// a [`Job`] and says how it ends: see [`Run::end`]. Nothing is done to a job that the handler ended itself.
     ///
-    /// A server that is away is asked again until it is back.
+    /// A server that is away is asked again until it is back. Returns what the run did.
     ///
     /// # Errors
     /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
     ///
     /// # Delivery
     /// At least once. The job of a handler that panics stays leased until the lease is over.
-    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<()> {
+    pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<JobCounts> {
         let run = self.start();
-        self.settings.run(|| run.next(), |job| run.work(job, &handler))
+        self.settings.run(|| run.next(), |job| run.work(job, &handler))?;
+        Ok(run.counts())
     }
 
     /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
@@ -265,10 +265,10 @@ impl Worker<Blocking> {
     ///
     /// # Errors
     /// Those of the connection too.
-    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<Drained> {
+    pub fn drain<R: Outcome>(&self, mut handler: impl FnMut(&Job) -> R) -> Result<JobCounts> {
         let run = self.start_drain();
         self.settings.drain(|| run.next(), |job| run.work(job, &mut handler))?;
-        Ok(run.drained())
+        Ok(run.counts())
     }
 }
 
@@ -298,10 +298,14 @@ impl Worker<Async> {
     ///
     /// # Delivery
     /// The jobs of a run whose future is dropped stay leased until the lease is over.
-    pub async fn run<R: Outcome>(&self, handler: impl AsyncFn(&Job<Async>) -> R) -> Result<()> {
+    pub async fn run<R: Outcome>(
+        &self,
+        handler: impl AsyncFn(&Job<Async>) -> R,
+    ) -> Result<JobCounts> {
         let run = self.start();
         let work = async |job| run.work(job, &handler).await;
-        self.settings.run_async(|context| run.poll_next(context), work).await
+        self.settings.run_async(|context| run.poll_next(context), work).await?;
+        Ok(run.counts())
     }
 
     /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
@@ -311,11 +315,11 @@ impl Worker<Async> {
     pub async fn drain<R: Outcome>(
         &self,
         handler: impl AsyncFn(&Job<Async>) -> R,
-    ) -> Result<Drained> {
+    ) -> Result<JobCounts> {
         let run = self.start_drain();
         let work = async |job| run.work(job, &handler).await;
         self.settings.drain_async(|context| run.poll_next(context), work).await?;
-        Ok(run.drained())
+        Ok(run.counts())
     }
 }
 
@@ -348,7 +352,7 @@ impl Policy {
 
     /// Whether a handler may see a task that was claimed this often without an end.
     pub(super) fn may_claim(&self, unended: u32) -> bool {
-        self.max_claims == 0 || unended <= self.max_claims
+        self.max_crashes == 0 || unended <= self.max_crashes
     }
 
     pub(super) fn error_queue_of(&self, task: &Task) -> Arc<str> {

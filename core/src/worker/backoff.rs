@@ -52,7 +52,11 @@ impl Contention {
 
     /// How long to put off another job.
     pub(crate) fn delay(&self) -> Duration {
-        let delay = self.backoff.delay(self.releases.fetch_add(1, Ordering::Relaxed));
+        self.put_off(self.backoff.delay(self.releases.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// A job is put off for this time.
+    pub(crate) fn put_off(&self, delay: Duration) -> Duration {
         let until = self.began.elapsed() + delay + self.slack;
         self.until_ms.fetch_max(until.as_millis() as u64, Ordering::Relaxed);
         delay
@@ -67,5 +71,10 @@ impl Contention {
     pub(crate) fn left(&self) -> Option<Duration> {
         let until = Duration::from_millis(self.until_ms.load(Ordering::Relaxed));
         until.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    /// For how long the loop has been there.
+    pub(crate) fn age(&self) -> Duration {
+        self.began.elapsed()
     }
 }

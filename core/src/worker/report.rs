@@ -107,9 +107,9 @@ impl<J> Report<J> {
     }
 }
 
-/// What became of the jobs of a run: returned by a worker's `drain`.
+/// What became of the jobs of a run, as numbers of jobs: returned by a worker's `run` and `drain`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drained {
+pub struct JobCounts {
     /// Were done.
     pub done: u64,
     /// Failed, and are tried again later; those too whose end was refused.
@@ -120,7 +120,7 @@ pub struct Drained {
     pub others: u64,
 }
 
-impl Drained {
+impl JobCounts {
     pub(crate) fn count(&mut self, kind: ReportKind) {
         *match kind {
             ReportKind::Done => &mut self.done,

@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use super::poll_loop::{Drive, PollLoop, Source, Watch};
-use super::report::{Drained, Report, ReportKind};
+use super::report::{JobCounts, Report, ReportKind};
 use super::settings::check_concurrency;
 use super::stop::Stoppable;
 use crate::client::{Async, Blocking};
@@ -29,7 +29,8 @@ use crate::runtime::{fork, interrupt};
 /// After how long a server that is away is asked again.
 const AWAY: Backoff = Backoff { first: Duration::from_millis(100), most: Duration::from_secs(5) };
 
-/// After how long an end that the connection failed is sent again.
+/// After how long an end that the connection failed is sent again, and never after more than a tenth of the lease: as
+/// often as a renewal that failed, which it stands for.
 const AGAIN: Backoff = Backoff { first: Duration::from_millis(50), most: Duration::from_secs(2) };
 
 /// For how long an end is still sent again after a stop's deadline.
@@ -126,6 +127,8 @@ pub(crate) struct Plan {
     pub(crate) concurrency: usize,
     /// How many more are held ready.
     pub(crate) prefetch: usize,
+    /// How long a job is leased.
+    pub(crate) lease: Duration,
     /// The run is over when nothing is available; an error of the connection ends it.
     pub(crate) drains: bool,
     /// Also what went well is reported.
@@ -170,7 +173,7 @@ struct State<Q: Queue> {
     numbers: u64,
     reports: VecDeque<Report<Q::Job>>,
     /// What became of its jobs.
-    drained: Drained,
+    counts: JobCounts,
     /// Ends that wait for the step under way.
     gathered: Vec<Sending<Q::End>>,
     is_sending: bool,
@@ -249,8 +252,8 @@ impl<Q: Queue> Run<Q> {
         self.plan.concurrency
     }
 
-    pub(crate) fn drained(&self) -> Drained {
-        lock(&self.state).drained
+    pub(crate) fn counts(&self) -> JobCounts {
+        lock(&self.state).counts
     }
 
     /// Wakes those who wait, to look again.
@@ -460,6 +463,7 @@ impl<Q: Queue> Run<Q> {
 
     fn sent(self: &Arc<Self>, results: Vec<(Sending<Q::End>, Result<()>)>) {
         let (mut reports, mut again) = (Vec::new(), Vec::new());
+        let pause = Backoff { most: AGAIN.most.min(self.plan.lease / 10), ..AGAIN };
         let is_late = lock(&self.state).given_up.is_some_and(|since| since.elapsed() >= LAST);
         for (Sending { end, tries, is_unsure }, result) in results {
             let is_lost = result.as_ref().is_err_and(|error| error.retry() == Retry::Unknown);
@@ -470,7 +474,7 @@ impl<Q: Queue> Run<Q> {
                 Ended::Again(end) => {
                     let is_unsure = is_unsure || is_lost;
                     let (run, end) = (self.clone(), Sending { end, tries: tries + 1, is_unsure });
-                    Timer::detached(AGAIN.delay(tries), move || run.add(end));
+                    Timer::detached(pause.delay(tries), move || run.add(end));
                 }
             }
         }
@@ -635,8 +639,8 @@ macro_rules! runs {
             }
 
             /// What became of its jobs so far.
-            pub fn drained(&self) -> $crate::worker::report::Drained {
-                self.0.drained()
+            pub fn counts(&self) -> $crate::worker::report::JobCounts {
+                self.0.counts()
             }
 
             /// The number of a job of this run.
@@ -747,7 +751,7 @@ impl<Q: Queue> State<Q> {
             running: HashMap::new(),
             numbers: 0,
             reports: VecDeque::new(),
-            drained: Drained::default(),
+            counts: JobCounts::default(),
             gathered: Vec::new(),
             is_sending: false,
             ending: 0,
@@ -782,7 +786,7 @@ impl<Q: Queue> State<Q> {
     }
 
     fn count(&mut self, reports: &[Report<Q::Job>]) {
-        reports.iter().for_each(|report| self.drained.count(report.kind));
+        reports.iter().for_each(|report| self.counts.count(report.kind));
     }
 
     fn is_over(&self) -> bool {

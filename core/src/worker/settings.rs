@@ -40,9 +40,9 @@ impl<J> Clone for Settings<J> {
 }
 
 impl<J> Settings<J> {
-    pub(crate) fn plan(&self, drains: bool) -> Plan {
+    pub(crate) fn plan(&self, lease: Duration, drains: bool) -> Plan {
         let Self { concurrency, prefetch, tell_all, .. } = *self;
-        Plan { concurrency, prefetch, drains, tells_all: tell_all || drains }
+        Plan { concurrency, prefetch, lease, drains, tells_all: tell_all || drains }
     }
 
     pub(crate) fn report(&self, report: &Report<J>) {

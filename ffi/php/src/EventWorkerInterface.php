@@ -30,7 +30,7 @@ interface EventWorkerInterface
         ?int $processes = null,
         float $stopWithin = 25.0,
         bool $stopOnSignals = true,
-    ): void;
+    ): ?JobCounts;
 
     /**
      * Works on this thread until nothing is available, and says what happened. For tests, and for a program
@@ -38,7 +38,7 @@ interface EventWorkerInterface
      *
      * @throws Exception\MillpondException those of the connection too
      */
-    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): Drained;
+    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): JobCounts;
 
     /**
      * Stops it: it takes nothing more and waits for the job that is running. What still runs after this time

@@ -6,7 +6,7 @@ namespace Millpond\Tests;
 
 use Millpond\Cancelled;
 use Millpond\DeadReason;
-use Millpond\Drained;
+use Millpond\JobCounts;
 use Millpond\Event;
 use Millpond\EventConfig;
 use Millpond\EventJob;
@@ -199,7 +199,7 @@ final class EventQueueTest extends TestCase
         $drained = $queue->worker()->drain(static function (EventJob $job) use (&$attempts): void {
             $attempts[] = $job->event->attempts;
         });
-        self::assertEquals([new Drained(1, 0, 0, 0), [1]], [$drained, $attempts]);
+        self::assertEquals([new JobCounts(1, 0, 0, 0), [1]], [$drained, $attempts]);
         self::assertInstanceOf(Event::class, $over->event);
     }
 

@@ -49,7 +49,7 @@ final class ExamplesTest extends TestCase
         self::assertStringEndsWith("had taken that died was taken over\n", self::example('shuffle'));
         self::assertSame("9 messages written\n", self::example('shuffle_producer'));
         self::assertStringEndsWith("0 still with others\n", self::example('shuffle_consumer'));
-        self::assertStringStartsWith('one order, one invoice: tasks.modify: tasks to delete that are not there: ', self::example('tasks'));
+        self::assertStringStartsWith('one order, one invoice: tasks.modify: task ', self::example('tasks'));
         self::assertSame("6 mails to send\n", self::example('tasks_producer'));
         self::assertStringEndsWith("3 mails archived\n", self::example('tasks_worker'));
         self::assertStringEndsWith("order 7 is sent (attempt 1)\n", self::example('events'));

@@ -247,7 +247,7 @@ final class Layouts
             'warnings' => 48,
             '' => 56,
         ],
-        'millpond_drained' => [
+        'millpond_job_counts' => [
             'done' => 0,
             'retried' => 8,
             'dead' => 16,

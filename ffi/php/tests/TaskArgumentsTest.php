@@ -94,7 +94,7 @@ final class TaskArgumentsTest extends TestCase
             'backoff is -1' => static fn ($store) => $store->worker('q', new WorkerOptions(backoff: -1)),
             'backoffMax is -1' => static fn ($store) => $store->worker('q', new WorkerOptions(backoffMax: -1)),
             'maxAttempts is 4294967296' => static fn ($store) => $store->worker('q', new WorkerOptions(maxAttempts: 2 ** 32)),
-            'maxClaims is -1' => static fn ($store) => $store->worker('q', new WorkerOptions(maxClaims: -1)),
+            'maxCrashes is -1' => static fn ($store) => $store->worker('q', new WorkerOptions(maxCrashes: -1)),
             'queues[0] must be string, not null' => static fn ($store) => $store->worker([null]),
             'error_queue' => static fn ($store) => $store->worker('q', new WorkerOptions(errorQueue: "\xff"))->jobs(),
             'nothing to renew' => static fn ($store) => $store->renew(),
@@ -113,7 +113,8 @@ final class TaskArgumentsTest extends TestCase
             'exact[0] must be string, not int' => static fn ($store) => $store->queueStats([5]),
             'prefixes[0] must be string, not bool' => static fn ($store) => $store->namespaceStats(prefixes: [true]),
             'the filter names no queue' => static fn ($store) => $store->areEmpty(),
-            'the key is empty' => static fn ($store) => $store->claimDocs('n', ''),
+            'the key is empty' => static fn ($store) => $store->claimDocs('n', ['k', '']),
+            'a claim names at least one key' => static fn ($store) => $store->claimDocs('n', []),
         ];
         foreach (self::wrongValues() as $message => $value) {
             $calls["value$message"] = static fn ($store) => $store->insert(new NewTask('q', $value));

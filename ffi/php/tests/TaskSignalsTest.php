@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\Millpond;
+use Millpond\Tasks\NewTask;
+
 /**
  * Signal handlers run while a claimant waits for tasks, and lose nothing that a loop took.
  */
@@ -177,6 +180,44 @@ final class TaskSignalsTest extends TestCase
             echo \$thrown > 2 ? count(array_unique(\$seen)) : "only \$thrown thrown";
             PHP;
         self::assertSame('10000', self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php']));
+    }
+
+    /**
+     * The end of a program by its own signal handler is not the job's doing.
+     *
+     * @dataProvider waysToStop
+     */
+    public function testWhatASignalHandlerDoesIsNoAttempt(string $stop): void
+    {
+        $program = <<<'PHP'
+            require $argv[1];
+            $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);
+            pcntl_async_signals(true);
+            pcntl_signal(SIGTERM, static function () use ($argv): void {
+                $argv[4] === 'exit' ? exit(0) : throw new DomainException('stop');
+            });
+            try {
+                $store->worker('q')->run(static fn ($job) => posix_kill(getmypid(), SIGTERM), stopOnSignals: false);
+            } catch (DomainException $stop) {
+                echo $stop->getMessage(), is_int(pcntl_signal_get_handler(SIGTERM)) ? ' lost' : '';
+            }
+            PHP;
+        $url = Servers::shared()->url;
+        $store = Millpond::connect($url)->tasks("{{$this->name}}");
+        $store->insert(new NewTask('q'));
+        $said = self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', $url, "{{$this->name}}", $stop]);
+        self::assertSame($stop === 'exit' ? '' : 'stop', $said);
+        [$task] = $store->list('q')->tasks;
+        self::assertSame([0, '', false], [$task->attempt, $task->err, $task->atMs > $task->modifiedMs]);
+    }
+
+    /**
+     * @return iterable<array{string}>
+     */
+    public function waysToStop(): iterable
+    {
+        yield ['exit'];
+        yield ['throw'];
     }
 
     /**

@@ -4,9 +4,10 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\Drained;
+use Millpond\JobCounts;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
+use Millpond\Exception\LeaseLostException;
 use Millpond\Exception\MillpondException;
 use Millpond\Millpond;
 use Millpond\MoveJob;
@@ -189,9 +190,7 @@ final class TaskWorkerTest extends TestCase
         self::assertSame($job->task->id, $thrown->claims[0]->id);
         self::deleteHeld($this->store($kind, $job->task->claimant, $store), $job);
         self::waitFor($job->isLost(...));
-        $thrown = self::thrown($job->done(...));
-        self::assertInstanceOf(DependencyException::class, $thrown);
-        self::assertSame([true, $job->task->id], [$thrown->hasMissing(), $thrown->deletes[0]->id]);
+        self::assertInstanceOf(LeaseLostException::class, self::thrown($job->done(...)));
     }
 
     /**
@@ -215,10 +214,8 @@ final class TaskWorkerTest extends TestCase
         yield 'bytes' => [static fn () => throw new \DomainException("\xff!"), "exhausted: DomainException: \u{fffd}!", $kept,
             [\DomainException::class, 'dead']];
         yield 'refused' => [static fn (Job $job) => $job->delete()->depend(new TaskId('x', 1)),
-            'exhausted: tasks.modify: tasks to depend on that are not there: x:v1', $kept, ['dead']];
-        yield 'not its own' => [static fn () => (new Modification())->insert(new NewTask('out')),
-            'exhausted: the modification that the handler returned does not end the job\'s own task: it has to delete or to change it',
-            $kept, ['dead']];
+            'exhausted: tasks.modify: task x is not at version 1 any more', $kept, ['dead']];
+        yield 'not its own' => [static fn () => (new Modification())->insert(new NewTask('out')), '', ['out' => 1], ['done']];
         yield 'a queue of bytes' => [static fn () => new MoveJob("\xff"),
             'exhausted: ' . InvalidArgumentException::class . ': queue is not UTF-8', $kept, [InvalidArgumentException::class, 'dead']];
         yield 'a generator' => [static function () {
@@ -257,7 +254,7 @@ final class TaskWorkerTest extends TestCase
             self::assertSame($expected, \array_slice($told, 0, \count($expected)));
             $kind = $told === [] ? '' : $expected[\count($expected) - 1];
             $others = (int) ($kind === 'moved' || $kind === 'released');
-            self::assertEquals(new Drained((int) ($kind === 'done'), 0, (int) ($kind === 'dead'), $others), $drained);
+            self::assertEquals(new JobCounts((int) ($kind === 'done'), 0, (int) ($kind === 'dead'), $others), $drained);
             self::assertSame($queues, $store->queues());
             self::assertSame($err, $store->list(\array_key_first($queues) ?? 'q')->tasks[0]->err ?? '');
         }
@@ -287,7 +284,7 @@ final class TaskWorkerTest extends TestCase
         $store = $this->store('memory');
         $store->insert(new NewTask('q'));
         $turns = 0;
-        $store->worker('q', new WorkerOptions(maxClaims: 1))->drain(static function () use (&$turns): void {
+        $store->worker('q', new WorkerOptions(maxCrashes: 1))->drain(static function () use (&$turns): void {
             ++$turns < 3 ? throw new ReleaseJob(0) : null;
         });
         self::assertSame([3, []], [$turns, $store->queues()]);
@@ -301,7 +298,7 @@ final class TaskWorkerTest extends TestCase
         foreach ([1, 2] as $claims) {
             self::assertSame($claims, $store->claim('q', lease: 0)->claims);
         }
-        self::assertNull($store->worker('q', new WorkerOptions(maxClaims: 2))->jobs()->next());
+        self::assertNull($store->worker('q', new WorkerOptions(maxCrashes: 2))->jobs()->next());
         $task = self::only($store, 'q/err');
         self::assertSame(['poison', 'crashed: claimed 2 times without an end'], [$task->id, $task->err]);
     }
@@ -374,8 +371,8 @@ final class TaskWorkerTest extends TestCase
             $told[] = [$job->task->id, $error::class];
             self::assertInstanceOf(InvalidArgumentException::class, self::thrown($job->isEnded(...)), 'it is over');
         });
-        self::assertSame([['x', DependencyException::class]], $told);
-        self::assertEquals(new Drained(0, 0, 0, 1), $drained);
+        self::assertSame([['x', LeaseLostException::class]], $told);
+        self::assertEquals(new JobCounts(0, 0, 0, 1), $drained);
     }
 
     public function testAWorkerGoesOnWhenItsServerWasAway(): void

@@ -214,7 +214,8 @@ class TasksArgumentsTest < MillpondTest
     refused(TypeError, /exact must be a list.*not nil/) { @store.queues(exact: nil) }
     refused(TypeError, /prefixes\[0\] must be a String/) { @store.namespace_stats(prefixes: [5]) }
     refused(INVALID, /the filter names no queue/) { @store.are_empty? }
-    refused(INVALID, /the key is empty/) { @store.claim_docs("n", "") }
+    refused(INVALID, /the key is empty/) { @store.claim_docs("n", ["k", ""]) }
+    refused(INVALID, /at least one key/) { @store.claim_docs("n", []) }
   end
 
   def test_renewals
@@ -227,7 +228,7 @@ class TasksArgumentsTest < MillpondTest
 
   def test_workers
     refused(TypeError, /max_attempts must be an Integer, not nil/) { @store.worker("q", max_attempts: nil) }
-    refused(INVALID, /max_claims is 4294967296, which is too/) { @store.worker("q", max_claims: 1 << 32) }
+    refused(INVALID, /max_crashes is 4294967296, which is too/) { @store.worker("q", max_crashes: 1 << 32) }
     refused(INVALID, /backoff is -1/) { @store.worker("q", backoff: -1) }
     refused(TypeError, /backoff_max must be a number/) { @store.worker("q", backoff_max: "1") }
     refused(TypeError, /error_queue must be a String/) { @store.worker("q", error_queue: :bad) }
@@ -248,7 +249,7 @@ class TasksArgumentsTest < MillpondTest
     [-> { job.retry("", delay: -1) }, -> { job.claim_docs("n", "") },
      -> { job.finish(modification.insert("")) }].each { |call| assert_raises(INVALID, &call) }
     job.done
-    assert_raises(Millpond::DependencyError) { job.done }
+    assert_match(/job has ended/, assert_raises(Millpond::LeaseLostError) { job.done }.message)
     2.times { job.leave }
     [-> { job.done }, -> { job.lost? }, -> { job.handle }, -> { job.delete },
      -> { job.claim_docs("n", "k") }].each do |call|

@@ -271,7 +271,7 @@ class TasksTest < MillpondTest
     assert_equal [[["n", "taken", 0]], [["n", "é", 4]], [["n", "y", 5]], [["n", "z", 6]], [["n", "held", 1]]], found
     assert_equal [true, true, true, true, true, false], flags(error)
     assert_equal ["DEPENDENCY", 22, "tasks.modify", :never], [error.name, error.code, error.operation, error.retry]
-    assert_includes error.message, "n/é:v4"
+    assert_includes error.message, "document n/é is not at version 4 any more"
     assert_equal error.changes, Marshal.load(Marshal.dump(error)).changes
 
     error = assert_raises(Millpond::DependencyError) { ann.modify(modification.delete(leased).insert("q")) }

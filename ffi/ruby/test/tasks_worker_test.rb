@@ -4,6 +4,16 @@ require_relative "helper"
 
 # Workers: jobs that renew themselves, and what happens to those that fail.
 class TasksWorkerTest < MillpondTest
+  # An error whose text the program makes.
+  class Unreadable < StandardError
+    def initialize(&text)
+      super()
+      @text = text
+    end
+
+    def message = @text.call
+  end
+
   on_every_backend :jobs do |url|
     store = store_on(url)
     store.insert("q", value: { "n" => 1 })
@@ -36,7 +46,7 @@ class TasksWorkerTest < MillpondTest
     assert_equal [0, "", store.claimant, 2], [released.attempt, released.err, released.claimant, released.version]
     assert_includes 50..100, released.at_ms - released.modified_ms
     assert jobs.all?(&:ended?)
-    jobs.each { |job| assert_raises(Millpond::DependencyError) { job.done } }
+    jobs.each { |job| assert_raises(Millpond::LeaseLostError) { job.done } }
   end
 
   on_every_backend :a_job_that_is_not_ended_is_left do |url|
@@ -120,7 +130,7 @@ class TasksWorkerTest < MillpondTest
     delete_held(same, job)
     wait_until { job.lost? }
     [-> { job.done }, -> { job.retry("why") }, -> { job.finish(job.delete.insert("q")) }].each do |call|
-      assert_raises(Millpond::DependencyError, &call)
+      assert_raises(Millpond::LeaseLostError, &call)
     end
     assert_empty store.queues
   end
@@ -139,6 +149,8 @@ class TasksWorkerTest < MillpondTest
       "itself" => ->(job) { job.move_to("p", "itself") }, "returned" => ->(_) { Millpond::Retry.new("returned") },
       "reject" => ->(_) { raise Millpond::Reject, "never" }, "class" => ->(_) { Millpond::Retry },
       "unended" => ->(_) { modification.insert("next") }, "keys" => ->(_) { { "inserts" => [], insert: 1 } },
+      "raises" => ->(_) { raise Unreadable.new { raise "no text" } }, "none" => ->(_) { raise Unreadable.new { nil } },
+      "dummy" => ->(_) { raise String.new("7", encoding: "UTF-7") },
       "change" => ->(job) { [job.task.change(queue: "p")] }, "thread" => ->(_) { Thread.new { sleep 1 } },
       "wrong" => ->(_) { Millpond::Retry.new(7) }
     }
@@ -151,39 +163,63 @@ class TasksWorkerTest < MillpondTest
         seen << job.task.id
         ends.fetch(job.task.id).call(job)
       end
-      assert_equal({ done: 3, retried: 16, dead: 1, others: 1 }, drained.to_h)
+      assert_equal({ done: 4, retried: 18, dead: 1, others: 1 }, drained.to_h)
     end
     assert_equal({ "error" => IndexError, "bytes" => RuntimeError, "wide" => RuntimeError, "reject" => Millpond::InternalError,
                    "missing" => NotImplementedError, "deep" => SystemStackError, "keys" => TypeError,
+                   "raises" => Unreadable, "none" => Unreadable, "dummy" => RuntimeError,
                    "dependency" => Millpond::DependencyError, "refused" => Millpond::DependencyError,
-                   "unended" => Millpond::InvalidArgumentError, "change" => TypeError, "thread" => TypeError,
+                   "change" => TypeError, "thread" => TypeError,
                    "wrong" => TypeError }.sort, told.sort)
     assert_equal ends.keys.sort, seen.sort
-    assert_equal ["next"], store.list("next").tasks.map(&:queue)
+    assert_equal %w[next next], store.list("next").tasks.map(&:queue)
     assert_equal [["itself", "itself", 1], ["move", "why", 1]],
                  store.list("p").tasks.map { |task| [task.id, task.err, task.attempt] }.sort
     left = store.list("q").tasks.to_h { |task| [task.id, task.err] }
     assert_equal({ "retry" => "why", "bare" => "", "error" => "IndexError: it broke",
-                   "refused" => "tasks.modify: tasks to depend on that are not there: none:v3",
+                   "refused" => "tasks.modify: task none is not at version 3 any more",
                    "bytes" => "RuntimeError: \uFFFD\uFFFD é", "wide" => "RuntimeError: é",
                    "missing" => "NotImplementedError: soon", "deep" => "SystemStackError: deep",
                    "dependency" => "Millpond::DependencyError: tasks.modify: " \
-                                   "tasks to delete that are not there: none:v3",
-                   "returned" => "returned", "class" => "", "wrong" => "TypeError: err must be a String, not Integer",
+                                   "task none is not at version 3 any more",
+                   "raises" => "TasksWorkerTest::Unreadable: its message cannot be read (RuntimeError)",
+                   "none" => "TasksWorkerTest::Unreadable: its message cannot be read (TypeError)",
+                   "dummy" => "RuntimeError: 7", "returned" => "returned", "class" => "",
+                   "wrong" => "TypeError: err must be a String, not Integer",
                    "keys" => "TypeError: the handler returned a Hash, which is no finished Modification",
                    "change" => "TypeError: the handler returned an Array, which is no finished Modification",
-                   "thread" => "TypeError: the handler returned a Thread, which is no finished Modification",
-                   "unended" => "the modification that the handler returned does not end the job's own task: " \
-                                "it has to delete or to change it" },
+                   "thread" => "TypeError: the handler returned a Thread, which is no finished Modification" },
                  left)
     assert_empty store.list("q").tasks.select { |task| task.attempt.zero? }
+  end
+
+  on_every_backend :what_a_trap_raises_is_no_attempt do |url|
+    [RuntimeError, SystemExit].each do |ends|
+      store = store_on(url)
+      store.insert("q", id: ends.name)
+      stop = proc { raise ends }
+      before = trap("TERM", stop)
+      begin
+        assert_raises(ends) do
+          store.worker("q").run(stop_on_signals: false) do
+            Process.kill("TERM", Process.pid)
+            sleep PATIENCE
+          end
+        end
+      ensure
+        assert_same stop, trap("TERM", before)
+      end
+      task, = store.fetch([ends.name])
+      assert_equal [0, "", false], [task.attempt, task.err, task.at_ms > task.modified_ms]
+      store.modify(modification.delete(task))
+    end
   end
 
   on_every_backend :a_handler_releases do |url|
     store = store_on(url)
     store.insert("q")
     claims = []
-    store.worker("q", max_claims: 1).drain do |job|
+    store.worker("q", max_crashes: 1).drain do |job|
       claims << job.task.claims
       raise Millpond::Release.new(delay: 0) if claims.size < 3
     end
@@ -249,7 +285,7 @@ class TasksWorkerTest < MillpondTest
     40.times { all.insert("q") }
     store.modify(all)
     work = lambda do
-      store.worker("q", lease: 30, max_attempts: 1, max_claims: 1).drain do |job|
+      store.worker("q", lease: 30, max_attempts: 1, max_crashes: 1).drain do |job|
         doc, = job.claim_docs("n", "k")
         sleep 0.01
         job.delete.change_doc(doc.change(content: doc.content + 1))
@@ -311,13 +347,13 @@ class TasksWorkerTest < MillpondTest
     store.insert("q", id: "t")
     2.times { store.claim("q", lease: 0) }
     told = []
-    store.worker("q", max_claims: 2).drain(on_error: ->(job, _) { told << job.task.id }) { flunk "it is poison" }
+    store.worker("q", max_crashes: 2).drain(on_error: ->(job, _) { told << job.task.id }) { flunk "it is poison" }
     assert_equal ["t"], told
     task, = store.list("q/err").tasks
     assert_equal ["t", 1, "crashed: claimed 2 times without an end"], [task.id, task.attempt, task.err]
     store.insert("q", id: "u")
     seen = []
-    store.worker("q", max_claims: 1).drain { |job| seen << job.task.id }
+    store.worker("q", max_crashes: 1).drain { |job| seen << job.task.id }
     assert_equal ["u"], seen
   end
 

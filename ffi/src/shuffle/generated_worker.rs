@@ -18,7 +18,7 @@ use crate::exclusive::Own;
 use crate::handle;
 use crate::options::time_limit;
 use crate::outcome::millpond_task_outcome;
-use crate::report::{Report, millpond_drained, millpond_report_data};
+use crate::report::{Report, millpond_job_counts, millpond_report_data};
 use crate::signal_stop::SignalStop;
 use crate::status::millpond_status;
 
@@ -233,22 +233,22 @@ pub unsafe extern "C" fn millpond_shuffle_run_end(
     })
 }
 
-/// Sets `drained` to what became of the jobs of a run so far.
+/// Sets `counts` to what became of the jobs of a run so far.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_shuffle_run_drained(
+pub unsafe extern "C" fn millpond_shuffle_run_counts(
     run: *mut millpond_shuffle_run,
-    drained: *mut millpond_drained,
+    counts: *mut millpond_job_counts,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let out = caller.out("drained", drained, millpond_drained::default())?;
-        out.set(caller.held("run", run)?.drained().into());
+        let out = caller.out("counts", counts, millpond_job_counts::default())?;
+        out.set(caller.held("run", run)?.counts().into());
         Ok(())
     })
 }
@@ -360,7 +360,8 @@ impl Handlers {
 /// `outcome` that no job can have is a failure of its job.
 ///
 /// `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
-/// what is trouble, and what is tried again, goes to standard error, a line each.
+/// what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
+/// run did, of all threads, also if it fails; it may be NULL.
 ///
 ///     static void resize(millpond_shuffle_job *job, millpond_task_outcome *outcome, void *context) {
 ///         if (!resize_image(millpond_shuffle_job_data(job)->fields)) {
@@ -368,7 +369,7 @@ impl Handlers {
 ///             outcome->err = (millpond_bytes){"no such image", 13};
 ///         }
 ///     }
-///     status = millpond_shuffle_worker_run(worker, resize, NULL, NULL, &error);
+///     status = millpond_shuffle_worker_run(worker, resize, NULL, NULL, NULL, &error);
 ///
 /// Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
@@ -383,15 +384,18 @@ pub unsafe extern "C" fn millpond_shuffle_worker_run(
     handler: millpond_shuffle_handler,
     on_report: millpond_shuffle_report_handler,
     context: *mut c_void,
+    counts: *mut millpond_job_counts,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
+        let out = caller.optional_out(counts, millpond_job_counts::default());
         let handlers = Handlers::new(handler, on_report, context)?;
         let worker = caller.held("worker", worker)?;
         let run = worker.shared_run(on_report.is_some());
         let result = handlers.work(&caller, &run);
+        out.set(run.counts().into());
         if !matches!(&result, Err(error) if error.kind() == ErrorKind::Cancelled) {
             worker.is_over(&run);
         }
@@ -400,7 +404,7 @@ pub unsafe extern "C" fn millpond_shuffle_worker_run(
 }
 
 /// Works in this thread until nothing is available; otherwise as `millpond_shuffle_worker_run`. For tests, and
-/// for a program that cron starts. `drained` is set to what happened; it may be NULL.
+/// for a program that cron starts. `counts` is set to what happened; it may be NULL.
 ///
 /// Errors: as `millpond_shuffle_worker_run`; those of the connection.
 ///
@@ -413,17 +417,17 @@ pub unsafe extern "C" fn millpond_shuffle_worker_drain(
     handler: millpond_shuffle_handler,
     on_report: millpond_shuffle_report_handler,
     context: *mut c_void,
-    drained: *mut millpond_drained,
+    counts: *mut millpond_job_counts,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let out = caller.optional_out(drained, millpond_drained::default());
+        let out = caller.optional_out(counts, millpond_job_counts::default());
         let handlers = Handlers::new(handler, on_report, context)?;
         let run = caller.held("worker", worker)?.begin(true, true);
         handlers.work(&caller, &run)?;
-        out.set(run.drained().into());
+        out.set(run.counts().into());
         Ok(())
     })
 }

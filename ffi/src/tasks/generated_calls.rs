@@ -461,15 +461,17 @@ pub unsafe extern "C" fn millpond_tasks_redrive(
     })
 }
 
-/// Leases all documents of this primary key, by secondary key, or none if another claimant
-/// holds one of them. Their holder can claim them again.
+/// Leases all documents of these primary keys, or none if another claimant holds one of them.
+/// They come in the order of the keys, those of one key by secondary key. Their holder can
+/// claim them again.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `lease_ms`: how long to lease, at most 100 years; `MILLPOND_NOT_SET`
 /// is 30,000.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
-/// `MILLPOND_DEPENDENCY` if another claimant holds one of them; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key, no key or more than 1,000, and names
+/// beyond their limits; `MILLPOND_DEPENDENCY` if another claimant holds one of the documents;
+/// those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased;
 /// claiming them again is safe.
@@ -480,8 +482,8 @@ pub unsafe extern "C" fn millpond_tasks_claim_docs(
     store: *mut millpond_tasks_store,
     namespace_name: *const c_char,
     namespace_name_length: usize,
-    key: *const c_char,
-    key_length: usize,
+    keys: *const millpond_bytes,
+    key_count: usize,
     lease_ms: i64,
     result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
@@ -495,10 +497,9 @@ pub unsafe extern "C" fn millpond_tasks_claim_docs(
             || "namespace_name".to_owned(),
             millpond_bytes { data: namespace_name, length: namespace_name_length },
         )?;
-        let key =
-            caller.text(|| "key".to_owned(), millpond_bytes { data: key, length: key_length })?;
+        let keys = caller.texts("keys", keys, key_count)?;
         let lease_ms = lease(lease_ms)?;
-        let it = store.claim_docs(namespace_name, key, lease_ms)?;
+        let it = store.claim_docs(namespace_name, keys, lease_ms)?;
         result.set(it.into());
         Ok(())
     })
@@ -886,9 +887,13 @@ pub unsafe extern "C" fn millpond_tasks_job_is_ended(
     })
 }
 
-/// Leases all documents of this primary key, by secondary key, for as long as the job goes on.
-/// They are the job's alone: no other job gets them meanwhile. What ends the job releases them,
-/// unless it deletes them or says until when they are to be held.
+/// Leases all documents of these primary keys for as long as the job goes on, or none of them.
+/// They are the job's alone: no other job gets them in that time. What ends the job releases
+/// them, unless it deletes them or says until when they are to be held.
+///
+/// Claim all that a job needs in one call. Jobs that claim one key after the other can wait for
+/// each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job
+/// whose wait ends first gives back its task, and with it the documents that it holds.
 ///
 /// Waiters have no order: the claimant that held the documents may get them again first. After
 /// a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message:
@@ -910,8 +915,8 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
     job: *mut millpond_tasks_job,
     namespace_name: *const c_char,
     namespace_name_length: usize,
-    key: *const c_char,
-    key_length: usize,
+    keys: *const millpond_bytes,
+    key_count: usize,
     wait_ms: i64,
     result: *mut *mut millpond_tasks_result,
     error: *mut *mut millpond_error,
@@ -925,11 +930,10 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
             || "namespace_name".to_owned(),
             millpond_bytes { data: namespace_name, length: namespace_name_length },
         )?;
-        let key =
-            caller.text(|| "key".to_owned(), millpond_bytes { data: key, length: key_length })?;
+        let keys = caller.texts("keys", keys, key_count)?;
         let it = match wait_time(wait_ms)? {
-            Some(given) => job.claim_docs_within(namespace_name, key, given)?,
-            None => job.claim_docs(namespace_name, key)?,
+            Some(given) => job.claim_docs_within(namespace_name, keys, given)?,
+            None => job.claim_docs(namespace_name, keys)?,
         };
         result.set(it.into());
         Ok(())
@@ -937,16 +941,17 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
 }
 
 /// Ends the job with a modification, in which the task and the documents that the job holds are
-/// taken at their newest versions. If it does not name the task, that stays leased until the
-/// lease is over.
+/// taken at their newest versions. The task is deleted unless the modification changes it.
 ///
 /// `result` is set to what was inserted and changed, which the caller frees with
 /// `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
 ///
-/// Errors: as `millpond_tasks_modify`; `MILLPOND_DEPENDENCY` also if the lease was lost.
+/// Errors: as `millpond_tasks_modify`; `MILLPOND_LEASE_LOST` if the lease was lost.
 ///
 /// Delivery: after an error it is as with `millpond_tasks_modify`, and it can be tried again,
 /// or ended in another way, while the lease lasts, which is not renewed any more.
+/// `MILLPOND_LEASE_LOST` after an error of the connection can be for that call itself, which
+/// was done.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -993,7 +998,10 @@ pub unsafe extern "C" fn millpond_tasks_job_done(
 /// Ends the job as its handler's error does: as `millpond_tasks_job_retry`, with this text as
 /// the reason. If that has in it what the job's last claim of documents said of one that is
 /// taken, nothing has failed: the task is given back untried for a short random time, of 8 to
-/// 16 ms and twice as long each time its worker finds no document free, up to 128 ms.
+/// 16 ms and twice as long each time its worker finds no document free, up to 128 ms. Nor has
+/// it failed if the text has in it why an end of the job was refused, and that was documents
+/// alone, which others had changed: the task is given back untried for 10 to 100 ms, growing.
+/// After 20 times in a row in one run that is an attempt.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use millpond::Result;
 use millpond::tasks::{
-    self, BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CLAIMS_DEFAULT,
+    self, BACKOFF_DEFAULT, BACKOFF_MAX_DEFAULT, MAX_ATTEMPTS_DEFAULT, MAX_CRASHES_DEFAULT,
 };
 
 use super::*;
@@ -35,11 +35,11 @@ pub struct millpond_tasks_worker_options {
     pub backoff_max_ms: i64,
     /// After this many attempts a task goes to the error queue; 20 by default, and 0 for never.
     pub max_attempts: u32,
-    /// A task that was claimed more often than this since it was last inserted, changed or released
-    /// goes to the error queue and to no handler, as it may be what ends the workers; 3 by default,
-    /// and 0 for never. So only leases that ran out count: every end of a job, a retry and a
-    /// release too, begins anew, and so does a task that is moved back from the error queue.
-    pub max_claims: u32,
+    /// After how many leases that ran out a task goes to the error queue and to no handler, as it
+    /// may be what ends the workers; 3 by default, and 0 for never. Every end of a job, a retry and
+    /// a release too, begins the count anew, and so does a change of the task, such as its move
+    /// back from the error queue.
+    pub max_crashes: u32,
     /// Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
     /// default. NULL: the default.
     pub error_queue: millpond_bytes,
@@ -54,7 +54,7 @@ pub struct millpond_tasks_worker_options {
     pub timeout_ms: i64,
 }
 
-growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, max_attempts: MAX_ATTEMPTS_DEFAULT, max_claims: MAX_CLAIMS_DEFAULT, concurrency: 1, timeout_ms: NOT_SET } }
+growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, max_attempts: MAX_ATTEMPTS_DEFAULT, max_crashes: MAX_CRASHES_DEFAULT, concurrency: 1, timeout_ms: NOT_SET } }
 
 impl millpond_tasks_worker_options {
     fn apply(&self, caller: &Caller, worker: tasks::Worker) -> Result<tasks::Worker> {
@@ -64,7 +64,7 @@ impl millpond_tasks_worker_options {
             .lease(lease(self.lease_ms)?)
             .backoff(backoff, backoff_max)
             .max_attempts(self.max_attempts)
-            .max_claims(self.max_claims)
+            .max_crashes(self.max_crashes)
             .concurrency(self.concurrency as usize)
             .prefetch(self.prefetch as usize);
         if let Some(ms) = given("timeout_ms", self.timeout_ms)? {

@@ -40,7 +40,7 @@ const {
   queueStats,
   namespaceStats,
   dependency,
-  drained,
+  jobCounts,
   event,
   published,
   eventPosition,
@@ -821,11 +821,11 @@ class Job extends Handle {
     return nativeOf(this).isEnded
   }
 
-  async claimDocs(namespace, key, options) {
+  async claimDocs(namespace, keys, options) {
     const { waitMs, signal } = check.options(options, Job_claimDocs)
     namespace = check.text('namespace', namespace)
-    key = check.text('key', key)
-    const send = (number) => nativeOf(this).claimDocs(number, namespace, key, waitMs)
+    keys = check.names('keys', keys)
+    const send = (number) => nativeOf(this).claimDocs(number, namespace, keys, waitMs)
     return unwrap(await begin(signal, read.docList, send))
   }
 
@@ -982,11 +982,11 @@ class TaskStore extends Handle {
     return unwrap(await begin(signal, read.swept, send))
   }
 
-  async claimDocs(namespace, key, options) {
+  async claimDocs(namespace, keys, options) {
     const { leaseMs = 30000, signal } = check.options(options, TaskStore_claimDocs)
     namespace = check.text('namespace', namespace)
-    key = check.text('key', key)
-    const send = (number) => nativeOf(this).claimDocs(number, namespace, key, leaseMs)
+    keys = check.names('keys', keys)
+    const send = (number) => nativeOf(this).claimDocs(number, namespace, keys, leaseMs)
     return unwrap(await begin(signal, read.docList, send))
   }
 

@@ -181,7 +181,7 @@ module.exports = {
   taskWorker: {
     leaseMs: check.milliseconds,
     maxAttempts: check.smallSize,
-    maxClaims: check.smallSize,
+    maxCrashes: check.smallSize,
     errorQueue: check.text,
     concurrency: check.wholeNumber,
     prefetch: check.wholeNumber,

@@ -258,7 +258,7 @@ function dependency(reader) {
   }
 }
 
-function drained(reader) {
+function jobCounts(reader) {
   return {
     done: reader.one(),
     retried: reader.one(),
@@ -381,12 +381,12 @@ module.exports = {
   docId,
   docPage,
   docPosition,
-  drained,
   event,
   eventConfig,
   eventPage,
   eventPosition,
   eventStats,
+  jobCounts,
   made,
   modified,
   namespaceStats,

@@ -1045,13 +1045,13 @@ impl Job {
         &self,
         number: u32,
         namespace: String,
-        key: String,
+        keys: Vec<String>,
         wait_ms: Option<f64>,
     ) -> napi::Result<bool> {
         let call = |core: &millpond::tasks::Job<Async>| {
             Ok(match wait_ms {
-                Some(wait_ms) => core.claim_docs_within(&namespace, &key, duration(wait_ms)),
-                None => core.claim_docs(&namespace, &key),
+                Some(wait_ms) => core.claim_docs_within(&namespace, keys, duration(wait_ms)),
+                None => core.claim_docs(&namespace, keys),
             })
         };
         Ok(self.0.start(number, call, written))
@@ -1267,11 +1267,11 @@ impl TaskStore {
         &self,
         number: u32,
         namespace: String,
-        key: String,
+        keys: Vec<String>,
         lease_ms: f64,
     ) -> napi::Result<bool> {
         let call = |core: &millpond::tasks::TaskStore<Async>| {
-            Ok(core.claim_docs(&namespace, &key, duration(lease_ms)))
+            Ok(core.claim_docs(&namespace, keys, duration(lease_ms)))
         };
         Ok(self.0.start(number, call, written))
     }

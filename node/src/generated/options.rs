@@ -547,7 +547,7 @@ impl Reader<'_> {
                 "leaseMs" => of.lease(duration(self.number()?)),
                 "backoff" => of.backoff(duration(self.number()?), duration(self.number()?)),
                 "maxAttempts" => of.max_attempts(self.number()? as u32),
-                "maxClaims" => of.max_claims(self.number()? as u32),
+                "maxCrashes" => of.max_crashes(self.number()? as u32),
                 "errorQueue" => of.error_queue(self.text()?),
                 "concurrency" => of.concurrency(self.count()? as _),
                 "prefetch" => of.prefetch(self.count()? as _),

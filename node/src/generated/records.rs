@@ -229,7 +229,7 @@ impl Push for millpond::tasks::Dependency {
     }
 }
 
-impl Push for millpond::tasks::Drained {
+impl Push for millpond::tasks::JobCounts {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.done.push(list)?;
         self.retried.push(list)?;

@@ -8,7 +8,7 @@ import {
   connect,
   type DeadLetter,
   DependencyError,
-  type Drained,
+  type JobCounts,
   Doc,
   type DocHandle,
   type DocPage,
@@ -239,7 +239,7 @@ for await (const job of jobs) {
 await worker.run(() => {})
 await worker.run(async (job) => job.delete())
 await worker.run((job) => job.moveTo('x'))
-const drained: Drained = await worker.drain((job) => (job.isLost ? null : { deletes: [job.handle] }))
+const drained: JobCounts = await worker.drain((job) => (job.isLost ? null : { deletes: [job.handle] }))
 worker.stop(drained.done)
 await worker.run(async ({ task }) => {
   if (task.attempt > 3) throw new Move('aside', 'x')

@@ -164,6 +164,48 @@ def _text(err: str) -> str:
     return err.encode(errors="replace").decode()
 
 
+class SignalHandlers:
+    """The signal handlers of a program while a worker runs: what one of them raises in the middle of a job is no
+    failure of that job, but is for whoever called the worker. SIGALRM is left out, as alarms limit the time of jobs.
+    """
+
+    NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._raised: BaseException | None = None
+
+    def have_raised(self, failure: BaseException) -> bool:
+        """Whether one of them raised this, the last."""
+        return failure is self._raised
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in signal.Signals:
+            handler = signal.getsignal(number) if number.name in self.NAMES else None
+            if callable(handler) and handler is not signal.default_int_handler:
+                self._before[number] = (handler, self._noting(handler))
+                signal.signal(number, self._before[number][1])
+
+    def __exit__(self, *_: object) -> None:
+        for number, (handler, noting) in self._before.items():
+            if signal.getsignal(number) is noting:
+                signal.signal(number, handler)
+        self._before.clear()
+        self._raised = None
+
+    def _noting(self, handler: Callable[[int, Any], object]) -> Callable[[int, Any], None]:
+        def call(number: int, frame: Any) -> None:
+            try:
+                handler(number, frame)
+            except BaseException as raised:
+                self._raised = raised
+                raise
+
+        return call
+
+
 @contextlib.contextmanager
 def stopped_by_signals(stop: Callable[[Seconds], None], within: Seconds) -> Iterator[None]:
     """On the main thread SIGTERM and SIGINT stop, and the second one stops at once. A third one does

@@ -19,12 +19,12 @@ __all__ = [
     "DocId",
     "DocPage",
     "DocPosition",
-    "Drained",
     "Event",
     "EventConfig",
     "EventPage",
     "EventPosition",
     "EventStats",
+    "JobCounts",
     "Modified",
     "NamespaceStats",
     "Position",
@@ -491,8 +491,10 @@ class TaskPage(NamedTuple):
     """What the next page comes after; None for the last page."""
 
 
-class Drained(NamedTuple):
-    """What became of the jobs of a run: returned by a worker's ``drain``."""
+class JobCounts(NamedTuple):
+    """What became of the jobs of a run, as numbers of jobs: returned by a worker's ``run`` and
+    ``drain``.
+    """
 
     done: int
     """Were done."""

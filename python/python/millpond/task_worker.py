@@ -12,7 +12,7 @@ from ._native import Doc, Modification, Task
 from .errors import MillpondError
 from .outcomes import meant
 from .records import Modified, TaskId
-from .task_values import Value
+from .task_values import Texts, Value
 from .values import Seconds
 from .mode import Loop, let_go
 from .working import Runner
@@ -27,8 +27,8 @@ class Worker(Runner["Job[Any]"]):
     """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`run` works until it is
     stopped, with ``concurrency`` jobs at a time, and :meth:`drain` until nothing is left.
 
-    The :class:`Modification` that a handler returns happens in one step, with the job's own versions;
-    after any other value the task is deleted. A handler can also raise :class:`Move`. Nothing is done
+    The :class:`Modification` that a handler returns happens in one step, with the job's own versions.
+    The task is deleted unless the modification changes it, and also after any other value. A handler can also raise :class:`Move`. Nothing is done
     to a job that the handler ended itself.
 
     >>> import millpond
@@ -42,7 +42,7 @@ class Worker(Runner["Job[Any]"]):
     >>> worker.drain(handle, on_error=lambda job, error: print(type(error).__name__))
     TypeError
     MillpondError
-    Drained(done=1, retried=0, dead=1, others=0)
+    JobCounts(done=1, retried=0, dead=1, others=0)
     >>> [task.value for task in store.list("outbox").tasks]
     [{'total': 42}]
     >>> [task.err for task in store.list("inbox/err").tasks]
@@ -135,8 +135,8 @@ class Job(Generic[Value]):
     task or document, and only the job can end its task: :meth:`TaskStore.modify` is refused for
     it.
 
-    What ends a job raises :class:`~millpond.DependencyError` if the lease was lost, or if something
-    else that it names is not as it has to be. It can be tried again then, or ended in another way,
+    What ends a job raises :class:`~millpond.LeaseLostError` if the lease was lost, and
+    :class:`~millpond.DependencyError` if something else that it names is not as it has to be. It can be tried again then, or ended in another way,
     while the lease lasts, which is not renewed any more.
 
     >>> import millpond
@@ -203,16 +203,20 @@ class Job(Generic[Value]):
         return self._native.delete()
 
     def claim_docs(
-        self, namespace: str, key: str, wait: Seconds | None = None
+        self, namespace: str, keys: Texts, wait: Seconds | None = None
     ) -> list[Doc[Any]]:
-        """Leases all documents of this primary key, by secondary key, for as long as the job goes
-        on. They are the job's alone: no other job gets them meanwhile. What ends the job releases
-        them, unless it deletes them or says until when they are to be held.
+        """Leases all documents of these primary keys for as long as the job goes on, or none of
+        them. They are the job's alone: no other job gets them in that time. What ends the job
+        releases them, unless it deletes them or says until when they are to be held.
+
+        Claim all that a job needs in one call. Jobs that claim one key after the other can wait
+        for each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the
+        job whose wait ends first gives back its task, and with it the documents that it holds.
 
         Waiters have no order: the claimant that held the documents may get them again first.
 
         :param namespace: the namespace of documents, up to 64 characters
-        :param key: the primary key of documents, up to 256 characters
+        :param keys: primary keys of documents, 1 to 1,000 of up to 256 characters
         :param wait: how long to wait for documents that others hold, in seconds, where
           ``math.inf`` is forever; without it the call is refused at once
         :raises: as for :meth:`TaskStore.claim_docs`; :class:`~millpond.DependencyError` if
@@ -221,19 +225,21 @@ class Job(Generic[Value]):
           :class:`~millpond.LeaseLostError` once the job has ended, also if it ends meanwhile:
           nothing is held then.
         """
-        return self._native.claim_docs(namespace, key, wait)
+        return self._native.claim_docs(namespace, keys, wait)
 
     def finish(self, modification: Modification) -> Modified:
         """Ends the job with a modification, in which the task and the documents that the job
-        holds are taken at their newest versions. If it does not name the task, that stays leased
-        until the lease is over.
+        holds are taken at their newest versions. The task is deleted unless the modification
+        changes it.
 
         After an error it is as with :meth:`TaskStore.modify`, and it can be tried again, or ended
         in another way, while the lease lasts, which is not renewed any more.
+        :class:`~millpond.LeaseLostError` after an error of the connection can be for that call
+        itself, which was done.
 
         :param modification: what is to happen, all of it or nothing
-        :raises: as for :meth:`TaskStore.modify`; :class:`~millpond.DependencyError` also if the
-          lease was lost.
+        :raises: as for :meth:`TaskStore.modify`; :class:`~millpond.LeaseLostError` if the lease
+          was lost.
         """
         return self._native.finish(modification)
 
@@ -248,7 +254,10 @@ class Job(Generic[Value]):
         """Ends the job as its handler's error does: as :meth:`retry`, with this text as the
         reason. If that has in it what the job's last claim of documents said of one that is
         taken, nothing has failed: the task is given back untried for a short random time, of 8 to
-        16 ms and twice as long each time its worker finds no document free, up to 128 ms.
+        16 ms and twice as long each time its worker finds no document free, up to 128 ms. Nor has
+        it failed if the text has in it why an end of the job was refused, and that was documents
+        alone, which others had changed: the task is given back untried for 10 to 100 ms, growing.
+        After 20 times in a row in one run that is an attempt.
 
         :param err: what went wrong
         :raises: as for :meth:`finish`.

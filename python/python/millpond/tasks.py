@@ -262,7 +262,7 @@ class TaskStore:
         backoff: Seconds = 30,
         backoff_max: Seconds = 3_600,
         max_attempts: int = 20,
-        max_claims: int = 3,
+        max_crashes: int = 3,
         error_queue: str | None = None,
     ) -> Worker:
         """A worker for these queues, which renews what it works on, retries what failed, and
@@ -280,9 +280,8 @@ class TaskStore:
           as long each time, each time minus a random part of up to a half
         :param backoff_max: how long a failed task is delayed at most, in seconds
         :param max_attempts: after this many attempts a task goes to the error queue; 0 is never
-        :param max_claims: a task that was claimed more often since it was last inserted, changed
-          or released goes to the error queue and to no handler, as it may be what kills the
-          workers: only leases that ran out count; 0 is never
+        :param max_crashes: after this many leases in a row that ran out a task goes to the error
+          queue and to no handler, as it may be what kills the workers; 0 is never
         :param error_queue: where tasks go that failed too often; the queue that each is in with
           ``/err`` behind it, by default
         """
@@ -296,7 +295,7 @@ class TaskStore:
             backoff,
             backoff_max,
             max_attempts,
-            max_claims,
+            max_crashes,
             error_queue,
         )
         return Worker(native)
@@ -598,20 +597,22 @@ class TaskStore:
             include_held,
         )
 
-    def claim_docs(self, namespace: str, key: str, lease: Seconds = 30) -> Docs:
-        """Leases all documents of this primary key, by secondary key, or none if another claimant
-        holds one of them. Their holder can claim them again.
+    def claim_docs(self, namespace: str, keys: Texts, lease: Seconds = 30) -> Docs:
+        """Leases all documents of these primary keys, or none if another claimant holds one of
+        them. They come in the order of the keys, those of one key by secondary key. Their holder
+        can claim them again.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` they may
         be leased; claiming them again is safe.
 
         :param namespace: the namespace of documents, up to 64 characters
-        :param key: the primary key of documents, up to 256 characters
+        :param keys: primary keys of documents, 1 to 1,000 of up to 256 characters
         :param lease: how long to lease, at most 100 years, in seconds
-        :raises: :class:`~millpond.InvalidArgumentError` for an empty key and names beyond their
-          limits; :class:`~millpond.DependencyError` if another claimant holds one of them.
+        :raises: :class:`~millpond.InvalidArgumentError` for an empty key, no key or more than
+          1,000, and names beyond their limits; :class:`~millpond.DependencyError` if another
+          claimant holds one of the documents.
         """
-        return self._native.claim_docs(namespace, key, lease)
+        return self._native.claim_docs(namespace, keys, lease)
 
     def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None:
         """The document of these keys that was inserted without an id of its own, or None if it is

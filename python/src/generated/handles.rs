@@ -1852,20 +1852,20 @@ impl Job {
         &self,
         py: Python<'_>,
         namespace: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        keys: &Bound<'_, PyAny>,
         wait: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let namespace: String = required("namespace", namespace)?;
-        let key: String = required("key", key)?;
+        let keys: Vec<String> = up_to("keys", keys, 1000)?;
         let wait: Option<Duration> = given("wait", wait)?;
 
         let core = self.core(py)?;
         match wait {
-            None => call!(py, core, |core| core.claim_docs(&namespace, &key), decoded(self.text)),
+            None => call!(py, core, |core| core.claim_docs(&namespace, &keys), decoded(self.text)),
             Some(wait) => call!(
                 py,
                 core,
-                |core| core.claim_docs_within(&namespace, &key, wait),
+                |core| core.claim_docs_within(&namespace, &keys, wait),
                 decoded(self.text)
             ),
         }
@@ -2525,7 +2525,7 @@ impl TaskStore {
         backoff: &Bound<'_, PyAny>,
         backoff_max: &Bound<'_, PyAny>,
         max_attempts: &Bound<'_, PyAny>,
-        max_claims: &Bound<'_, PyAny>,
+        max_crashes: &Bound<'_, PyAny>,
         error_queue: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Worker> {
         let queues: Vec<String> = up_to("queues", queues, 1000)?;
@@ -2537,7 +2537,7 @@ impl TaskStore {
         let backoff: Duration = required("backoff", backoff)?;
         let backoff_max: Duration = required("backoff_max", backoff_max)?;
         let max_attempts: u32 = required("max_attempts", max_attempts)?;
-        let max_claims: u32 = required("max_claims", max_claims)?;
+        let max_crashes: u32 = required("max_crashes", max_crashes)?;
         let error_queue: Option<String> = given("error_queue", error_queue)?;
 
         let mut core = derive!(self.core(py)?, |core| core.worker(&queues));
@@ -2552,7 +2552,7 @@ impl TaskStore {
         core = derive!(core, |core| core.lease(lease));
         core = derive!(core, |core| core.backoff(backoff, backoff_max));
         core = derive!(core, |core| core.max_attempts(max_attempts));
-        core = derive!(core, |core| core.max_claims(max_claims));
+        core = derive!(core, |core| core.max_crashes(max_crashes));
         if let Some(error_queue) = error_queue {
             core = derive!(core, |core| core.error_queue(&error_queue));
         }
@@ -2874,15 +2874,15 @@ impl TaskStore {
         &self,
         py: Python<'_>,
         namespace: &Bound<'_, PyAny>,
-        key: &Bound<'_, PyAny>,
+        keys: &Bound<'_, PyAny>,
         lease: &Bound<'_, PyAny>,
     ) -> PyResult<Py<PyAny>> {
         let namespace: String = required("namespace", namespace)?;
-        let key: String = required("key", key)?;
+        let keys: Vec<String> = up_to("keys", keys, 1000)?;
         let lease: Duration = required("lease", lease)?;
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.claim_docs(&namespace, &key, lease), decoded(self.text))
+        call!(py, core, |core| core.claim_docs(&namespace, &keys, lease), decoded(self.text))
     }
 
     fn get_doc(

@@ -413,7 +413,7 @@ impl ToPython for millpond::tasks::TaskPage {
     }
 }
 
-impl ToPython for millpond::tasks::Drained {
+impl ToPython for millpond::tasks::JobCounts {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { done, retried, dead, others, .. } = self;
         let values = [
@@ -422,7 +422,7 @@ impl ToPython for millpond::tasks::Drained {
             dead.to_python(py, text)?,
             others.to_python(py, text)?,
         ];
-        named_tuple(class!(py, "Drained"), PyTuple::new(py, values)?)
+        named_tuple(class!(py, "JobCounts"), PyTuple::new(py, values)?)
     }
 }
 

@@ -169,11 +169,11 @@ static void *work(void *unused) {
     struct end end;
     millpond_error *failure;
     if (tasks != NULL)
-        ok(millpond_tasks_worker_run(tasks, do_task, tell_of_task, &end, &failure), failure);
+        ok(millpond_tasks_worker_run(tasks, do_task, tell_of_task, &end, NULL, &failure), failure);
     else if (events != NULL)
-        ok(millpond_events_worker_run(events, do_event, tell_of_event, NULL, &failure), failure);
+        ok(millpond_events_worker_run(events, do_event, tell_of_event, NULL, NULL, &failure), failure);
     else
-        ok(millpond_shuffle_worker_run(messages, do_message, tell_of_message, NULL, &failure),
+        ok(millpond_shuffle_worker_run(messages, do_message, tell_of_message, NULL, NULL, &failure),
            failure);
     return unused;
 }

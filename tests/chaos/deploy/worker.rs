@@ -44,7 +44,7 @@ fn work_on_tasks(client: &Client) -> Outcome<()> {
     let worker = worker.concurrency(CONCURRENCY).prefetch(CONCURRENCY).on_report(tell);
     let stop = worker.clone();
     on_sigterm(move || stop.stop(STOP_WITHIN))?;
-    worker.run(do_task).map_err(said)
+    worker.run(do_task).map(drop).map_err(said)
 }
 
 fn do_task(job: &tasks::Job) -> Result<Modification, Failure> {
@@ -63,7 +63,7 @@ fn work_on_messages(client: &Client, life: &str) -> Outcome<()> {
     let worker = worker.concurrency(CONCURRENCY).prefetch(CONCURRENCY).on_report(tell);
     let stop = worker.clone();
     on_sigterm(move || stop.stop(STOP_WITHIN))?;
-    worker.run(|job: &shuffle::Job| do_message(job.message())).map_err(said)
+    worker.run(|job: &shuffle::Job| do_message(job.message())).map(drop).map_err(said)
 }
 
 fn do_message(message: &Message) -> Result<(), Failure> {
@@ -78,7 +78,7 @@ fn work_on_events(client: &Client) -> Outcome<()> {
     let worker = worker.on_report(tell);
     let stop = worker.clone();
     on_sigterm(move || stop.stop(STOP_WITHIN))?;
-    worker.run(|job: &events::Job| do_event(&queue, job.event())).map_err(said)
+    worker.run(|job: &events::Job| do_event(&queue, job.event())).map(drop).map_err(said)
 }
 
 fn do_event(queue: &EventQueue, event: &events::Event) -> Result<(), Failure> {

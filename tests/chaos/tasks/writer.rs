@@ -69,7 +69,7 @@ fn send(store: &TaskStore, writer: usize, step: &Step) -> Result<StepResult> {
     let result = match step {
         Step::Modify(entries) => store.modify(modification(entries, &key)).map(|_| entries.len()),
         Step::Claim { inbox } => store.claim_many([inbox], LEASE, 1_000).map(|tasks| tasks.len()),
-        Step::ClaimDocs => store.claim_docs(NAMESPACE, &key, LEASE).map(|docs| docs.len()),
+        Step::ClaimDocs => store.claim_docs(NAMESPACE, [&key], LEASE).map(|docs| docs.len()),
         Step::Renew { tasks, docs } => {
             let tasks = tasks.iter().map(|(id, version)| TaskId::new(id, *version));
             let docs = docs.iter().map(|(id, version)| DocId::new(NAMESPACE, id, *version));

@@ -42,8 +42,8 @@ const key = (job) => JSON.stringify(encoded(taken(job)))
 export function workerCalls({ perform, attempt }) {
   /** What a job does before it ends. */
   async function meanwhile(job, said, docs) {
-    for (const [namespace, key] of said.claim_docs ?? []) {
-      docs.push(...(await job.claimDocs(namespace, key, { waitMs: said.claim_wait_ms })))
+    for (const [namespace, keys] of said.claim_docs ?? []) {
+      docs.push(...(await job.claimDocs(namespace, keys, { waitMs: said.claim_wait_ms })))
     }
     for (const request of said.run ?? []) {
       const [on, given] = request.calls[0]

@@ -36,8 +36,8 @@ function rest(array $said): array
 function meanwhile(Job|ShuffleJob|EventJob $job, array $said, callable $perform, array &$docs): void
 {
     $wait = isset($said['claim_wait_ms']) ? ['wait' => seconds($said['claim_wait_ms'])] : [];
-    foreach ($said['claim_docs'] ?? [] as [$namespace, $key]) {
-        $docs = [...$docs, ...$job->claimDocs($namespace, $key, ...$wait)];
+    foreach ($said['claim_docs'] ?? [] as [$namespace, $keys]) {
+        $docs = [...$docs, ...$job->claimDocs($namespace, $keys, ...$wait)];
     }
     foreach ($said['run'] ?? [] as $request) {
         if ($request['calls'][0][0] === 'tasks') {
@@ -146,7 +146,7 @@ function handled(Worker|ShuffleWorker|EventWorker $worker, array $saidOfAll, cal
         $seen[] = $taken + ['docs' => $docs, 'is_lost' => $job->isLost(), 'is_late' => $isLate()] + ['at_once' => 1, 'answer' => $answer];
 
         return $failure === null ? outcome($said) : throw $failure;
-    }, onError: static fn () => null, onEvent: static function (Report $report) use ($key, &$told): void {
+    }, static fn () => null, static function (Report $report) use ($key, &$told): void {
         if ($report->of !== null) {
             $told[$key($report->of)] = ['kind' => $report->kind->value, 'told' => $report->error?->errorName];
         }

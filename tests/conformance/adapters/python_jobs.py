@@ -117,8 +117,8 @@ async def until(session, most_ms, is_so):
 async def meanwhile(session, job, said, one):
     """What a job does before it ends."""
     wait = {"wait_ms": said["claim_wait_ms"]} if "claim_wait_ms" in said else {}
-    for namespace, key in said.get("claim_docs") or ():
-        claimed = made(job.claim_docs, {"namespace": namespace, "key": key, **wait})
+    for namespace, keys in said.get("claim_docs") or ():
+        claimed = made(job.claim_docs, {"namespace": namespace, "keys": keys, **wait})
         one["docs"] += shown(await settled(claimed))
     for request in said.get("run") or ():
         # What comes of it shows in the job.

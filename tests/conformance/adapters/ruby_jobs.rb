@@ -103,7 +103,7 @@ module Jobs
   # What a job does before it ends.
   def meanwhile(job, said, one)
     wait = seconds(said["claim_wait_ms"])
-    (said["claim_docs"] || []).each { |space, key| one[:docs].concat(job.claim_docs(space, key, wait: wait)) }
+    (said["claim_docs"] || []).each { |space, keys| one[:docs].concat(job.claim_docs(space, keys, wait: wait)) }
     (said["run"] || []).each do |request|
       on, given = request["calls"][0]
       given["claimant"] ||= job.task.claimant if on == "tasks"

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use millpond::tasks::{Drained, Failure, Modification};
+use millpond::tasks::{Failure, JobCounts, Modification};
 use millpond::{Client, Report};
 use serde_json::{Value, json};
 
@@ -150,7 +150,7 @@ impl Handling {
         seen.collect()
     }
 
-    pub(crate) fn drained(&self, drained: Drained) -> Value {
+    pub(crate) fn drained(&self, drained: JobCounts) -> Value {
         let drained = json!({
             "done": drained.done,
             "retried": drained.retried,

@@ -22,7 +22,7 @@ const WORKER: [&str; 12] = [
     "lease_ms",
     "wait_ms",
     "max_attempts",
-    "max_claims",
+    "max_crashes",
     "backoff_ms",
     "backoff_max_ms",
     "error_queue",

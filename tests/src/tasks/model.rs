@@ -414,16 +414,17 @@ impl Model {
         Ok(cancelled)
     }
 
-    /// Leases the documents of a key until this time.
+    /// Leases the documents of some keys until this time.
     pub fn claim_docs(
         &mut self,
         claimant: &str,
         namespace: &str,
-        key: &str,
+        keys: &[&str],
         until_ms: u64,
     ) -> Result<Vec<Doc>, Refusal> {
-        let mut docs: Vec<Doc> = self.docs_of(namespace);
-        docs.retain(|doc| doc.key == key);
+        let all: Vec<Doc> = self.docs_of(namespace);
+        let of_key = |key| all.iter().filter(move |doc| doc.key == key).cloned();
+        let mut docs: Vec<Doc> = keys.iter().flat_map(|key| of_key(*key)).collect();
         let is_held = |doc: &&Doc| is_held(doc.at_ms, &doc.claimant, claimant);
         let refused: Vec<_> = docs
             .iter()

@@ -346,7 +346,7 @@ fn everything(store: &TaskStore) -> Result<()> {
     assert_eq!(store.queue_stats(Filter::new().exact("in").prefix("o"))?.len(), 2);
     let claimed = store.claim_many(["in", "out"], MINUTE, 2)?;
     assert_eq!(claimed.len(), 2);
-    let docs = store.claim_docs("n", "k", MINUTE)?;
+    let docs = store.claim_docs("n", ["k"], MINUTE)?;
     let ids: Vec<_> = claimed.iter().map(|task| task.handle()).collect();
     store.renew(ids, docs.iter().map(|doc| doc.handle()).collect::<Vec<_>>(), MINUTE)?;
     assert_eq!(store.list_docs("n", DocQuery::new())?.docs.len(), 1);

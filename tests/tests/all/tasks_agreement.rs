@@ -45,7 +45,7 @@ enum Step {
     ClaimDocs {
         claimant: usize,
         namespace: usize,
-        key: usize,
+        keys: Vec<usize>,
     },
     List {
         queue: usize,
@@ -250,9 +250,12 @@ fn step() -> impl Strategy<Value = Step> {
             prop::collection::vec((0..NAMESPACES.len(), 0u8..8, prop::bool::weighted(0.1)), 0..2),
         )
             .prop_map(|(claimant, tasks, docs)| Step::Renew { claimant, tasks, docs }),
-        1 => (claimant(), 0..NAMESPACES.len(), 0..KEYS.len()).prop_map(
-            |(claimant, namespace, key)| Step::ClaimDocs { claimant, namespace, key }
-        ),
+        1 => (claimant(), 0..NAMESPACES.len(), prop::collection::hash_set(0..KEYS.len(), 1..3))
+            .prop_map(|(claimant, namespace, keys)| Step::ClaimDocs {
+                claimant,
+                namespace,
+                keys: keys.into_iter().collect(),
+            }),
         1 => (queue(), 1usize..5).prop_map(|(queue, limit)| Step::List { queue, limit }),
         1 => prop::collection::vec(0u8..16, 1..6).prop_map(|ids| Step::Fetch { ids }),
         2 => prop::collection::vec(0u8..16, 1..6).prop_map(|ids| Step::Cancel { ids }),
@@ -509,11 +512,12 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> StepResult {
             let ids: Vec<_> = ids.iter().map(|id| task_id(*id)).collect();
             StepResult::Cancelled(model.cancel(&ids))
         }
-        Step::ClaimDocs { claimant, namespace, key } => {
+        Step::ClaimDocs { claimant, namespace, keys } => {
+            let keys: Vec<_> = keys.iter().map(|key| KEYS[*key]).collect();
             let docs = model.claim_docs(
                 CLAIMANTS[*claimant],
                 NAMESPACES[*namespace],
-                KEYS[*key],
+                &keys,
                 lease_ms(number),
             );
             docs.map_or_else(StepResult::Refused, StepResult::Docs)
@@ -719,8 +723,12 @@ impl Ours<'_> {
                 let flags = self.store.cancel(ids.iter().map(|id| task_id(*id)));
                 flags.map(StepResult::Cancelled)
             }
-            Step::ClaimDocs { claimant, namespace, key } => store(claimant)
-                .claim_docs(NAMESPACES[*namespace], KEYS[*key], lease(number))
+            Step::ClaimDocs { claimant, namespace, keys } => store(claimant)
+                .claim_docs(
+                    NAMESPACES[*namespace],
+                    keys.iter().map(|key| KEYS[*key]),
+                    lease(number),
+                )
                 .map(|docs| StepResult::Docs(self.docs(&docs))),
             Step::List { queue, limit } => {
                 let mut tasks = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use millpond::tasks::{Failure, Job, Modification, NewDoc, NewTask, TaskStore};
+use millpond::tasks::{Failure, Job, Modification, NewDoc, NewTask, TaskId, TaskStore};
 use millpond::{Async, Client, ErrorKind, ReportKind};
 use millpond_tests::block_on;
 use millpond_tests::servers::Redis;
@@ -22,7 +22,7 @@ fn fill(store: &TaskStore) {
 }
 
 fn work(job: &Job, wait: Duration) -> Result<Modification, Failure> {
-    let docs = job.claim_docs_within("n", "k", wait)?;
+    let docs = job.claim_docs_within("n", ["k"], wait)?;
     let count: u64 = docs[0].content.as_deref().unwrap_or_default().parse()?;
     std::thread::sleep(WORK);
     Ok(job.delete().change_doc(docs[0].change().content((count + 1).to_string())))
@@ -35,7 +35,7 @@ fn run(stores: &[TaskStore; 2], wait: Duration) -> (Duration, u64) {
     std::thread::scope(|scope| {
         for store in stores {
             scope.spawn(|| {
-                let worker = store.worker(["q"]).lease(LEASE).max_attempts(1).max_claims(1);
+                let worker = store.worker(["q"]).lease(LEASE).max_attempts(1).max_crashes(1);
                 let run = worker.drain(|job| {
                     runs.fetch_add(1, Ordering::Relaxed);
                     work(job, wait)
@@ -96,9 +96,9 @@ fn a_taken_document_is_no_failed_attempt() {
             .modify(Modification::new().insert_doc(NewDoc::new("n", "k").id("d")))
             .expect("the store is there");
         store.insert("q", "1").expect("the store is there");
-        let held = holder.claim_docs("n", "k", LEASE).expect("the store is there");
+        let held = holder.claim_docs("n", ["k"], LEASE).expect("the store is there");
         let runs = AtomicU32::new(0);
-        let worker = store.worker(["q"]).lease(LEASE).max_attempts(2).max_claims(1);
+        let worker = store.worker(["q"]).lease(LEASE).max_attempts(2).max_crashes(1);
         worker
             .drain(|job| {
                 match runs.fetch_add(1, Ordering::Relaxed) {
@@ -110,7 +110,7 @@ fn a_taken_document_is_no_failed_attempt() {
                     ),
                     run => panic!("run {run}"),
                 }
-                job.claim_docs("n", "k")?;
+                job.claim_docs("n", ["k"])?;
                 assert_eq!((job.task().attempt, &*job.task().err), (0, ""));
                 Ok::<_, Failure>(())
             })
@@ -118,9 +118,12 @@ fn a_taken_document_is_no_failed_attempt() {
         assert_eq!(runs.into_inner(), 9);
 
         store.insert("q", "1").expect("the store is there");
-        holder.claim_docs("n", "k", LEASE).expect("the store is there");
+        holder.claim_docs("n", ["k"], LEASE).expect("the store is there");
         let job = worker.jobs().next().expect("it is not over").expect("the store is there");
-        assert_eq!(job.claim_docs("n", "k").expect_err("it is held").kind(), ErrorKind::Dependency);
+        assert_eq!(
+            job.claim_docs("n", ["k"]).expect_err("it is held").kind(),
+            ErrorKind::Dependency
+        );
         job.fail("no paper").expect("the store is there");
         assert_eq!(
             store.fetch([&job.task().id]).expect("the store is there")[0].attempt,
@@ -145,18 +148,18 @@ fn a_job_waits_for_documents() {
         }
         let holder =
             store.worker(["q"]).jobs().next().expect("it is not over").expect("the store is there");
-        holder.claim_docs("n", "k").expect("the store is there");
+        holder.claim_docs("n", ["k"]).expect("the store is there");
 
         let job =
             store.worker(["q"]).jobs().next().expect("it is not over").expect("the store is there");
         let start = Instant::now();
         let error =
-            job.claim_docs_within("n", "k", Duration::from_millis(150)).expect_err("it is held");
+            job.claim_docs_within("n", ["k"], Duration::from_millis(150)).expect_err("it is held");
         assert_eq!(error.dependency().expect("the store is there").doc_claims.len(), 1);
         assert!(start.elapsed() >= Duration::from_millis(150));
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| {
-                job.claim_docs_within("n", "k", Duration::MAX).expect("the store is there")
+                job.claim_docs_within("n", ["k"], Duration::MAX).expect("the store is there")
             });
             std::thread::sleep(Duration::from_millis(30));
             holder.done().expect("the store is there");
@@ -169,9 +172,9 @@ fn a_job_waits_for_documents() {
 async fn waits_async(client: &Client<Async>, holder: &Job) {
     let worker = client.tasks("shop").worker(["q"]);
     let job = worker.jobs().next().await.expect("it is not over").expect("the store is there");
-    let short = job.claim_docs_within("n", "k", Duration::from_millis(50)).await;
+    let short = job.claim_docs_within("n", ["k"], Duration::from_millis(50)).await;
     assert_eq!(short.expect_err("it is held").kind(), ErrorKind::Dependency);
-    let waiting = job.claim_docs_within("n", "k", LEASE);
+    let waiting = job.claim_docs_within("n", ["k"], LEASE);
     holder.done().expect("the store is there");
     assert_eq!(waiting.await.expect("the store is there").len(), 1);
     // Nothing polls any more for those whose future is dropped, or for a job that is over.
@@ -197,24 +200,24 @@ fn a_wait_that_outlives_its_job_holds_nothing() {
                     jobs.push(job.expect("the store is there"));
                 }
                 let [holder, ended] = &jobs[..] else { unreachable!("there are two") };
-                holder.claim_docs("n", "k").await.expect("it is free");
-                let waiting = ended.claim_docs_within("n", "k", LEASE);
+                holder.claim_docs("n", ["k"]).await.expect("it is free");
+                let waiting = ended.claim_docs_within("n", ["k"], LEASE);
                 // Time for the first attempt; the next one comes after both jobs.
-                ended.claim_docs("n", "k").await.expect_err("it is held");
+                ended.claim_docs("n", ["k"]).await.expect_err("it is held");
                 ended.done().await.expect("the store is there");
                 holder.done().await.expect("the store is there");
                 let kind = waiting.await.expect_err("the job has ended").kind();
                 assert_eq!(kind, ErrorKind::LeaseLost);
                 let held = store.get_doc("n", "k").await.expect("the store is there");
                 assert_eq!(&*held.expect("it is there").claimant, "", "{url}");
-                let late = ended.claim_docs("n", "k").await.expect_err("the job has ended");
+                let late = ended.claim_docs("n", ["k"]).await.expect_err("the job has ended");
                 assert_eq!(late.kind(), ErrorKind::LeaseLost);
             }
         });
     }
 }
 
-/// The task is available again at once, as a failed attempt, and it is reported.
+/// The task is available again, as a failed attempt, and it is reported.
 #[test]
 fn a_refused_end_releases_the_task_and_is_reported() {
     let server = Redis::start();
@@ -238,9 +241,10 @@ fn a_refused_end_releases_the_task_and_is_reported() {
             })
             .drain(|job| -> Result<_, Failure> {
                 // It holds documents of its own, which are free again as well.
-                job.claim_docs("n", "k")?;
+                job.claim_docs("n", ["k"])?;
                 let again = NewDoc::new("n", "other").id("there");
-                Ok(job.delete().insert(NewTask::new("out")).insert_doc(again))
+                let none = TaskId::new("none", 7);
+                Ok(job.delete().insert(NewTask::new("out")).insert_doc(again).depend(none))
             })
             .expect("the store is there");
         let refused = |kind, attempt| (kind, attempt, ErrorKind::Dependency, true);
@@ -248,7 +252,7 @@ fn a_refused_end_releases_the_task_and_is_reported() {
         assert_eq!(*told.lock().expect("the store is there"), all, "{url}");
         let task =
             store.claim(["q/err"], LEASE).expect("it is not over").expect("the store is there");
-        assert!(task.err.contains("ids of documents that are taken: n/there"), "{}", task.err);
-        assert_eq!(store.claim_docs("n", "k", LEASE).expect("the store is there").len(), 1);
+        assert!(task.err.contains("document n/there exists already"), "{}", task.err);
+        assert_eq!(store.claim_docs("n", ["k"], LEASE).expect("the store is there").len(), 1);
     }
 }

@@ -314,7 +314,7 @@ impl Actor<'_> {
     fn claim_docs(&mut self) {
         let (key, lease) = (self.random.of(&KEYS), self.lease());
         let docs = self.call(
-            |store| store.claim_docs("n", key, lease),
+            |store| store.claim_docs("n", [key], lease),
             |docs| docs.iter().map(|doc| (doc_id(&doc.id), Touch::Claimed(doc.into()))).collect(),
         );
         self.see([], docs.iter().flatten());

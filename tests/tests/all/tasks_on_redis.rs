@@ -219,7 +219,7 @@ fn a_damaged_document_is_named() {
     for error in [
         store.fetch_docs("n", ["good", "bad"]).map(drop).unwrap_err(),
         store.list_docs("n", DocQuery::new()).map(drop).unwrap_err(),
-        store.claim_docs("n", "bad", LEASE).map(drop).unwrap_err(),
+        store.claim_docs("n", ["bad"], LEASE).map(drop).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
         assert!(error.message().contains("namespace n"), "{error:?}");

@@ -132,7 +132,7 @@ fn steps(client: &Client, clock: &ManualClock, note: &mut dyn FnMut(&TaskStore))
     ann.renew(claimed.iter().map(Task::handle), [], LEASE).unwrap();
     note(&ann);
     tick();
-    let docs = bob.claim_docs("accounts", "ann", LEASE).unwrap();
+    let docs = bob.claim_docs("accounts", ["ann"], LEASE).unwrap();
     note(&ann);
     tick();
     bob.renew([], docs.iter().map(Doc::handle), LEASE * 2).unwrap();

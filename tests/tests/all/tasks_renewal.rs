@@ -56,7 +56,7 @@ fn a_job_can_end_when_the_reply_to_its_last_renewal_is_lost() {
     for pause in [0, 0, 30, 30] {
         let worker = store.worker(["q"]).lease(LEASE);
         let job = worker.jobs().next().unwrap().unwrap();
-        let docs = job.claim_docs("n", "k").unwrap();
+        let docs = job.claim_docs("n", ["k"]).unwrap();
         assert_eq!(docs.len(), 1);
         lose_a_reply(&proxy, &job);
         std::thread::sleep(Duration::from_millis(pause));
@@ -75,7 +75,7 @@ fn a_job_that_claims_its_documents_again_keeps_its_lease() {
     let job = store.worker(["q"]).lease(LEASE).jobs().next().unwrap().unwrap();
     let first = job.handle().version;
     while job.handle().version < first + 20 {
-        job.claim_docs("n", "k").unwrap();
+        job.claim_docs("n", ["k"]).unwrap();
         assert!(!job.is_lost());
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -87,7 +87,7 @@ fn a_renewal_whose_reply_is_lost_is_no_lost_lease() {
     let (_server, proxy, store) = store_behind_a_proxy();
     let worker = store.worker(["q"]).lease(LEASE);
     let job = worker.jobs().next().unwrap().unwrap();
-    let docs = job.claim_docs("n", "k").unwrap();
+    let docs = job.claim_docs("n", ["k"]).unwrap();
     lose_a_reply(&proxy, &job);
     let start = Instant::now();
     let seen = job.handle().version;
@@ -121,5 +121,5 @@ fn a_job_whose_server_is_away_for_longer_than_the_lease_is_lost() {
     let other = millpond::connect(&server.url()).unwrap().tasks("s").claimant("other");
     let mut claims = other.claims(["q"]).wait(Duration::from_secs(30));
     assert_eq!(claims.next().unwrap().unwrap()[0].claims, 2);
-    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::Dependency);
+    assert_eq!(job.done().unwrap_err().kind(), ErrorKind::LeaseLost);
 }

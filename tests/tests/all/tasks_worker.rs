@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use millpond::tasks::{
-    Drained, Failure, Filter, Job, Modification, NewTask, TaskQuery, TaskStore, Worker,
+    Failure, Filter, Job, JobCounts, Modification, NewTask, TaskQuery, TaskStore, Worker,
 };
 use millpond::{Async, Client, ErrorKind, Event, Mode, ReportKind};
 use millpond_tests::proxy::Proxy;
@@ -125,7 +125,10 @@ fn futures_work_at_once_and_their_ends_are_gathered() {
         let worker = client.tasks("s").worker(["q"]).concurrency(100).lease(LEASE);
         worker.drain(async |_: &Job<Async>| _ = barrier.wait().await).await
     });
-    assert_eq!(drained.expect("the server is there"), Drained { done: 200, ..Drained::default() });
+    assert_eq!(
+        drained.expect("the server is there"),
+        JobCounts { done: 200, ..JobCounts::default() }
+    );
     let steps = server.calls_of("evalsha").unwrap_or_default() - before;
     assert!(steps < 30, "200 jobs took {steps} steps");
 }
@@ -135,7 +138,7 @@ fn a_stop_gives_back_what_is_held_ready_and_waits_for_what_runs() {
     on_both(|client| {
         let store = client.tasks("s");
         insert(&store, 10);
-        let worker = store.worker(["q"]).prefetch(5).max_claims(1);
+        let worker = store.worker(["q"]).prefetch(5).max_crashes(1);
         let (begun, goes_on) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
             let _stops = Stops(&worker);
@@ -154,7 +157,7 @@ fn a_stop_gives_back_what_is_held_ready_and_waits_for_what_runs() {
             run.join().expect("nothing panics").expect("the store is there");
         });
         assert_eq!(queues(&store), [("q".to_owned(), 9)]);
-        let left = store.worker(["q"]).max_claims(1).drain(|_| ()).expect("the store is there");
+        let left = store.worker(["q"]).max_crashes(1).drain(|_| ()).expect("the store is there");
         assert_eq!((left.done, left.dead), (9, 0), "none counts as claimed without an end");
     });
 }
@@ -364,14 +367,14 @@ fn an_end_whose_reply_is_lost_is_done_once() {
         drained.expect("the server is there")
     };
     let done = end(|job| Ok(job.delete().insert(NewTask::new("out"))));
-    assert_eq!(done, Drained { done: 1, ..Drained::default() });
+    assert_eq!(done, JobCounts { done: 1, ..JobCounts::default() });
     assert_eq!(queues(&store), [("out".to_owned(), 1)]);
     let retried = end(|_| Err(Failure::Retry("no paper".to_owned())));
-    assert_eq!(retried, Drained { retried: 1, ..Drained::default() });
+    assert_eq!(retried, JobCounts { retried: 1, ..JobCounts::default() });
     let left = store.list("q", TaskQuery::new()).expect("the server is there").tasks;
     assert_eq!((left.len(), left[0].attempt, &*left[0].err), (1, 1, "no paper"));
     let dead = end(|_| Err(Failure::Reject("no such customer".to_owned())));
-    assert_eq!(dead, Drained { dead: 1, ..Drained::default() });
+    assert_eq!(dead, JobCounts { dead: 1, ..JobCounts::default() });
 }
 
 /// So are those that went out together.
@@ -454,7 +457,7 @@ fn the_future_of_a_job_whose_lease_is_lost_is_dropped() {
                 pending::<()>().await;
             });
             let drained = drained.await.expect("the store is there");
-            assert_eq!(drained, Drained { others: 1, ..Drained::default() });
+            assert_eq!(drained, JobCounts { others: 1, ..JobCounts::default() });
         });
         assert_eq!(told.count(ReportKind::Lost), 1, "{:?}", told.all());
     });

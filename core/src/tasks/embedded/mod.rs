@@ -242,13 +242,14 @@ impl State {
         &self,
         claimant: &Arc<str>,
         namespace: &Arc<str>,
-        key: &Arc<str>,
+        keys: &[Arc<str>],
         lease_ms: u64,
         context: &mut StepContext<'_>,
     ) -> Result<Vec<Doc>> {
         let now_ms = context.now() / 1_000;
         let claimed = self.namespaces.with(namespace, |guard| {
-            let mut docs: Vec<Doc> = guard.of_key(key).cloned().collect();
+            let of_keys = keys.iter().flat_map(|key| guard.of_key(key));
+            let mut docs: Vec<Doc> = of_keys.cloned().collect();
             let mut dependency = Dependency::default();
             let is_held = |doc: &&Doc| doc.is_held_against(claimant, now_ms);
             dependency.doc_claims.extend(docs.iter().filter(is_held).map(Doc::handle));

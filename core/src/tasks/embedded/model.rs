@@ -150,7 +150,7 @@ impl Store {
 
     /// Claims the documents of the key `k` in the namespace `n`.
     fn claim_docs(&self, claimant: &str) -> Option<Vec<Doc>> {
-        let docs = self.run(ClaimDocs::new(STORE, claimant, "n", "k", LEASE)).ok()?;
+        let docs = self.run(ClaimDocs::new(STORE, claimant, "n", ["k"], LEASE)).ok()?;
         for doc in &docs {
             lock(&self.books).make(true, &doc.id, doc.version);
         }

@@ -67,18 +67,19 @@ trait JobCalls
         return $call->flag[0];
     }
 
-    public function claimDocs(string $namespace, string $key, ?float $wait = null): array
+    public function claimDocs(string $namespace, string|iterable $keys, ?float $wait = null): array
     {
+        $keys = Packed::members($this->library->ffi, TaskArguments::names('keys', $keys));
         $wait = Arguments::wait('wait', $wait);
 
-        return Signals::held(function () use ($namespace, $key, $wait): array {
+        return Signals::held(function () use ($namespace, $keys, $wait): array {
             $call = $this->library->call();
             $status = $this->library->ffi->millpond_tasks_job_claim_docs(
                 $this->handle,
                 $namespace,
                 \strlen($namespace),
-                $key,
-                \strlen($key),
+                $keys->array,
+                $keys->count,
                 $wait,
                 $call->result,
                 $call->error,

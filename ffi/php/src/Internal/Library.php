@@ -55,7 +55,7 @@ final class Library
             millpond_keys *keys[1];
             millpond_ick_added added[1];
             millpond_ick_stats stats[1];
-            millpond_drained drained[1];
+            millpond_job_counts counts[1];
             millpond_script *script[1];
             millpond_shuffle_queue *queue[1];
             millpond_shuffle_consumer *consumer[1];

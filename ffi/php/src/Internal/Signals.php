@@ -26,6 +26,18 @@ final class Signals
     /** SIGQUIT, with which `Processes` hurries its children. */
     public const QUIT = 3;
 
+    /** SIGHUP, SIGUSR1 and SIGUSR2 too: with SIGALRM a program limits the time of a job. */
+    private const PROGRAM = [...self::STOP, self::QUIT, 1, 10, 12];
+
+    /** What a handler of the program has thrown last. */
+    private static ?\Throwable $thrown = null;
+
+    /** How many noting() are under way. */
+    private static int $noting = 0;
+
+    /** How many of them are running: more than 0 at the end of the program if one of them has ended it. */
+    private static int $running = 0;
+
     /** Whether a signal has come, as a C function. Made once: PHP frees those only at its end. */
     private static ?CData $question = null;
 
@@ -141,20 +153,81 @@ final class Signals
      * @param list<int>           $signals
      * @param callable(int): void $handler throws nothing
      */
-    public static function during(array $signals, callable $handler, callable $work): void
+    public static function during(array $signals, callable $handler, callable $work): mixed
     {
         if ($signals === [] || !self::canHandle()) {
-            $work();
-
-            return;
+            return $work();
         }
         [$before, $isAsync] = [\array_map(\pcntl_signal_get_handler(...), $signals), \pcntl_async_signals(true)];
         try {
             \array_map(static fn (int $signal): bool => \pcntl_signal($signal, $handler), $signals);
-            $work();
+
+            return $work();
         } finally {
             \array_map(\pcntl_signal(...), $signals, $before);
             \pcntl_async_signals($isAsync);
+        }
+    }
+
+    /**
+     * Does work, and notes what the program's handlers throw meanwhile, for isThrown().
+     *
+     * @template Made
+     *
+     * @param callable(): Made $work
+     *
+     * @return Made
+     */
+    public static function noting(callable $work): mixed
+    {
+        $before = [];
+        foreach (self::canHandle() ? self::PROGRAM : [] as $signal) {
+            $handler = \pcntl_signal_get_handler($signal);
+            if (!\is_int($handler)) {
+                $before[$signal] = $handler;
+                \pcntl_signal($signal, static fn (int $signal, mixed $details) => self::call($handler, $signal, $details));
+            }
+        }
+        ++self::$noting;
+        try {
+            return $work();
+        } finally {
+            \array_map(\pcntl_signal(...), \array_keys($before), $before);
+            // One in the handler of a job leaves it to that of the job.
+            if (--self::$noting === 0) {
+                self::$thrown = null;
+            }
+        }
+    }
+
+    /**
+     * Whether a handler of the program has thrown this.
+     */
+    public static function isThrown(mixed $thrown): bool
+    {
+        return $thrown !== null && $thrown === self::$thrown;
+    }
+
+    /**
+     * Whether such a handler is running, as it is at the end of a program that it ends.
+     */
+    public static function isHandling(): bool
+    {
+        return self::$running > 0;
+    }
+
+    private static function call(callable $handler, int $signal, mixed $details): void
+    {
+        ++self::$running;
+        try {
+            $handler($signal, $details);
+        } catch (\Throwable $thrown) {
+            self::$thrown = $thrown;
+        }
+        // An exit() does not come here.
+        --self::$running;
+        if (isset($thrown)) {
+            throw $thrown;
         }
     }
 

@@ -35,7 +35,7 @@ final class TaskArguments
         }
         $limits = Limits::get();
         $max = match ($argument) {
-            'queues' => $limits->queues,
+            'queues', 'keys' => $limits->queues,
             'ids' => $limits->ids,
             default => $limits->names,
         };

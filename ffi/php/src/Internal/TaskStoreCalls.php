@@ -232,18 +232,19 @@ trait TaskStoreCalls
         });
     }
 
-    public function claimDocs(string $namespace, string $key, float $lease = 30.0): array
+    public function claimDocs(string $namespace, string|iterable $keys, float $lease = 30.0): array
     {
+        $keys = Packed::members($this->library->ffi, TaskArguments::names('keys', $keys));
         $lease = Arguments::milliseconds('lease', $lease);
 
-        return Signals::held(function () use ($namespace, $key, $lease): array {
+        return Signals::held(function () use ($namespace, $keys, $lease): array {
             $call = $this->library->call();
             $status = $this->library->ffi->millpond_tasks_claim_docs(
                 $this->handle,
                 $namespace,
                 \strlen($namespace),
-                $key,
-                \strlen($key),
+                $keys->array,
+                $keys->count,
                 $lease,
                 $call->result,
                 $call->error,

@@ -100,6 +100,9 @@ final class WorkerLog
         try {
             $how();
         } catch (\Throwable $thrown) {
+            if (Signals::isThrown($thrown)) {
+                throw $thrown;
+            }
             \error_log("millpond: a hook or the logger of a worker has thrown $thrown");
         }
     }

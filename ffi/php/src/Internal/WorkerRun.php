@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 use FFI\CData;
-use Millpond\Drained;
+use Millpond\JobCounts;
 use Millpond\EventJob;
 use Millpond\Exception\CancelledException;
 use Millpond\Exception\MillpondException;
@@ -103,13 +103,13 @@ final class WorkerRun
     /**
      * What became of its jobs so far.
      */
-    public function drained(): Drained
+    public function counts(): JobCounts
     {
         // PHP frees a structure that is a part of what nobody holds.
-        $call = $this->library->made("millpond_{$this->queue}_run_drained", [$this->run], 'drained');
-        $counts = $call->drained[0];
+        $call = $this->library->made("millpond_{$this->queue}_run_counts", [$this->run], 'counts');
+        $counts = $call->counts[0];
 
-        return new Drained($counts->done, $counts->retried, $counts->dead, $counts->others);
+        return new JobCounts($counts->done, $counts->retried, $counts->dead, $counts->others);
     }
 
     /**
@@ -134,7 +134,8 @@ final class WorkerRun
     }
 
     /**
-     * The program ends in the middle of a job, which is an attempt: one such job would end all programs for ever.
+     * The program ends in the middle of a job, which is an attempt: one such job would end all programs for ever. The
+     * end by a signal's handler is not the job's.
      *
      * @param string|null $failure the fatal error, if it was one, and else an exit
      */
@@ -142,7 +143,7 @@ final class WorkerRun
     {
         foreach (self::$open as $run) {
             if ($run->process === \getmypid()) {
-                if ($run->event !== null && !$run->event instanceof Report) {
+                if ($run->event !== null && !$run->event instanceof Report && !Signals::isHandling()) {
                     $run->end(Outcome::failed($failure === null ? 'exit' : "Fatal error: $failure"));
                 }
                 $run->close();

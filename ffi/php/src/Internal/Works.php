@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 use FFI\CData;
-use Millpond\Drained;
+use Millpond\JobCounts;
 use Millpond\Event;
 use Millpond\EventJob;
 use Millpond\Exception\InvalidArgumentException;
@@ -56,7 +56,7 @@ trait Works
         ?int $processes = null,
         float $stopWithin = 25.0,
         bool $stopOnSignals = true,
-    ): void {
+    ): ?JobCounts {
         Arguments::wait('stopWithin', $stopWithin);
         $log = new WorkerLog($this->logger, $onError, $onEvent);
         $work = fn () => $this->work($this->start(false, $onEvent !== null), $handler, $log);
@@ -72,10 +72,11 @@ trait Works
         $stop = function () use ($stopWithin, &$come): void {
             $this->stop($come++ === 0 ? $stopWithin : 0.0);
         };
-        Signals::during($stopOnSignals ? Signals::STOP : [], $stop, $work);
+
+        return Signals::during($stopOnSignals ? Signals::STOP : [], $stop, $work);
     }
 
-    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): Drained
+    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): JobCounts
     {
         return $this->work($this->start(true, true), $handler, new WorkerLog($this->logger, $onError, $onEvent));
     }
@@ -99,27 +100,33 @@ trait Works
         return ($this->open)($made, $this->process);
     }
 
-    private function work(WorkerRun $run, callable $handler, WorkerLog $log): Drained
+    private function work(WorkerRun $run, callable $handler, WorkerLog $log): JobCounts
     {
         $this->runs[\spl_object_id($run)] = $run;
         try {
             if ($this->stopAt !== null) {
                 $this->stop(\max(0.0, $this->stopAt - \hrtime(true) / 1e9));
             }
-            while (($event = $run->next()) !== null) {
-                if ($event instanceof Report) {
-                    $this->report($event, $log);
-                } else {
-                    $this->perform($event, $run, $handler, $log);
-                }
-            }
 
-            return $run->drained();
+            return Signals::noting(fn (): JobCounts => $this->workOn($run, $handler, $log));
         } finally {
             // If it is not over, a signal handler has thrown.
             $run->close(fn (Report $report) => $this->report($report, $log));
             unset($this->runs[\spl_object_id($run)]);
         }
+    }
+
+    private function workOn(WorkerRun $run, callable $handler, WorkerLog $log): JobCounts
+    {
+        while (($event = $run->next()) !== null) {
+            if ($event instanceof Report) {
+                $this->report($event, $log);
+            } else {
+                $this->perform($event, $run, $handler, $log);
+            }
+        }
+
+        return $run->counts();
     }
 
     private function report(Report $report, WorkerLog $log): void
@@ -132,6 +139,9 @@ trait Works
         try {
             $done = $handler($job);
         } catch (\Throwable $done) {
+            if (Signals::isThrown($done)) {
+                throw $done;
+            }
         }
         try {
             if (Outcome::isFailure($done)) {

@@ -23,8 +23,8 @@ use Millpond\Internal\TaskResults;
  * the job can change or delete what it holds: end it by its own methods, not by `TaskStore::modify()`, which
  * is refused.
  *
- * What ends a job throws a DependencyException if the lease was lost. After another exception it can be
- * tried again while the lease lasts, which is not renewed any more.
+ * What ends a job throws a LeaseLostException if the lease was lost. After another exception it can be tried
+ * again while the lease lasts, which is not renewed any more.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 7]));

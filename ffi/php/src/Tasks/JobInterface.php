@@ -54,15 +54,19 @@ interface JobInterface
     public function isEnded(): bool;
 
     /**
-     * Leases all documents of this primary key, by secondary key, for as long as the job goes on. They are
-     * the job's alone: no other job gets them meanwhile. What ends the job releases them, unless it deletes
-     * them or says until when they are to be held.
+     * Leases all documents of these primary keys for as long as the job goes on, or none of them. They are
+     * the job's alone: no other job gets them in that time. What ends the job releases them, unless it
+     * deletes them or says until when they are to be held.
      *
-     * @param string     $namespace the namespace of documents, up to 64 characters
-     * @param string     $key       the primary key of documents, up to 256 characters
-     * @param float|null $wait      how long in seconds to wait while another claimant holds one of them. Waiters
-     *                              have no order: the claimant that held the documents may get them again first;
-     *                              INF waits without limit
+     * Claim all that a job needs in one call. Jobs that claim one key after the other can wait for each
+     * other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job whose wait ends
+     * first gives back its task, and with it the documents that it holds.
+     *
+     * @param string                  $namespace the namespace of documents, up to 64 characters
+     * @param string|iterable<string> $keys      primary keys of documents, 1 to 1,000 of up to 256 characters
+     * @param float|null              $wait      how long in seconds to wait while another claimant holds one of
+     *                                           them. Waiters have no order: the claimant that held the documents
+     *                                           may get them again first; INF waits without limit
      *
      * @return list<Doc>
      *
@@ -72,19 +76,20 @@ interface JobInterface
      * @throws Exception\LeaseLostException once the job has ended, also if it ends meanwhile: nothing is
      *     held then
      */
-    public function claimDocs(string $namespace, string $key, ?float $wait = null): array;
+    public function claimDocs(string $namespace, string|iterable $keys, ?float $wait = null): array;
 
     /**
      * Ends the job with a modification, in which the task and the documents that the job holds are taken at
-     * their newest versions. If it does not name the task, that stays leased until the lease is over.
+     * their newest versions. The task is deleted unless the modification changes it.
      *
      * After an error it is as with `TaskStore::modify()`, and it can be tried again, or ended in another
-     * way, while the lease lasts, which is not renewed any more.
+     * way, while the lease lasts, which is not renewed any more. LeaseLostException after an error of the
+     * connection can be for that call itself, which was done.
      *
      * @param Modification $modification what is to happen, all of it or nothing
      *
      * @throws Exception\MillpondException as `TaskStore::modify()`
-     * @throws Exception\DependencyException also if the lease was lost
+     * @throws Exception\LeaseLostException if the lease was lost
      */
     public function finish(Modification $modification): Modified;
 
@@ -92,7 +97,9 @@ interface JobInterface
      * Ends the job as its handler's error does: as retry(), with this text as the reason. If that has in it
      * what the job's last claim of documents said of one that is taken, nothing has failed: the task is
      * given back untried for a short random time, of 8 to 16 ms and twice as long each time its worker finds
-     * no document free, up to 128 ms.
+     * no document free, up to 128 ms. Nor has it failed if the text has in it why an end of the job was
+     * refused, and that was documents alone, which others had changed: the task is given back untried for 10
+     * to 100 ms, growing. After 20 times in a row in one run that is an attempt.
      *
      * @param string $err what went wrong
      *

@@ -365,21 +365,22 @@ interface TaskStoreInterface
     public function redrive(string $queue, string $to, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept;
 
     /**
-     * Leases all documents of this primary key, by secondary key, or none if another claimant holds one of
-     * them. Their holder can claim them again.
+     * Leases all documents of these primary keys, or none if another claimant holds one of them. They come
+     * in the order of the keys, those of one key by secondary key. Their holder can claim them again.
      *
      * After ConnectionLostException or TimeoutException they may be leased; claiming them again is safe.
      *
-     * @param string $namespace the namespace of documents, up to 64 characters
-     * @param string $key       the primary key of documents, up to 256 characters
-     * @param float  $lease     how long in seconds to lease, at most 100 years
+     * @param string                  $namespace the namespace of documents, up to 64 characters
+     * @param string|iterable<string> $keys      primary keys of documents, 1 to 1,000 of up to 256 characters
+     * @param float                   $lease     how long in seconds to lease, at most 100 years
      *
      * @return list<Doc>
      *
-     * @throws Exception\InvalidArgumentException for an empty key and names beyond their limits
-     * @throws Exception\DependencyException if another claimant holds one of them
+     * @throws Exception\InvalidArgumentException for an empty key, no key or more than 1,000, and names
+     *     beyond their limits
+     * @throws Exception\DependencyException if another claimant holds one of the documents
      */
-    public function claimDocs(string $namespace, string $key, float $lease = 30.0): array;
+    public function claimDocs(string $namespace, string|iterable $keys, float $lease = 30.0): array;
 
     /**
      * The document of these keys that was inserted without an id of its own, or null if it is not there. A

@@ -11,12 +11,12 @@ use Millpond\Internal\Works;
  * Says how tasks are worked on; made by `TaskStore::worker()`. run() works until it is stopped, and drain()
  * until nothing is left. The handler of both gets a `Job`.
  *
- * A Modification that it returns happens in one step, with the job's own versions; it has to delete or to
- * change the task. After any other value the job is done, and its task is deleted. It may throw or return a
- * `RetryJob`, a `MoveJob`, a `RejectJob` or a `ReleaseJob`; any other exception is a failure with its class
- * and message, and the task is tried again, as the options say. So is what was plainly meant as something
- * else: a generator, since the handler has a yield; an array with the names of a modification; a change that
- * is in none. Nothing is done to a job that the handler ended itself.
+ * A Modification that it returns happens in one step, with the job's own versions. The task is deleted
+ * unless the modification changes it, and also after any other value: the job is done. It may throw or
+ * return a `RetryJob`, a `MoveJob`, a `RejectJob` or a `ReleaseJob`; any other exception is a failure with
+ * its class and message, and the task is tried again, as the options say. So is what was plainly meant as
+ * something else: a generator, since the handler has a yield; an array with the names of a modification; a
+ * change that is in none. Nothing is done to a job that the handler ended itself.
  *
  * A handler that calls exit() ends the program, and the job is given back; a fatal error, such as one about
  * memory, is a failure with its message. The job of a process that is killed is available when its lease is

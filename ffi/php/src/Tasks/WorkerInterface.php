@@ -5,9 +5,9 @@ declare(strict_types=1);
 
 namespace Millpond\Tasks;
 
-use Millpond\Drained;
 use Millpond\Exception;
 use Millpond\Exception\WrongTypeException;
+use Millpond\JobCounts;
 use Millpond\Report;
 
 /**
@@ -21,14 +21,15 @@ interface WorkerInterface
     public function jobs(): JobsInterface;
 
     /**
-     * Works until it is stopped, one job after the other, or with `processes` in several processes. A server
-     * that is away is asked again until it is back.
+     * Works until it is stopped, one job after the other, or with `processes` in several processes. Returns
+     * what it did, or null with `processes`. A server that is away is asked again until it is back.
      *
      * SIGTERM and SIGINT stop it with `stopWithin`, a second one at once; what they did before is put back
      * when it returns. PHP hears of a signal between two of its own steps, so a handler that is in one long
      * call, such as a query, delays the stop. A sleep() in a handler ends early. In a program that does not
      * run in the CLI, or without the extension pcntl, a worker hears of no signals. What another signal
-     * handler throws while a worker waits comes out of run(), and what is held is given back.
+     * handler throws comes out of run(), and what is held is given back, untried; the same holds for its
+     * exit(). With SIGALRM, which limits the time of a job, that is a failure of the job.
      *
      * With `processes` this process works on nothing. It forks that many, each of which connects anew:
      * connections that the handler uses have to be made in it. One that dies is replaced, after a pause that
@@ -64,7 +65,7 @@ interface WorkerInterface
         ?int $processes = null,
         float $stopWithin = 25.0,
         bool $stopOnSignals = true,
-    ): void;
+    ): ?JobCounts;
 
     /**
      * Works on this thread until nothing is available, and says what happened. For tests, and for a program
@@ -76,7 +77,7 @@ interface WorkerInterface
      *
      * @throws Exception\MillpondException those of the connection too
      */
-    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): Drained;
+    public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): JobCounts;
 
     /**
      * Stops it: it takes nothing more and waits for the job that is running. What still runs after this time

@@ -26,9 +26,8 @@ final class WorkerOptions
      *                                 long each time, each time minus a random part of up to a half
      * @param float       $backoffMax  how long in seconds a failed task is delayed at most
      * @param int         $maxAttempts after this many attempts a task goes to the error queue; 0 is never
-     * @param int         $maxClaims   a task that was claimed more often since it was last inserted, changed or
-     *                                 released goes to the error queue and to no handler, as it may be what kills
-     *                                 the workers: only leases that ran out count; 0 is never
+     * @param int         $maxCrashes  after this many leases in a row that ran out a task goes to the error queue
+     *                                 and to no handler, as it may be what kills the workers; 0 is never
      * @param string|null $errorQueue  where tasks go that failed too often; the queue that each is in with `/err`
      *                                 behind it, by default
      * @param int         $concurrency how many jobs a process works on at a time; PHP takes only 1, and run() has
@@ -44,7 +43,7 @@ final class WorkerOptions
         public readonly float $backoff = 30.0,
         public readonly float $backoffMax = 3600.0,
         public readonly int $maxAttempts = 20,
-        public readonly int $maxClaims = 3,
+        public readonly int $maxCrashes = 3,
         public readonly ?string $errorQueue = null,
         public readonly int $concurrency = 1,
         public readonly int $prefetch = 0,
@@ -60,7 +59,7 @@ final class WorkerOptions
         $options->backoff_ms = Arguments::milliseconds('backoff', $this->backoff);
         $options->backoff_max_ms = Arguments::milliseconds('backoffMax', $this->backoffMax);
         $options->max_attempts = Arguments::smallSize('maxAttempts', $this->maxAttempts);
-        $options->max_claims = Arguments::smallSize('maxClaims', $this->maxClaims);
+        $options->max_crashes = Arguments::smallSize('maxCrashes', $this->maxCrashes);
         $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
         $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);

@@ -12,6 +12,9 @@ module Millpond
     NAMES = [*Modification.new.rows.keys, *Modification.public_instance_methods(false)].map(&:to_s).freeze
     private_constant :NAMES
 
+    # @return [SignalHandlers] of the program, while the worker runs
+    attr_writer :signals
+
     def initialize(handler, on_error, on_event)
       raise ArgumentError, "a worker runs with a block or a handler" unless handler.respond_to?(:call)
 
@@ -37,9 +40,9 @@ module Millpond
     def failed(job, error)
       # Who lets through that documents are taken has not failed.
       unless error.is_a?(DependencyError) && error.operation == "tasks.claim_docs"
-        tell(job, error) { "the handler of #{job.name} failed: #{utf8(error.full_message(highlight: false)).chomp}" }
+        tell(job, error) { "the handler of #{job.name} failed: #{all_of(error)}" }
       end
-      "#{error.class}: #{utf8(error.message)}"
+      "#{error.class}: #{message_of(error)}"
     end
 
     # Tells of what a run reports.
@@ -60,7 +63,9 @@ module Millpond
     def guarded
       yield
     rescue StandardError => error
-      Millpond.logger.error("who is told of jobs failed: #{utf8(error.full_message(highlight: false)).chomp}")
+      raise if @signals&.raised?(error)
+
+      Millpond.logger.error("who is told of jobs failed: #{all_of(error)}")
     end
 
     # Whether it was plainly meant to become a modification, or the work still goes on.
@@ -85,9 +90,23 @@ module Millpond
       "#{name.start_with?(/[AEIO]/) ? 'an' : 'a'} #{name}"
     end
 
+    # The error with its backtrace.
+    def all_of(error)
+      utf8(error.full_message(highlight: false)).chomp
+    rescue StandardError
+      ["#{error.class}: #{message_of(error)}", *error.backtrace].map { |line| utf8(line) }.join("\n")
+    end
+
+    # Its own class may have no text for it, or one that raises.
+    def message_of(error)
+      utf8(error.message)
+    rescue StandardError => unreadable
+      "its message cannot be read (#{unreadable.class})"
+    end
+
     def utf8(text)
       text = String.new(text)
-      text.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+      text.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY || text.encoding.dummy?
       text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
     end
   end

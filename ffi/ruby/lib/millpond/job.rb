@@ -116,12 +116,16 @@ module Millpond
       Modification.new.delete(handle)
     end
 
-    # Leases all documents of this primary key, by secondary key, for as long as the job goes on. They are the job's
-    # alone: no other job gets them meanwhile. What ends the job releases them, unless it deletes them or says until
-    # when they are to be held.
+    # Leases all documents of these primary keys for as long as the job goes on, or none of them. They are the job's
+    # alone: no other job gets them in that time. What ends the job releases them, unless it deletes them or says
+    # until when they are to be held.
+    #
+    # Claim all that a job needs in one call. Jobs that claim one key after the other can wait for each other, so a
+    # wait ends after 15 to 30 s, at random, even one without a limit: the job whose wait ends first gives back its
+    # task, and with it the documents that it holds.
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
-    # @param key [String] the primary key of documents, up to 256 characters
+    # @param keys [String, Enumerable<String>] primary keys of documents, 1 to 1,000 of up to 256 characters
     # @param wait [Numeric, nil] how long to wait for documents that others hold, in seconds; without it the call is
     #   refused at once. Waiters have no order: the claimant that held the documents may get them again first;
     #   `Float::INFINITY` waits without limit
@@ -135,22 +139,23 @@ module Millpond
     #   store = Millpond.connect("memory:").tasks("shop")
     #   store.insert("inbox")
     #   store.worker("inbox").jobs.first.claim_docs("accounts", "ann") # => []
-    def claim_docs(namespace, key, wait: nil)
-      names = [*Convert.sized("namespace", namespace), *Convert.sized("key", key)]
+    def claim_docs(namespace, keys, wait: nil)
+      names = [*Convert.sized("namespace", namespace), *TaskArguments.names("keys", keys)]
       wait_ms = Batches.wait_ms(wait)
       TaskResults.docs { |out, error| Native.millpond_tasks_job_claim_docs(@native, *names, wait_ms, out, error) }
     end
 
     # Ends the job with a modification, in which the task and the documents that the job holds are taken at their
-    # newest versions. If it does not name the task, that stays leased until the lease is over.
+    # newest versions. The task is deleted unless the modification changes it.
     #
     # After an error it is as with {TaskStore#modify}, and it can be tried again, or ended in another way, while the
-    # lease lasts, which is not renewed any more.
+    # lease lasts, which is not renewed any more. {LeaseLostError} after an error of the connection can be for that
+    # call itself, which was done.
     #
     # @param modification [Modification] what is to happen, all of it or nothing
     # @return [Modified]
     # @raise (see TaskStore#modify)
-    # @raise [DependencyError] also if the lease was lost
+    # @raise [LeaseLostError] if the lease was lost
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -179,6 +184,9 @@ module Millpond
     # Ends the job as its handler's error does: as {#retry}, with this text as the reason. If that has in it what the
     # job's last claim of documents said of one that is taken, nothing has failed: the task is given back untried for
     # a short random time, of 8 to 16 ms and twice as long each time its worker finds no document free, up to 128 ms.
+    # Nor has it failed if the text has in it why an end of the job was refused, and that was documents alone, which
+    # others had changed: the task is given back untried for 10 to 100 ms, growing. After 20 times in a row in one run
+    # that is an attempt.
     #
     # @param err [String] what went wrong
     # @return [nil]

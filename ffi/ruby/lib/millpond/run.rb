@@ -13,11 +13,12 @@ module Millpond
   class Run
     # @param queue [JobQueue] whose jobs they are
     # @param stop [#call] stops it at once
-    def initialize(queue, native, handler, stop)
+    def initialize(queue, native, handler, stop, signals)
       @queue = queue
       @native = native
       @handler = handler
       @stop = stop
+      @signals = handler.signals = signals
       @threads = []
       # What ended each of them, nil that the run was over.
       @ends = Queue.new
@@ -25,23 +26,24 @@ module Millpond
       @held = {}.compare_by_identity
     end
 
-    # Works on this thread and on as many more as it takes, and says what became of the jobs.
+    # Works on this thread and on as many more as it takes; returns what became of the jobs.
     def work_on(count)
       (count - 1).times { @threads << Thread.new { work_beside } }
       work
       ended = @threads.each.lazy.filter_map { @ends.pop }.first
       raise ended if ended.is_a?(Exception)
-      drained
+
+      counts
     ensure
       Call.held_back { close }
     end
 
     private
 
-    def drained
-      counts = Native::Drained.new
-      Call.check { |error| @queue.call(:run_drained, @native, counts, error) }
-      Drained.new(*counts.values).freeze
+    def counts
+      counts = Native::JobCounts.new
+      Call.check { |error| @queue.call(:run_counts, @native, counts, error) }
+      JobCounts.new(*counts.values).freeze
     end
 
     # What ends a thread ends the run.
@@ -84,11 +86,17 @@ module Millpond
       job = @queue.job(native)
       begin
         ending = @handler.call(job)
+        raise ending if @signals.raised?(ending)
+
         ending = @handler.failed(job, ending) if ending.is_a?(Exception) && !ending.is_a?(Ending)
         finish(native, ending) unless job.left?
       rescue InvalidArgumentError, TypeError => error # an end that no job can have
+        raise if @signals.raised?(error)
+
         finish(native, @handler.failed(job, error))
       rescue SystemExit, NoMemoryError => error
+        raise if @signals.raised?(error)
+
         # It ends the program, and is an attempt all the same: one such job would end all programs for ever.
         finish(native, @handler.failed(job, error)) unless job.left?
         @held.delete(native)

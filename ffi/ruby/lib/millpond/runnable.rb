@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
 require "millpond/run"
+require "millpond/signal_handlers"
 
 module Millpond
-  # What a worker did until nothing was left, in jobs; returned by {Runnable#drain}.
+  # What a worker did, in jobs; returned by {Runnable#run} and {Runnable#drain}.
   #
   # @!attribute [r] done
   #   @return [Integer] were done
@@ -18,18 +19,20 @@ module Millpond
   #   store = Millpond.connect("memory:").tasks("shop")
   #   2.times { |number| store.insert("inbox", value: number) }
   #   store.worker("inbox").drain { |job| 1 / job.task.value }.to_h # => {:done=>1, :retried=>1, :dead=>0, :others=>0}
-  Drained = Struct.new(:done, :retried, :dead, :others)
+  JobCounts = Struct.new(:done, :retried, :dead, :others)
 
   # What every worker can do: run, drain and stop.
   #
-  # The handler gets a job. A {Modification} that it returns happens in one step, with the job's own versions; after
-  # any other value the job is done, and its task is deleted. It can raise or return {Retry}, {Move}, {Reject} and
-  # {Release}; any other error is a failure with its class and message, and tried again after the worker's `backoff`.
-  # So is what was plainly meant as more: a Hash with a modification's keys, a change that was not put into a
+  # The handler gets a job. A {Modification} that it returns happens in one step, with the job's own versions. The task
+  # is deleted unless the modification changes it, and also after any other value: the job is done. It can raise or
+  # return {Retry}, {Move}, {Reject} and {Release}; any other error is a failure with its class and message, and tried
+  # again after the worker's `backoff`. So is what was plainly meant as more: a Hash with a modification's keys, a change that was not put into a
   # modification, a Thread that is still running. Nothing is done to a job that the handler ended itself.
   #
   # What ends a program or a thread, such as SystemExit, Thread#kill or a Timeout around the worker, and `break`, ends
-  # the run: all jobs are given back, available at once, and threads that are still in a handler are killed.
+  # the run: all jobs are given back, available at once, and threads that are still in a handler are killed. So does
+  # whatever a `trap` of the program raises for SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2: that is no failure
+  # of the job that was running.
   #
   # `on_error` is called with the job, if there is one, and the error: that of a handler, or why a job was put aside,
   # could not end as its handler said, or was lost, and of a server that is away or back. By default that goes to
@@ -38,8 +41,8 @@ module Millpond
     SIGNALS = %w[INT TERM].freeze
     private_constant :SIGNALS
 
-    # Works until it is {#stop stopped}, on `concurrency` threads, of which this is one. A server that is away is asked
-    # again until it is back.
+    # Works until it is {#stop stopped}, on `concurrency` threads, of which this is one, and returns what it did. A
+    # server that is away is asked again until it is back.
     #
     # SIGTERM and Ctrl-C stop it with `stop_within`, a second one at once. What they did before is put back when it
     # returns.
@@ -50,7 +53,7 @@ module Millpond
     # @param stop_on_signals [Boolean, nil] whether SIGTERM and SIGINT stop it; by default on the main thread
     # @param stop_within [Numeric] how long a stop by a signal waits for running jobs, in seconds
     # @yieldparam job [Job, ShuffleJob, EventJob]
-    # @return [self]
+    # @return [JobCounts]
     # @raise [Error] what trying again cannot mend, such as {WrongTypeError} and {InvalidArgumentError}
     # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
@@ -70,7 +73,6 @@ module Millpond
       stopping(stop_on_signals ? SIGNALS : [], stop_within) do
         work_on(@concurrency, handler, drains: false, tells_all: !on_event.nil?)
       end
-      self
     end
 
     # Works on this thread until nothing is available, and says what happened. For tests, and for a program that cron
@@ -80,7 +82,7 @@ module Millpond
     # @param on_error [#call, nil] as for {#run}
     # @param on_event [#call, nil] as for {#run}
     # @yieldparam job [Job, ShuffleJob, EventJob]
-    # @return [Drained]
+    # @return [JobCounts]
     # @raise [Error] what ended it, also that a server is away
     # @raise (see #run)
     #
@@ -122,7 +124,9 @@ module Millpond
       run = Call.handle(@queue.handle(:Run)) do |out, error|
         @queue.call(:worker_start, worker, drains, tells_all, out, error)
       end
-      Run.new(@queue, run, handler, -> { stop_native(worker, 0) }).work_on(threads)
+      SignalHandlers.new.noting do |signals|
+        Run.new(@queue, run, handler, -> { stop_native(worker, 0) }, signals).work_on(threads)
+      end
     ensure
       @natives.delete(worker)
     end

@@ -285,17 +285,17 @@ module Millpond
             future: future, claimant: claimant, err: err, include_held: include_held)
     end
 
-    # Leases all documents of this primary key, by secondary key, or none if another claimant holds one of them. Their
-    # holder can claim them again.
+    # Leases all documents of these primary keys, or none if another claimant holds one of them. They come in the
+    # order of the keys, those of one key by secondary key. Their holder can claim them again.
     #
     # After {ConnectionLostError} or {TimeoutError} they may be leased; claiming them again is safe.
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
-    # @param key [String] the primary key of documents, up to 256 characters
+    # @param keys [String, Enumerable<String>] primary keys of documents, 1 to 1,000 of up to 256 characters
     # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
     # @return [Array<Doc>]
-    # @raise [InvalidArgumentError] for an empty key and names beyond their limits
-    # @raise [DependencyError] if another claimant holds one of them
+    # @raise [InvalidArgumentError] for an empty key, no key or more than 1,000, and names beyond their limits
+    # @raise [DependencyError] if another claimant holds one of the documents
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -304,8 +304,8 @@ module Millpond
     #   store.modify(Millpond::Modification.new.insert_doc("accounts", "ann", content: 7))
     #   store.claim_docs("accounts", "ann", lease: 60).map(&:content) # => [7]
     #   client.tasks("shop").claim_docs("accounts", "ann") # raises Millpond::DependencyError
-    def claim_docs(namespace, key, lease: nil)
-      names = [*Convert.sized("namespace", namespace), *Convert.sized("key", key)]
+    def claim_docs(namespace, keys, lease: nil)
+      names = [*Convert.sized("namespace", namespace), *TaskArguments.names("keys", keys)]
       lease_ms = TaskArguments.milliseconds("lease", lease)
       TaskResults.docs { |out, error| Native.millpond_tasks_claim_docs(@native, *names, lease_ms, out, error) }
     end

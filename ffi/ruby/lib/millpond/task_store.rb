@@ -238,9 +238,8 @@ module Millpond
     #   each time, each time minus a random part of up to a half; 30 seconds by default
     # @param backoff_max [Numeric, nil] how long a failed task is delayed at most, in seconds; 1 hour by default
     # @param max_attempts [Integer] after this many attempts a task goes to the error queue; 0 is never
-    # @param max_claims [Integer] a task that was claimed more often since it was last inserted, changed or released
-    #   goes to the error queue and to no handler, as it may be what kills the workers: only leases that ran out count;
-    #   0 is never
+    # @param max_crashes [Integer] after this many leases in a row that ran out a task goes to the error queue and to
+    #   no handler, as it may be what kills the workers; 0 is never
     # @param error_queue [String, nil] where tasks go that failed too often; the queue that each is in with `/err`
     #   behind it, by default
     # @return [Worker]
@@ -252,11 +251,11 @@ module Millpond
     #   store.worker("inbox", lease: 60, max_attempts: 5).drain { |job| job.delete.insert("outbox") }
     #   store.queues.to_a # => [["outbox", 1]]
     def worker(queues, concurrency: 1, prefetch: 0, timeout: nil, wait: nil, lease: nil, backoff: nil,
-               backoff_max: nil, max_attempts: 20, max_claims: 3, error_queue: nil)
+               backoff_max: nil, max_attempts: 20, max_crashes: 3, error_queue: nil)
       options = Convert.options(Native::TasksWorkerOptions, concurrency: concurrency, prefetch: prefetch,
                                                             timeout: timeout, wait: wait, lease: lease,
                                                             backoff: backoff, backoff_max: backoff_max,
-                                                            max_attempts: max_attempts, max_claims: max_claims,
+                                                            max_attempts: max_attempts, max_crashes: max_crashes,
                                                             error_queue: error_queue)
       Worker.new(@native, names(queues), concurrency, options)
     end

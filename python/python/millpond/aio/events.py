@@ -834,7 +834,7 @@ class EventWorker(Runner["EventJob"]):
     ...     if not job.event.payload.isdigit():
     ...         raise millpond.Reject("no number")
     >>> await queue.worker().drain(check, on_error=lambda job, error: None)
-    Drained(done=1, retried=0, dead=1, others=0)
+    JobCounts(done=1, retried=0, dead=1, others=0)
     >>> [event.err for event in (await queue.list("dead")).events]
     ['no number']
     """

@@ -35,7 +35,7 @@ class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
     ...         raise millpond.Reject("no image")
     >>> worker = queue.consumer("workers", "worker-1").worker(delete=True)
     >>> await worker.drain(resize, on_error=lambda job, error: None)
-    Drained(done=1, retried=0, dead=1, others=0)
+    JobCounts(done=1, retried=0, dead=1, others=0)
     >>> [letter.reason for letter in await queue.dead_letters()]
     ['rejected: no image']
     """

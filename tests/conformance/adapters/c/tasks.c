@@ -346,13 +346,14 @@ static json_t *call_are_empty(struct request *request) {
 
 static json_t *call_claim_docs(struct request *request) {
     millpond_bytes namespace_name = text(request, request->json, "namespace");
-    millpond_bytes key = text(request, request->json, "key");
     int64_t lease_ms = whole(request, request->json, "lease_ms");
+    size_t count;
+    millpond_bytes *keys = texts(request, request->json, "keys", &count);
     millpond_tasks_store *store = store_of(request);
     millpond_tasks_result *result = NULL;
     if (store != NULL)
-        millpond_tasks_claim_docs(store, namespace_name.data, namespace_name.length, key.data,
-                                  key.length, lease_ms, &result, &request->error);
+        millpond_tasks_claim_docs(store, namespace_name.data, namespace_name.length, keys, count,
+                                  lease_ms, &result, &request->error);
     millpond_tasks_store_free(store);
     return docs_of(result);
 }

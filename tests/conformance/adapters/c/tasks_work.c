@@ -49,8 +49,8 @@ static millpond_tasks_worker *worker_of(struct request *request) {
     options.wait_ms = wait_of(request, json, "wait_ms");
     if (json_object_get(json, "max_attempts") != NULL)
         options.max_attempts = (uint32_t)count(request, json, "max_attempts");
-    if (json_object_get(json, "max_claims") != NULL)
-        options.max_claims = (uint32_t)count(request, json, "max_claims");
+    if (json_object_get(json, "max_crashes") != NULL)
+        options.max_crashes = (uint32_t)count(request, json, "max_crashes");
     options.error_queue = text(request, json, "error_queue");
     if (store != NULL)
         millpond_tasks_worker_new(store, queues, queue_count, &options, &worker, &request->error);
@@ -94,10 +94,16 @@ static json_t *claim_docs(struct request *request, millpond_tasks_job *job, json
     size_t i;
     json_array_foreach(list, i, item) {
         millpond_bytes space = bytes(request, json_array_get(item, 0));
-        millpond_bytes key = bytes(request, json_array_get(item, 1));
+        json_t *named = json_array_get(item, 1), *key;
+        size_t count = json_is_array(named) ? json_array_size(named) : 1, j;
+        millpond_bytes *keys = allocate(request, count, sizeof *keys);
+        if (json_is_array(named))
+            json_array_foreach(named, j, key) keys[j] = bytes(request, key);
+        else
+            keys[0] = bytes(request, named);
         millpond_tasks_result *result;
-        if (millpond_tasks_job_claim_docs(job, space.data, space.length, key.data, key.length,
-                                          wait_ms, &result, error) != MILLPOND_OK)
+        if (millpond_tasks_job_claim_docs(job, space.data, space.length, keys, count, wait_ms,
+                                          &result, error) != MILLPOND_OK)
             break;
         const millpond_tasks_data *data = millpond_tasks_result_data(result);
         json_t *docs = json_docs(result, 0, data->doc_count);
@@ -387,11 +393,11 @@ static void on_event_report(const millpond_events_report *report, void *context)
 
 static void run(struct handling *handling, millpond_error **error) {
     if (handling->tasks != NULL)
-        millpond_tasks_worker_run(handling->tasks, handle_task, on_task_report, handling, error);
+        millpond_tasks_worker_run(handling->tasks, handle_task, on_task_report, handling, NULL, error);
     else if (handling->events != NULL)
-        millpond_events_worker_run(handling->events, handle_event, on_event_report, handling, error);
+        millpond_events_worker_run(handling->events, handle_event, on_event_report, handling, NULL, error);
     else
-        millpond_shuffle_worker_run(handling->shuffle, handle_message, on_message_report, handling, error);
+        millpond_shuffle_worker_run(handling->shuffle, handle_message, on_message_report, handling, NULL, error);
 }
 
 /* What one of several threads does; an error comes to one of them, and most of those of a request to the first. */
@@ -438,7 +444,7 @@ enum of { OF_TASKS, OF_SHUFFLE, OF_EVENTS };
 /* Has the worker of a queue do the jobs of a request. */
 static json_t *handled(struct request *request, enum of of, bool drains) {
     struct handling handling = {.request = request, .all = json_array()};
-    millpond_drained drained = {0};
+    millpond_job_counts drained = {0};
     pthread_mutex_init(&handling.lock, NULL);
     if (is_possible(request)) {
         handling.tasks = of == OF_TASKS ? worker_of(request) : NULL;

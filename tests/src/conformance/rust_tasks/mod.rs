@@ -77,8 +77,8 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
             })
         }
         "claim_docs" => {
-            let (namespace, key) = (text(&request["namespace"])?, text(&request["key"])?);
-            docs(&store.claim_docs(namespace, key, lease(request)?)?)
+            let (namespace, keys) = (text(&request["namespace"])?, list(&request["keys"], text)?);
+            docs(&store.claim_docs(namespace, keys, lease(request)?)?)
         }
         "get_doc" => {
             let secondary_key = given(&request["secondary_key"]).map_or(Ok(""), text)?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Result;
 use super::arguments::{duration, given, modification, number, queues, text};
 use super::results::{docs, modified, task};
-use crate::rust::{self, unsupported};
+use crate::rust::{self, list, unsupported};
 use crate::rust_jobs::{Held, handled, meanwhile, seen, worker};
 
 impl Held for Job {
@@ -27,10 +27,14 @@ impl Held for Job {
 
     fn claim_docs(&self, said: &Value, claimed: &mut Vec<Value>) -> Result<()> {
         for pair in said["claim_docs"].as_array().into_iter().flatten() {
-            let (namespace, key) = (text(&pair[0])?, text(&pair[1])?);
+            let namespace = text(&pair[0])?;
+            let keys = match &pair[1] {
+                Value::Array(_) => list(&pair[1], text)?,
+                key => vec![text(key)?],
+            };
             let found = match given(&said["claim_wait_ms"]) {
-                Some(wait) => self.claim_docs_within(namespace, key, duration(wait)?)?,
-                None => Job::claim_docs(self, namespace, key)?,
+                Some(wait) => self.claim_docs_within(namespace, keys, duration(wait)?)?,
+                None => Job::claim_docs(self, namespace, keys)?,
             };
             let found = docs(&found);
             claimed.extend(found.as_array().into_iter().flatten().cloned());
@@ -77,8 +81,8 @@ fn worker(store: &TaskStore, request: &Value) -> Result<Worker> {
     if let Some(attempts) = given(&request["max_attempts"]) {
         worker = worker.max_attempts(number(attempts)?);
     }
-    if let Some(claims) = given(&request["max_claims"]) {
-        worker = worker.max_claims(number(claims)?);
+    if let Some(claims) = given(&request["max_crashes"]) {
+        worker = worker.max_crashes(number(claims)?);
     }
     Ok(match given(&request["error_queue"]) {
         Some(queue) => worker.error_queue(text(queue)?),

@@ -25,7 +25,7 @@ fn fill(store: &TaskStore) {
         .insert_doc(NewDoc::new("m", "k").id("held"));
     store.modify(all).unwrap();
     store.claim(["c"], std::time::Duration::from_secs(60)).unwrap().unwrap();
-    store.claim_docs("m", "k", std::time::Duration::from_secs(60)).unwrap();
+    store.claim_docs("m", ["k"], std::time::Duration::from_secs(60)).unwrap();
 }
 
 fn problem(backend: &mut Backend) -> Option<String> {

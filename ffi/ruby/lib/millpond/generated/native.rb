@@ -51,7 +51,7 @@ module Millpond
       closed: :bool, suspicion: :string, warnings: :string
     structure :report_data, kind: :uint32, is_trouble: :bool, message: Bytes, error: :pointer, task: :pointer,
       shuffle_message: :pointer, event: :pointer
-    structure :drained, done: :uint64, retried: :uint64, dead: :uint64, others: :uint64
+    structure :job_counts, done: :uint64, retried: :uint64, dead: :uint64, others: :uint64
     structure :script, name: :string, source: :pointer, source_length: :size_t, sha1: :string
     structure :shuffle_receipt, stream: :int64, id_time_ms: :uint64, id_sequence: :uint64
     structure :shuffle_message, receipt: ShuffleReceipt, deliveries: :uint64, fields: :pointer, field_count: :size_t
@@ -112,7 +112,7 @@ module Millpond
       attempt: :uint64, at_ms: :int64, delay_ms: :int64, retry: :bool, retry_err: Bytes, quarantine_queue: Bytes,
       quarantine_attempts: :uint64, headers: Bytes
     structure :tasks_worker_options, size: :size_t, lease_ms: :int64, wait_ms: :int64, backoff_ms: :int64,
-      backoff_max_ms: :int64, max_attempts: :uint32, max_claims: :uint32, error_queue: Bytes, concurrency: :uint32,
+      backoff_max_ms: :int64, max_attempts: :uint32, max_crashes: :uint32, error_queue: Bytes, concurrency: :uint32,
       prefetch: :uint32, timeout_ms: :int64
 
     handles :client, :clock, :events_queue, :events_deliveries, :events_job, :events_worker, :events_run,
@@ -197,11 +197,11 @@ module Millpond
     function :events_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
     function :events_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :events_run_drained, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_run_counts, [:pointer, :pointer, :pointer], :int, blocking: true
     function :events_run_free, [:pointer], :void
     function :events_report_data, [:pointer], :pointer
     function :events_report_free, [:pointer], :void
-    function :events_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :events_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking:
       true
     function :events_job_data, [:pointer], :pointer
@@ -350,11 +350,11 @@ module Millpond
     function :shuffle_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
     function :shuffle_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_run_drained, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_run_counts, [:pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_run_free, [:pointer], :void
     function :shuffle_report_data, [:pointer], :pointer
     function :shuffle_report_free, [:pointer], :void
-    function :shuffle_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking:
       true
     function :shuffle_job_data, [:pointer], :pointer
@@ -420,11 +420,11 @@ module Millpond
     function :tasks_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
     function :tasks_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_run_drained, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_run_counts, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_run_free, [:pointer], :void
     function :tasks_report_data, [:pointer], :pointer
     function :tasks_report_free, [:pointer], :void
-    function :tasks_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_worker_run, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_worker_drain, [:pointer, :pointer, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :headers_next, [:pointer, :pointer, :pointer], :bool
     function :headers_add, [:pointer, :size_t, :size_t, :pointer, :size_t, :pointer, :size_t], :size_t

@@ -6,9 +6,9 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What became of the jobs of a run: returned by a worker's `drain`.
+ * What became of the jobs of a run, as numbers of jobs: returned by a worker's `run` and `drain`.
  */
-final class Drained
+final class JobCounts
 {
     /**
      * @param int $done    were done
