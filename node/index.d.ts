@@ -439,7 +439,7 @@ export class Ick<T extends string | Buffer = string> {
    * {@link TimeoutError} go on with an exchange that commits nothing.
    *
    * @param max - how many members at most, below 10^17
-   * @param members - the members that are done
+   * @param members - the members that are done, up to 250,000
    * @param options.backwash - whether to fold the whole consumer set back into the producer set
    * first
    * @throws As {@link Ick.reserve}; also {@link InvalidArgumentError} for more than 250,000
@@ -627,7 +627,7 @@ export class ConsumerLease<T extends string | Buffer = string> {
    * {@link Ick.exchange} for the holder alone.
    *
    * @param max - how many members at most, below 10^17
-   * @param members - the members that are done
+   * @param members - the members that are done, up to 250,000
    * @throws As {@link Ick.exchange}; also {@link LeaseLostError} if the lease is lost.
    */
   exchange(

@@ -1022,7 +1022,7 @@ millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
                                             millpond_error **error);
 
 millpond_status millpond_ick_lease_release(millpond_ick_lease *lease,
-                                           bool *release,
+                                           bool *found,
                                            millpond_error **error);
 
 void millpond_ick_lease_free(millpond_ick_lease *lease);

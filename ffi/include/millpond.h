@@ -3922,21 +3922,21 @@ millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
                                             millpond_error **error);
 
 /**
- * Gives the lease back, so that another consumer can take it at once. `release` is set to
- * false if it was lost before. The child of a fork has only a copy: it gives nothing back, and
- * this returns false.
+ * Gives the lease back, so that another consumer can take it at once. `found` is set to false
+ * if it was lost before. The child of a fork has only a copy: it gives nothing back, and this
+ * returns false.
  *
  * The handle still has to be freed.
  *
  * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then
  * it expires.
  *
- * `release` may be NULL.
+ * `found` may be NULL.
  *
  * Threads: one at a time; see `millpond_ick_lease`.
  */
 millpond_status millpond_ick_lease_release(millpond_ick_lease *lease,
-                                           bool *release,
+                                           bool *found,
                                            millpond_error **error);
 
 /**

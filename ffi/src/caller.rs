@@ -39,6 +39,16 @@ impl Caller {
         Self(())
     }
 
+    /// As [`run`](Self::run), for a body that waits for nothing: no server, no disk, no other thread's work. An
+    /// interpreter keeps its lock while such a function runs, and the bindings learn from this call which do.
+    pub(crate) fn local(
+        &self,
+        error: *mut *mut millpond_error,
+        body: impl FnOnce() -> Result<()>,
+    ) -> millpond_status {
+        self.run(error, body)
+    }
+
     /// Runs the body of a function that can fail. Its error goes to `error`.
     pub(crate) fn run(
         &self,

@@ -50,7 +50,7 @@ pub unsafe extern "C" fn millpond_clock_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let clock = caller.new_handle("clock", clock)?;
         clock.set(Arc::new(match u64::try_from(now_ms) {
             Ok(now_ms) => ManualClock::at(now_ms.saturating_mul(1_000)),
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn millpond_clock_advance(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         caller.held("clock", clock)?.advance(Duration::from_millis(time_ms));
         Ok(())
     })
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn millpond_clock_now(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.out("now_ms", now_ms, 0)?;
         out.set(caller.held("clock", clock)?.now() / 1_000);
         Ok(())

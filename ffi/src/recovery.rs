@@ -95,7 +95,7 @@ pub unsafe extern "C" fn millpond_recovery_read(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let recovery = caller.new_handle("recovery", recovery)?;
         if let Some(found) = caller.held("client", client)?.recovery() {
             recovery.set(Recovered::new(&found));

@@ -84,7 +84,7 @@ pub unsafe extern "C" fn millpond_script_find(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let script = caller.out("script", script, ptr::null())?;
         if name.is_null() {
             return Err(invalid("name is NULL"));
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn millpond_script_at(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let script = caller.out("script", script, ptr::null())?;
         let found =
             all()?.get(index).ok_or_else(|| invalid(format!("there is no script {index}")))?;
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn millpond_script_error(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let reply = caller.bytes(|| "reply".to_owned(), reply, reply_length)?;
         Reply::Error(String::from_utf8_lossy(reply).into_owned()).ok().map(drop)
     })

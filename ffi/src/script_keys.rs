@@ -36,7 +36,7 @@ pub unsafe extern "C" fn millpond_ick_keys(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = Name::new(name)
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn millpond_ick_lease_keys(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = [Name::new(name)?.lease_key()];
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn millpond_shuffle_keys(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = ReadDeadLetters::new(name, 1)?.invocation().keys;
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn millpond_shuffle_tracking_keys(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys =
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn millpond_tasks_keys(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = Modify::new(name, "c", Modification::new())?.invocation().keys;

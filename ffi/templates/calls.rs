@@ -27,7 +27,7 @@ pub unsafe extern "C" fn {{ function.name }}(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.{{ "run" if function.waits else "local" }}(error, || {
         {{ function.body }}
         Ok(())
     })

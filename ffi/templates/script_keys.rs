@@ -52,7 +52,7 @@ pub unsafe extern "C" fn millpond_{{ name }}(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = {{ keys }};

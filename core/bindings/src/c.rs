@@ -5,7 +5,7 @@ use std::path::Path;
 
 use minijinja::{Value as View, context};
 
-use crate::c_functions::{QUEUES, c_handle, own_name};
+use crate::c_functions::{QUEUES, c_handle, function_name, own_name};
 use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
 use crate::output::Output;
@@ -214,7 +214,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     for name in ["lists", "script_keys"] {
         output.add_rust(&format!("ffi/src/{name}.rs"), templates.render(&format!("{name}.rs"), ()));
     }
-    c.overlay.finish();
+    c.overlay.finish(output);
 }
 
 pub(crate) struct C<'a> {
@@ -683,7 +683,7 @@ impl Words for InC<'_> {
         let setting = settings.iter().find(|setting| setting.name == member);
         let name = match setting.and_then(|setting| setting.params.first()) {
             Some(param) => c_name(member, &param.ty),
-            None => self.c.function_name(key, member).unwrap_or_else(|| member.to_owned()),
+            None => function_name(self.c.model, key, member).unwrap_or_else(|| member.to_owned()),
         };
         format!("`{name}`")
     }
@@ -699,6 +699,12 @@ impl Words for InC<'_> {
     fn code(&self, text: &str) -> String {
         format!("`{text}`")
     }
+}
+
+/// What C calls a value of an enum, by the enum's key; nothing if C has no such enum.
+pub(crate) fn value(key: &str, name: &str) -> Option<String> {
+    let (_, prefix, _) = ENUMS.iter().find(|(of, ..)| *of == key)?;
+    Some(constant(prefix, name))
 }
 
 /// The name of a value of an enum.
@@ -727,7 +733,6 @@ pub(crate) fn c_name(name: &str, ty: &Type) -> String {
     let is_time = ty.is_time();
     match name {
         "namespace" => "namespace_name".to_owned(),
-        "commit" => "members".to_owned(),
         "delete" => "delete_done".to_owned(),
         "after" if is_time => "delay_ms".to_owned(),
         _ if is_time => format!("{name}_ms"),

@@ -1,9 +1,8 @@
 //! Reads what the C library exports from its source: structures with their fields in order, and functions. For
 //! the hosts that load the library, which need offsets and argument types as numbers.
 
-use std::path::Path;
-
 use quote::ToTokens;
+use syn::visit::Visit;
 use syn::{FnArg, Item, Pat, ReturnType};
 
 use crate::output::Output;
@@ -25,8 +24,8 @@ pub(crate) struct CFunction {
     pub(crate) name: String,
     pub(crate) params: Vec<(String, CType)>,
     pub(crate) returns: CType,
-    /// Whether it may wait for a server, a disk, another thread or work. It says "Sends nothing." or "Makes no
-    /// call." if not, or that only a wrong handle is refused.
+    /// Whether it may wait for a server, a disk, another thread or work: what it does is run by `Caller::run`, not by
+    /// `Caller::local`.
     pub(crate) waits: bool,
 }
 
@@ -42,9 +41,14 @@ pub(crate) enum CType {
 
 impl CAbi {
     /// What is generated now stands for what is on disk.
-    pub(crate) fn read(root: &Path, output: &Output) -> Self {
+    pub(crate) fn read(output: &Output) -> Self {
         let mut abi = Self::default();
-        abi.folder(root, &root.join("ffi/src"), output);
+        for (path, text) in output.folder("ffi/src", &[".rs"]) {
+            // Only a library for tests has that function.
+            if !path.ends_with("/test_panic.rs") {
+                abi.file(&text);
+            }
+        }
         // As their declarations have to be in C: a structure comes after those that it holds.
         for index in 0..abi.structs.len() {
             while let Some(later) = abi.held_later(index) {
@@ -65,22 +69,6 @@ impl CAbi {
             self.structs[index].fields.iter().any(|(_, ty)| *ty == CType::Named(name.to_owned()))
         };
         (index + 1..self.structs.len()).find(|later| holds(&self.structs[*later].name))
-    }
-
-    fn folder(&mut self, root: &Path, folder: &Path, output: &Output) {
-        let entries = std::fs::read_dir(folder).expect("ffi/src is there");
-        let mut paths: Vec<_> =
-            entries.map(|entry| entry.expect("it can be read").path()).collect();
-        paths.sort();
-        for path in paths {
-            let name = path.strip_prefix(root).expect("it is below").to_string_lossy().into_owned();
-            match path.is_dir() {
-                true => self.folder(root, &path, output),
-                // Only a library for tests has that function.
-                false if name.ends_with("/test_panic.rs") => {}
-                false => self.file(&output.text(&name)),
-            }
-        }
     }
 
     fn file(&mut self, text: &str) {
@@ -117,18 +105,25 @@ impl CAbi {
             ReturnType::Default => CType::Unit,
             ReturnType::Type(_, ty) => c_type(ty),
         };
-        let docs = source::text(&of.attrs).split_whitespace().collect::<Vec<_>>().join(" ");
-        let errors = docs.split_once("Errors: ").map_or("", |(_, errors)| errors);
-        let only_handles = errors.strip_prefix("`MILLPOND_INVALID_ARGUMENT` for a handle");
-        let only_handles = only_handles.is_some_and(|rest| {
-            rest.find(['.', ',', ';']).is_some_and(|end| rest[end..].starts_with('.'))
-        });
-        let can_fail = returns == CType::Named("status".to_owned())
-            && params.last().is_some_and(|(name, _)| name == "error");
-        let lower = docs.to_lowercase();
-        let is_local = lower.contains("sends nothing") || lower.contains("makes no call");
-        let waits = can_fail && !only_handles && !is_local;
+        let mut body = Body::default();
+        body.visit_block(&of.block);
+        let waits = body.runs;
         self.functions.push(CFunction { name, params, returns, waits });
+    }
+}
+
+/// Whether a function calls `caller.run(…)`.
+#[derive(Default)]
+struct Body {
+    runs: bool,
+}
+
+impl<'ast> Visit<'ast> for Body {
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let is_caller =
+            matches!(&*call.receiver, syn::Expr::Path(path) if path.path.is_ident("caller"));
+        self.runs |= is_caller && call.method == "run";
+        syn::visit::visit_expr_method_call(self, call);
     }
 }
 

@@ -8,7 +8,7 @@ use minijinja::{Value as View, context};
 
 use crate::c::{C, EVENT_ID, c_name, c_struct, has_struct, is_fixed, member};
 use crate::docs::{Block, Docs, grouped, snake};
-use crate::model::{Kind, Method, Param, Setting, Struct, Type, Value};
+use crate::model::{Kind, Method, Model, Param, Setting, Struct, Type, Value};
 use crate::output::Output;
 use crate::templates::Templates;
 
@@ -85,7 +85,7 @@ impl C<'_> {
     }
 
     pub(crate) fn handle_of(&self, key: &str) -> Option<&Struct> {
-        self.handles().find_map(|(of, handle)| (of == key).then_some(handle))
+        handle_of(self.model, key)
     }
 
     fn handle(&self, key: &str, by_hand: &str) -> View {
@@ -105,6 +105,8 @@ impl C<'_> {
             returns: Type::Option(Box::new(Type::Named((*item).to_owned()))),
             is_call: true,
             can_fail: true,
+            must_use: false,
+            alias: None,
         });
         let own = handle.methods.iter().filter(|method| {
             let makes = matches!(&method.returns, Type::Named(of) if self.handle_of(of).is_some());
@@ -117,7 +119,7 @@ impl C<'_> {
                     .iter()
                     .any(|of| *of == method.name || *of == format!("{owner}.{}", method.name))
             })
-            .filter(|(owner, method)| self.twin(owner, method, false).is_none())
+            .filter(|(owner, method)| self.model.twin(owner, method, false).is_none())
             .filter_map(|(owner, method)| self.function(owner, method, by_hand))
             .collect();
         let own = own_name(&name);
@@ -142,39 +144,9 @@ impl C<'_> {
         free => free + "///\n/// Threads: any.\n" }
     }
 
-    /// The method of which this one is a form with a flag (`reserve` of `reserve_backwash`) or with a time
-    /// (`retry` of `retry_after`); or the other way round.
-    fn twin(
-        &self,
-        owner: &str,
-        method: &Method,
-        is_base: bool,
-    ) -> Option<(&Method, Option<Param>, String)> {
-        let all = &self.model.types.get(owner)?.methods;
-        all.iter().find_map(|other| {
-            let (base, form) = if is_base { (method, other) } else { (other, method) };
-            let is_form =
-                form.docs.first().starts_with(&format!("[`{0}`](Self::{0}), ", base.name));
-            let suffix = form.name.strip_prefix(&base.name).and_then(|rest| rest.strip_prefix('_'));
-            let suffix =
-                suffix.filter(|suffix| !suffix.contains('_')).or(is_form.then_some(&form.name))?;
-            let names =
-                |of: &Method| of.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>();
-            let (of_base, of_form) = (names(base), names(form));
-            let is_same = of_form.starts_with(&of_base) && base.returns == form.returns;
-            let more = form.params.get(of_base.len()..)?;
-            let param = match more {
-                [] => None,
-                [param] if param.ty == Type::Duration => Some(param.clone()),
-                _ => return None,
-            };
-            is_same.then(|| (other, param, suffix.to_owned()))
-        })
-    }
-
     fn function(&self, owner: &str, method: &Method, by_hand: &str) -> Option<View> {
         let key = format!("{owner}.{}", method.name);
-        let name = self.function_name(owner, &method.name)?;
+        let name = function_name(self.model, owner, &method.name)?;
         if by_hand.contains(&format!("fn {name}(")) {
             return None;
         }
@@ -221,7 +193,7 @@ impl C<'_> {
                 (false, false) => call,
             }
         };
-        let call = match self.twin(owner, method, true) {
+        let call = match self.model.twin(owner, method, true) {
             Some((form, None, flag)) => {
                 params += &format!("{flag}: bool,");
                 let words = self.surface.of(owner, &method.name, &flag);
@@ -264,36 +236,8 @@ impl C<'_> {
         last.insert(0, out.words);
         Some(context! {
             comment => self.function_comment(&key, owner, method, &out.declared, made.is_some(), last),
-            name, params => params + &out.declared, body => out.before + &body + &call,
+            name, params => params + &out.declared, body => out.before + &body + &call, waits => method.is_call,
         })
-    }
-
-    /// What C calls a method; nothing for one that it does not have.
-    pub(crate) fn function_name(&self, owner: &str, method: &str) -> Option<String> {
-        let key = format!("{owner}.{method}");
-        let handle = self.handle_of(owner)?;
-        let found = handle.methods.iter().find(|of| of.name == method);
-        let (queue, _) = owner.split_once('.')?;
-        match found.map(|of| &of.returns) {
-            Some(Type::Named(of)) if found.is_some_and(|found| !found.is_call) => {
-                if self.handle_of(of).is_some() && of != "ick.Ick" {
-                    let is_main = MAIN.contains(&owner) || owner == "client.Client";
-                    let own = c_handle(of);
-                    return Some(match is_main {
-                        true => format!("millpond_{own}_new"),
-                        false => format!("millpond_{}_{}_new", c_handle(owner), own_name(&own)),
-                    });
-                }
-                return None;
-            }
-            _ => {}
-        }
-        let prefix = if MAIN.contains(&owner) { queue.to_owned() } else { c_handle(owner) };
-        let name = NAMES.iter().find(|(of, _)| *of == key).map_or(method, |(_, name)| name);
-        let name = format!("{prefix}_{name}");
-        let is_type =
-            ["ick_stats", "shuffle_stats", "shuffle_dead_letters"].contains(&name.as_str());
-        Some(format!("millpond_{name}{}", if is_type { "_read" } else { "" }))
     }
 
     /// How a parameter is declared, and how it is read.
@@ -390,9 +334,14 @@ impl C<'_> {
         }
         let (mut params, mut make, mut all) = (String::new(), String::new(), Vec::new());
         for setting in settings {
-            let param = setting.params.first()?;
-            let own = &c_name(&setting.name, &param.ty);
             let set = &setting.name;
+            let Some(param) = setting.params.first() else {
+                params += &format!("{set}: bool,");
+                make += &format!("if {set} {{ it = it.{set}(); }}\n");
+                all.push(format!("`{set}`: {}", lower(&self.setting(key, setting, set, ""))));
+                continue;
+            };
+            let own = &c_name(set, &param.ty);
             let (declared, made, none) = match &param.ty {
                 Type::Duration if set == "wait" => (
                     "$: i64,",
@@ -452,10 +401,7 @@ impl C<'_> {
     /// The result of a method; nothing if C has no such type.
     fn out(&self, owner: &str, method: &Method, params: &str) -> Option<Out> {
         let queue = owner.split('.').next().unwrap_or("");
-        let first = method.docs.first();
-        let counts = first.contains("eturns how many");
-        let is_query = !method.is_call
-            || ["How many", "Whether", "The ", "What "].iter().any(|of| first.starts_with(of));
+        let is_query = !method.is_call || method.must_use;
         let name = method.name.trim_start_matches("is_").trim_start_matches("are_");
         let name = name.trim_end_matches("_of").trim_end_matches("_count");
         let plain = |name: &str, ty: &str, nothing: &str| {
@@ -471,7 +417,7 @@ impl C<'_> {
                 words,
             }
         };
-        let number = if is_query && !counts { name } else { "number" };
+        let number = if is_query { name } else { "number" };
         let is_optional = matches!(&method.returns, Type::Option(_));
         let returns = match &method.returns {
             Type::Option(of) => of,
@@ -479,9 +425,7 @@ impl C<'_> {
         };
         let handle = match returns {
             Type::Unit => return Some(Out::default()),
-            Type::Bool if first.contains("eturns whether it") => {
-                return Some(plain("found", "bool", "false"));
-            }
+            Type::Bool if !is_query => return Some(plain("found", "bool", "false")),
             Type::Bool => {
                 return Some(plain(name, "bool", if name == "lost" { "true" } else { "false" }));
             }
@@ -664,6 +608,38 @@ impl C<'_> {
     fn words(&self, text: &str) -> String {
         self.comment("", "", &Docs::parse(text), "NULL", "")
     }
+}
+
+/// What C calls a method; nothing for one that it does not have.
+pub(crate) fn function_name(model: &Model, owner: &str, method: &str) -> Option<String> {
+    let key = format!("{owner}.{method}");
+    let handle = handle_of(model, owner)?;
+    let found = handle.methods.iter().find(|of| of.name == method);
+    let (queue, _) = owner.split_once('.')?;
+    match found.map(|of| &of.returns) {
+        Some(Type::Named(of)) if found.is_some_and(|found| !found.is_call) => {
+            if handle_of(model, of).is_some() && of != "ick.Ick" {
+                let is_main = MAIN.contains(&owner) || owner == "client.Client";
+                let own = c_handle(of);
+                return Some(match is_main {
+                    true => format!("millpond_{own}_new"),
+                    false => format!("millpond_{}_{}_new", c_handle(owner), own_name(&own)),
+                });
+            }
+            return None;
+        }
+        _ => {}
+    }
+    let prefix = if MAIN.contains(&owner) { queue.to_owned() } else { c_handle(owner) };
+    let name = NAMES.iter().find(|(of, _)| *of == key).map_or(method, |(_, name)| name);
+    let name = format!("{prefix}_{name}");
+    let is_type = ["ick_stats", "shuffle_stats", "shuffle_dead_letters"].contains(&name.as_str());
+    Some(format!("millpond_{name}{}", if is_type { "_read" } else { "" }))
+}
+
+/// A type that C has a handle of, or an Ick, which C names.
+pub(crate) fn handle_of<'a>(model: &'a Model, key: &str) -> Option<&'a Struct> {
+    model.types.get(key).filter(|of| of.kind == Kind::Handle && !key.ends_with(".Worker"))
 }
 
 /// The name of a handle's type, such as `shuffle_queue`.

@@ -83,6 +83,17 @@ impl Docs {
         }
     }
 
+    /// Says it in other words.
+    #[cfg(test)]
+    pub(crate) fn reword(&mut self) {
+        let sections = self.sections.iter_mut().flat_map(|(_, blocks)| blocks);
+        for block in self.blocks.iter_mut().chain(sections) {
+            if let Block::Paragraph(text) = block {
+                *text = format!("In other words: {text}");
+            }
+        }
+    }
+
     /// Its first paragraph, as it stands in the core.
     pub(crate) fn first(&self) -> &str {
         let text = self.blocks.iter().find_map(|block| match block {

@@ -10,11 +10,14 @@
 //! `model` is what the core says, read by `source`. `comments` is what is said of an item in one host: the core's
 //! comment, rendered by `docs` in the host's words, and what the host's own page adds, read by `overlay`. Each
 //! host has an emitter, which says what the host calls things, and a folder of `templates`, where the text is.
+//! `coverage` sees that each item is in each host, or that a page in `hosts` says why it is not.
 
 mod c;
 mod c_abi;
 mod c_functions;
 mod comments;
+mod coverage;
+mod declared;
 mod docs;
 mod header;
 mod model;
@@ -33,6 +36,8 @@ mod ruby_comments;
 mod source;
 mod surface;
 mod templates;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -45,35 +50,41 @@ use surface::Surface;
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let model = source::read(&root);
-    match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
+    let command = std::env::args().skip(1).collect::<Vec<_>>();
+    if let [command, names @ ..] = command.as_slice()
+        && command == "model"
+    {
+        print!("{}", model.describe(names.first().map_or("", |name| name)));
+        return ExitCode::SUCCESS;
+    }
+    let output = match generate(&root, &model) {
+        Ok(output) => output,
+        Err(missing) => {
+            missing.iter().for_each(|item| eprintln!("{item}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    match command.as_slice() {
         [] => {
-            generate(&root, &model).write();
+            output.write();
             headers(&root).write();
-            ExitCode::SUCCESS
         }
         [check] if check == "--check" => {
-            match generate(&root, &model).is_stale() || headers(&root).is_stale() {
-                true => ExitCode::FAILURE,
-                false => ExitCode::SUCCESS,
+            if output.is_stale() || headers(&root).is_stale() {
+                return ExitCode::FAILURE;
             }
         }
         [comments] if comments == "comments" => {
-            for (path, count) in generate(&root, &model).comments() {
-                println!("{path} {count}");
-            }
-            ExitCode::SUCCESS
-        }
-        [command, names @ ..] if command == "model" => {
-            print!("{}", model.describe(names.first().map_or("", |name| name)));
-            ExitCode::SUCCESS
+            output.comments().for_each(|(path, count)| println!("{path} {count}"));
         }
         other => {
             eprintln!(
                 "millpond-bindings: {other:?} is not known; there are --check, comments and model"
             );
-            ExitCode::FAILURE
+            return ExitCode::FAILURE;
         }
     }
+    ExitCode::SUCCESS
 }
 
 /// The C headers, of what the emitters have written.
@@ -83,15 +94,17 @@ fn headers(root: &Path) -> Output {
     output
 }
 
-/// What all emitters write.
-fn generate(root: &Path, model: &Model) -> Output {
+/// What all emitters write; or what of the core is missing in a host.
+fn generate(root: &Path, model: &Model) -> Result<Output, Vec<String>> {
     let surface = Surface::read(root, model);
     let mut output = Output::new(root);
     c::emit(root, model, &surface, &mut output);
     python::emit(root, model, &surface, &mut output);
     node::emit(root, model, &surface, &mut output);
-    let abi = CAbi::read(root, &output);
+    let abi = CAbi::read(&output);
     ruby::emit(root, model, &surface, &abi, &mut output);
     php::emit(root, model, &surface, &abi, &mut output);
-    output
+    let mut missing = coverage::missing(root, model, &abi, &output);
+    missing.extend_from_slice(output.refused());
+    if missing.is_empty() { Ok(output) } else { Err(missing) }
 }

@@ -108,6 +108,10 @@ pub(crate) struct Method {
     pub(crate) is_call: bool,
     /// Whether it can fail without going there.
     pub(crate) can_fail: bool,
+    /// Whether its result is all that it is for: the attribute of the same name.
+    pub(crate) must_use: bool,
+    /// The method that it is another form of, where its name does not say so: `#[doc(alias = "…")]`.
+    pub(crate) alias: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -160,6 +164,16 @@ impl Type {
         }
     }
 
+    /// Whether it is one that bindings can have.
+    pub(crate) fn is_known(&self) -> bool {
+        match self {
+            Self::Other(_) => false,
+            Self::Option(inner) | Self::List(inner) => inner.is_known(),
+            Self::Tuple(parts) => parts.iter().all(Self::is_known),
+            _ => true,
+        }
+    }
+
     /// The type of the core that it is, or that there may be one of.
     pub(crate) fn named(&self) -> Option<&str> {
         match self {
@@ -209,6 +223,41 @@ impl Model {
     /// Whether there is a struct of this kind.
     pub(crate) fn is(&self, key: &str, kind: Kind) -> bool {
         self.types.get(key).is_some_and(|of| of.kind == kind)
+    }
+
+    /// The method of which this one is a form with a flag (`reserve` of `reserve_backwash`) or with a time
+    /// (`retry` of `retry_after`), with the time and the name of the flag; or the other way round.
+    pub(crate) fn twin(
+        &self,
+        owner: &str,
+        method: &Method,
+        is_base: bool,
+    ) -> Option<(&Method, Option<Param>, String)> {
+        let all = &self.types.get(owner)?.methods;
+        all.iter().find_map(|other| {
+            let (base, form) = if is_base { (method, other) } else { (other, method) };
+            let is_alias = form.alias.as_ref() == Some(&base.name);
+            let suffix = form.name.strip_prefix(&base.name).and_then(|rest| rest.strip_prefix('_'));
+            let suffix =
+                suffix.filter(|suffix| !suffix.contains('_')).or(is_alias.then_some(&form.name))?;
+            let names =
+                |of: &Method| of.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>();
+            let (of_base, of_form) = (names(base), names(form));
+            let is_same = of_form.starts_with(&of_base) && base.returns == form.returns;
+            let more = form.params.get(of_base.len()..)?;
+            let param = match more {
+                [] => None,
+                [param] if param.ty == Type::Duration => Some(param.clone()),
+                _ => return None,
+            };
+            is_same.then(|| (other, param, suffix.to_owned()))
+        })
+    }
+
+    /// The method that a host has in place of this one, and what its option for that is called.
+    pub(crate) fn form_of(&self, owner: &str, method: &Method) -> Option<(&Method, String)> {
+        let (base, param, flag) = self.twin(owner, method, false)?;
+        Some((base, param.map_or(flag, |param| param.name)))
     }
 
     /// For people: each item whose key contains this.

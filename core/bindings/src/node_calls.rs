@@ -39,7 +39,7 @@ const BY_HAND: [&str; 7] = [
 /// Parameters that may be left out in their place, and what they are then.
 const PLACES: [(&str, &str, &str); 5] = [
     ("", "err", "''"),
-    ("", "commit", "[]"),
+    ("exchange", "members", "[]"),
     ("dead_letters", "max", "100"),
     ("dead_letter", "reason", "''"),
     ("receive", "max", "1"),
@@ -185,7 +185,7 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
     let made = method.returns.named().filter(|key| model.is(key, Kind::Handle));
     let made = made.filter(|made| !NO_HANDLES.contains(made) && *made != key);
     let is_value = matches!(method.returns, Type::Number(_)) && !args.is_empty();
-    if !method.is_call && made.is_none() && !is_value {
+    if !method.is_call && made.is_none() && !is_value || !method.returns.is_known() {
         return None;
     }
     let (convert, read) = match &method.returns {
@@ -345,10 +345,7 @@ fn argument(
     method: &Method,
     param: &Param,
 ) -> Option<Argument> {
-    let name = match &*param.name {
-        "commit" => "members",
-        name => name,
-    };
+    let name = &*param.name;
     let is = |ty: &Type, key: &str| ty.named() == Some(key);
     let of_enum = param.ty.named().filter(|of| of.starts_with("events."));
     let of_enum = of_enum.and_then(|of| Some((of, model.enums.get(of)?)));
@@ -370,7 +367,7 @@ fn argument(
             "Date | number | bigint",
         ),
         Type::List(of) => match &**of {
-            Type::Bytes if param.name == "commit" => {
+            Type::Bytes if method.name == "exchange" => {
                 ("batchMembers", "Members", "{}.0.iter()", "Iterable<Member>")
             }
             Type::Bytes => ("memberList", "Members", "{}.0.iter()", "Iterable<Member>"),
@@ -458,7 +455,7 @@ fn argument(
     let js = camel(&js_name_of(name, &param.ty));
     Some(Argument {
         check: if is_steps { camel(&snake_of(check)) } else { format!("check.{check}") },
-        is_option: default.is_some() || is_steps,
+        is_option: place.is_none() && (default.is_some() || is_steps),
         default: match default {
             Some(Value::Duration(number) | Value::Number(number)) => Some(number.to_string()),
             Some(Value::Bool(flag)) if key.starts_with("events.") => Some(flag.to_string()),

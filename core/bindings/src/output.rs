@@ -1,6 +1,6 @@
 //! What is generated: files, which are written or compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,11 +11,26 @@ pub(crate) struct Output {
     files: BTreeMap<String, String>,
     /// How many lines of comments are the core's in the files by hand.
     comments: BTreeMap<String, usize>,
+    refused: Vec<String>,
 }
 
 impl Output {
     pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), files: BTreeMap::new(), comments: BTreeMap::new() }
+        Self {
+            root: root.to_owned(),
+            files: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// Says that something is wrong with what the emitters were given; then nothing is written.
+    pub(crate) fn refuse(&mut self, what: String) {
+        self.refused.push(what);
+    }
+
+    pub(crate) fn refused(&self) -> &[String] {
+        &self.refused
     }
 
     /// Adds a file. `comment` is how a line of comment begins in its language, for the head.
@@ -103,6 +118,34 @@ impl Output {
             std::fs::read_to_string(self.root.join(path))
                 .unwrap_or_else(|error| panic!("{path}: {error}"))
         })
+    }
+
+    /// What is generated, by its path.
+    #[cfg(test)]
+    pub(crate) fn generated(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.files.iter()
+    }
+
+    /// All files in a folder and below with one of these endings, by their paths, generated or on disk.
+    pub(crate) fn folder(&self, folder: &str, endings: &[&str]) -> BTreeMap<String, String> {
+        let (mut paths, mut open) = (BTreeSet::new(), vec![self.root.join(folder)]);
+        while let Some(folder) = open.pop() {
+            let entries =
+                folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+            for path in entries.map(|entry| entry.expect("the folder can be read").path()) {
+                match path.is_dir() {
+                    true => open.push(path),
+                    false => {
+                        let path = path.strip_prefix(&self.root).expect("it is below");
+                        paths.insert(path.to_string_lossy().into_owned());
+                    }
+                }
+            }
+        }
+        let generated = self.files.keys().filter(|path| path.starts_with(&format!("{folder}/")));
+        paths.extend(generated.cloned());
+        paths.retain(|path| endings.iter().any(|ending| path.ends_with(ending)));
+        paths.into_iter().map(|path| (path.clone(), self.text(&path))).collect()
     }
 
     pub(crate) fn write(self) {

@@ -7,6 +7,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::output::Output;
+
 /// A host's page.
 pub(crate) struct Overlay {
     path: String,
@@ -68,12 +70,11 @@ impl Overlay {
         self.notes.get(key).cloned().unwrap_or_default()
     }
 
-    /// Panics for a heading that nobody asked for: it would be lost without a word. Text before the first
-    /// heading is for those who read the page.
-    pub(crate) fn finish(self) {
+    /// The headings that nobody asked for: they would be lost without a word. Text before the first heading is for
+    /// those who read the page.
+    pub(crate) fn finish(self, output: &mut Output) {
         let used = self.used.into_inner();
-        let lost: Vec<_> =
-            self.notes.keys().filter(|key| !key.is_empty() && !used.contains(*key)).collect();
-        assert!(lost.is_empty(), "{}: no item is called {lost:?}", self.path);
+        let lost = self.notes.keys().filter(|key| !key.is_empty() && !used.contains(*key));
+        lost.for_each(|key| output.refuse(format!("{}: no item is called {key}", self.path)));
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, ou
     php.file("Internal", "Limits", "limits.php", context! { names });
     CLASSES.iter().for_each(|class| php.class(class));
     VALUES.iter().for_each(|(path, key)| php.revise(path, key, None));
-    php.comments.overlay.finish();
+    php.comments.overlay.finish(php.output);
 }
 
 pub(crate) struct Php<'a> {

@@ -56,7 +56,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     for file in ["records.rs", "classes.rs", "handles.rs"] {
         output.add_rust(&format!("python/src/generated/{file}"), templates.render(file, &views));
     }
-    comments.overlay.finish();
+    comments.overlay.finish(output);
 }
 
 /// The methods of each class that are generated.

@@ -7,14 +7,12 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::comments::Comment;
-use crate::model::{
-    Kind, Method, Model, Param as Declared, Setting, Struct, Type, Value as Constant, rust_path,
-};
+use crate::model::{Kind, Method, Model, Param as Declared, Setting, Struct, Type, rust_path};
 use crate::python::class_name;
 use crate::surface::Surface;
 
 /// What Python calls otherwise.
-const NAMES: [(&str, &str); 2] = [("claimant", "claimant_id"), ("members", "commit")];
+const NAMES: [(&str, &str); 1] = [("claimant", "claimant_id")];
 
 /// A method as Python has it.
 #[derive(Clone, Serialize)]
@@ -190,7 +188,8 @@ impl<'a> Calls<'a> {
             let owner = if setting.is_some() && taken.is_none() { of } else { owner };
             let max = match &ty {
                 Some(Type::List(_)) => {
-                    self.limit(owner, name, self.core_name(owner, name, &param.name))
+                    let core = self.core_name(owner, name, &param.name);
+                    self.surface.of(owner, name, core).and_then(|words| words.max)
                 }
                 _ => None,
             };
@@ -319,20 +318,6 @@ impl<'a> Calls<'a> {
             _ => push(kind, format!("{name}({})", pass(ty, name))),
         }
         Some(ty.clone())
-    }
-
-    /// How many items an argument has at most, as its words say.
-    fn limit(&self, owner: &str, method: &str, param: &str) -> Option<u64> {
-        let docs = &self.surface.of(owner, method, param)?.docs;
-        let queue = owner.split('.').next().unwrap_or("");
-        let is_limit = |name: &&str| {
-            name.ends_with("_MAX") && !["BYTES", "CHARS"].iter().any(|unit| name.contains(unit))
-        };
-        let values = docs.split('`').filter(is_limit).map(|name| self.model.constant(queue, name));
-        values.flatten().find_map(|of| match of.value {
-            Constant::Number(max) => Some(max),
-            _ => None,
-        })
     }
 }
 

@@ -18,7 +18,7 @@ const PARENTS: &str = "InvalidArgument=ArgumentError InvalidUrl=ArgumentError Co
     ConnectionLost=IOError Timeout=::Timeout::Error Storage=IOError";
 
 /// What Ruby calls otherwise: types, and parts of records.
-const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=Modification#insert_doc \
+pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=Modification#insert_doc \
     shuffle.Stats=ShuffleStats shuffle.Worker=ShuffleWorker shuffle.Job=ShuffleJob tasks.Dependency=DependencyError client.Error.dependency=DependencyError \
     tasks.Claims=TaskStore#claims tasks.Jobs=Worker#jobs shuffle.Messages=ShuffleConsumer#messages \
     ick.Batches=Ick#each_batch ick.Ick.batches=each_batch ick.IckChannel.batches=each_batch \
@@ -58,7 +58,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, ou
     add("errors", ruby.errors());
     add("records", ruby.records(abi));
     ruby.revise(root, output);
-    ruby.comments.overlay.finish();
+    ruby.comments.overlay.finish(output);
 }
 
 /// What `millpond/native` makes structures, handles and functions of.

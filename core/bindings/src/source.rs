@@ -271,6 +271,8 @@ impl Source {
             returns,
             is_call,
             can_fail,
+            alias: function.attrs.iter().find_map(alias),
+            must_use: function.attrs.iter().any(|of| of.path().is_ident("must_use")),
         }
     }
 
@@ -519,6 +521,21 @@ pub(crate) fn text(attributes: &[Attribute]) -> String {
     let lines: Vec<_> =
         lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned()).collect();
     lines.join("\n")
+}
+
+/// The other name that an attribute says.
+fn alias(attribute: &Attribute) -> Option<String> {
+    let mut alias = None;
+    if attribute.path().is_ident("doc") && matches!(attribute.meta, Meta::List(_)) {
+        // What else there is says nothing of a name.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("alias") {
+                alias = Some(meta.value()?.parse::<syn::LitStr>()?.value());
+            }
+            Ok(())
+        });
+    }
+    alias
 }
 
 /// Whether there is an attribute of this name that holds this word.

@@ -9,7 +9,7 @@ use crate::model::{Model, Value};
 /// The page. A heading is a method (`# tasks.TaskStore.claim`), all methods of a type
 /// (`# tasks.TaskStore`), of a queue (`# tasks`), or of all (`# all`); the nearest one wins. A line is
 /// ``- `lease` = `LEASE_DEFAULT`: how long …``, where the default is a constant of the core, `none`, a
-/// number, or left out for what has to be given.
+/// number, or left out for what has to be given; of a list, ``- `ids` at most `PAGE_MAX`: …``.
 pub(crate) struct Surface(BTreeMap<String, BTreeMap<String, Words>>);
 
 /// What is said of a parameter.
@@ -17,6 +17,8 @@ pub(crate) struct Surface(BTreeMap<String, BTreeMap<String, Words>>);
 pub(crate) struct Words {
     /// `None`: it has to be given. `Some(Value::None)`: none, if not given.
     pub(crate) default: Option<Value>,
+    /// How many items a list has at most.
+    pub(crate) max: Option<u64>,
     /// As in the core's comments: a part of a sentence without a full stop.
     pub(crate) docs: String,
 }
@@ -39,10 +41,14 @@ impl Surface {
                         Some((default, rest)) => (Some(value(model, &heading, default)), rest),
                         None => (None, rest),
                     };
-                let docs = docs.strip_prefix(':').unwrap_or(docs).trim().to_owned();
-                all.entry(heading.clone())
-                    .or_default()
-                    .insert(name.to_owned(), Words { default, docs });
+                let (max, docs) =
+                    match docs.strip_prefix(" at most `").and_then(|rest| rest.split_once('`')) {
+                        Some((max, rest)) => (Some(number(model, &heading, max)), rest),
+                        None => (None, docs),
+                    };
+                let docs = docs.strip_prefix(':').unwrap_or_else(|| panic!("{path}: {line}"));
+                let words = Words { default, max, docs: docs.trim().to_owned() };
+                all.entry(heading.clone()).or_default().insert(name.to_owned(), words);
                 last = Some(name.to_owned());
             } else if line.trim().is_empty() {
                 last = None;
@@ -66,6 +72,14 @@ impl Surface {
         let headings =
             [format!("{owner}.{method}"), owner.to_owned(), queue.to_owned(), "all".to_owned()];
         headings.iter().find_map(|heading| self.0.get(heading)?.get(param))
+    }
+}
+
+fn number(model: &Model, heading: &str, constant: &str) -> u64 {
+    let queue = heading.split('.').next().unwrap_or("");
+    match model.constant(queue, constant).map(|of| &of.value) {
+        Some(Value::Number(number)) => *number,
+        _ => panic!("surface.md: {constant} is no number of items"),
     }
 }
 

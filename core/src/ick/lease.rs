@@ -134,9 +134,9 @@ impl<M: Mode> ConsumerLease<M> {
     pub fn exchange<B: AsRef<[u8]>>(
         &self,
         max: u64,
-        commit: impl IntoIterator<Item = B>,
+        members: impl IntoIterator<Item = B>,
     ) -> M::Reply<Vec<Entry>> {
-        let step = self.ick.exchange_step(max, commit);
+        let step = self.ick.exchange_step(max, members);
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
     }
 

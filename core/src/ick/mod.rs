@@ -195,9 +195,9 @@ impl<M: Mode> Ick<M> {
     pub fn exchange<B: AsRef<[u8]>>(
         &self,
         max: u64,
-        commit: impl IntoIterator<Item = B>,
+        members: impl IntoIterator<Item = B>,
     ) -> M::Reply<Vec<Entry>> {
-        self.client.run(self.exchange_step(max, commit))
+        self.client.run(self.exchange_step(max, members))
     }
 
     /// [`exchange`](Self::exchange), but folds the consumer set back between the two, so that the
@@ -208,17 +208,17 @@ impl<M: Mode> Ick<M> {
     pub fn exchange_backwash<B: AsRef<[u8]>>(
         &self,
         max: u64,
-        commit: impl IntoIterator<Item = B>,
+        members: impl IntoIterator<Item = B>,
     ) -> M::Reply<Vec<Entry>> {
-        self.client.run(self.exchange_step(max, commit).map(|step| step.backwash(true)))
+        self.client.run(self.exchange_step(max, members).map(|step| step.backwash(true)))
     }
 
     fn exchange_step<B: AsRef<[u8]>>(
         &self,
         max: u64,
-        commit: impl IntoIterator<Item = B>,
+        members: impl IntoIterator<Item = B>,
     ) -> Result<Exchange> {
-        Exchange::of(self.name()?, max, first_of(commit, BATCH_MEMBERS_MAX).collect())
+        Exchange::of(self.name()?, max, first_of(members, BATCH_MEMBERS_MAX).collect())
     }
 
     /// The sizes and score ranges of both sets, or `None` if there is no such Ick.
@@ -250,6 +250,7 @@ impl<M: Mode> Ick<M> {
     ///
     /// # Errors
     /// Only those of the connection.
+    #[doc(alias = "delete")]
     pub fn unlink(&self) -> M::Reply<u64> {
         self.client.run(self.name().map(|name| Delete::of(name).unlink(true)))
     }

@@ -400,6 +400,7 @@ impl<M: Mode> ShuffleQueue<M> {
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
+    #[must_use = "it changes nothing"]
     pub fn len(&self) -> M::Reply<u64> {
         self.client.run(self.name().map(Len::of))
     }
@@ -408,6 +409,7 @@ impl<M: Mode> ShuffleQueue<M> {
     ///
     /// # Errors
     /// As [`len`](Self::len).
+    #[must_use = "it changes nothing"]
     pub fn backlog(&self) -> M::Reply<u64> {
         self.client.run(self.name().map(Backlog::of))
     }
@@ -416,6 +418,7 @@ impl<M: Mode> ShuffleQueue<M> {
     ///
     /// # Errors
     /// As [`len`](Self::len); also `INVALID_ARGUMENT` for an empty group.
+    #[must_use = "it changes nothing"]
     pub fn pending_count(&self, group: impl AsRef<[u8]>) -> M::Reply<u64> {
         let step = self.name().and_then(|name| ReadStats::of(name, group.as_ref()));
         self.client.run_then(step, |stats| stats.pending())

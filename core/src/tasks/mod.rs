@@ -409,6 +409,7 @@ impl<M: Mode> TaskStore<M> {
     ///
     /// # Errors
     /// As [`queue_stats`](Self::queue_stats); also `INVALID_ARGUMENT` for a filter that names nothing.
+    #[must_use = "it changes nothing"]
     pub fn are_empty(&self, filter: Filter) -> M::Reply<bool> {
         let step = self.name().and_then(|name| match filter.names_any() {
             true => ReadQueueStats::of(name, filter.limit(1)).map(ReadQueueStats::only_with_tasks),
@@ -675,6 +676,7 @@ impl<M: Mode> TaskStore<M> {
     ///
     /// # Errors
     /// Only those of the connection.
+    #[must_use = "it changes nothing"]
     pub fn time(&self) -> M::Reply<u64> {
         self.client.run(self.name().map(ReadTime::of))
     }

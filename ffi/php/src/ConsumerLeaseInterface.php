@@ -59,7 +59,7 @@ interface ConsumerLeaseInterface
      * `Ick::exchange()` for the holder alone.
      *
      * @param int              $max     how many members at most, below 10^17
-     * @param iterable<string> $members the members that are done
+     * @param iterable<string> $members the members that are done, up to 250,000
      *
      * @return list<Entry>
      *

@@ -80,7 +80,7 @@ interface DirtyListInterface
      * that commits nothing.
      *
      * @param int              $max      how many members at most, below 10^17
-     * @param iterable<string> $members  the members that are done
+     * @param iterable<string> $members  the members that are done, up to 250,000
      * @param bool             $backwash whether to fold the whole consumer set back into the producer set first
      *
      * @return list<Entry>

@@ -43,7 +43,7 @@ pub unsafe extern "C" fn millpond_events_queue_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let queue = caller.new_handle("queue", queue)?;
         let client = caller.held("client", client)?;
         let name = caller.bytes(|| "name".to_owned(), name, name_length)?;
@@ -1200,7 +1200,7 @@ pub unsafe extern "C" fn millpond_events_deliveries_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let deliveries = caller.new_handle("deliveries", deliveries)?;
         let queue = caller.held("queue", queue)?;
         let mut it = queue.deliveries();
@@ -1280,7 +1280,7 @@ pub unsafe extern "C" fn millpond_events_job_is_lost(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let lost = caller.out("lost", lost, true)?;
         let job = caller.held("job", job)?;
         let it = job.is_lost();
@@ -1303,7 +1303,7 @@ pub unsafe extern "C" fn millpond_events_job_time_left_ms(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
         let job = caller.held("job", job)?;
         let it = job.time_left();
@@ -1327,7 +1327,7 @@ pub unsafe extern "C" fn millpond_events_job_is_cancelled(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let cancelled = caller.out("cancelled", cancelled, false)?;
         let job = caller.held("job", job)?;
         let it = job.is_cancelled();

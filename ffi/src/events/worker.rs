@@ -78,7 +78,7 @@ pub unsafe extern "C" fn millpond_events_worker_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let made = caller.new_handle("worker", worker)?;
         let queue = caller.held("queue", queue)?;
         let options = caller.options("options", options)?;

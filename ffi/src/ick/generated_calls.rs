@@ -312,7 +312,7 @@ pub unsafe extern "C" fn millpond_ick_lease_batches_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let batches = caller.new_handle("batches", batches)?;
         let lease = caller.held("lease", lease)?;
         let mut it = lease.run(|lease| Ok(lease.batches(max)))?;
@@ -358,7 +358,7 @@ pub unsafe extern "C" fn millpond_ick_batches_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let batches = caller.new_handle("batches", batches)?;
         let ick = caller.ick(client, name, name_length)?;
         let mut it = ick.batches(max);
@@ -395,7 +395,7 @@ pub unsafe extern "C" fn millpond_ick_channel_batches_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let batches = caller.new_handle("batches", batches)?;
         let channel = caller.held("channel", channel)?;
         let numbers = caller.list("numbers", numbers, number_count)?;
@@ -509,7 +509,7 @@ pub unsafe extern "C" fn millpond_ick_lease_is_lost(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let lost = caller.out("lost", lost, true)?;
         let lease = caller.held("lease", lease)?;
         let it = lease.is_lost();
@@ -600,31 +600,31 @@ pub unsafe extern "C" fn millpond_ick_lease_exchange(
     })
 }
 
-/// Gives the lease back, so that another consumer can take it at once. `release` is set to
-/// false if it was lost before. The child of a fork has only a copy: it gives nothing back, and
-/// this returns false.
+/// Gives the lease back, so that another consumer can take it at once. `found` is set to false
+/// if it was lost before. The child of a fork has only a copy: it gives nothing back, and this
+/// returns false.
 ///
 /// The handle still has to be freed.
 ///
 /// Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then
 /// it expires.
 ///
-/// `release` may be NULL.
+/// `found` may be NULL.
 ///
 /// Threads: one at a time; see `millpond_ick_lease`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_ick_lease_release(
     lease: *mut millpond_ick_lease,
-    release: *mut bool,
+    found: *mut bool,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
-        let release = caller.optional_out(release, false);
+        let found = caller.optional_out(found, false);
         let lease = caller.held("lease", lease)?;
         let it = lease.release()?;
-        release.set(it.into());
+        found.set(it.into());
         Ok(())
     })
 }
@@ -679,7 +679,7 @@ pub unsafe extern "C" fn millpond_ick_channel_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let channel = caller.new_handle("channel", channel)?;
         let client = caller.held("client", client)?;
         let name = caller.bytes(|| "name".to_owned(), name, name_length)?;
@@ -703,7 +703,7 @@ pub unsafe extern "C" fn millpond_ick_channel_shards(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let shards = caller.out("shards", shards, 0)?;
         let channel = caller.held("channel", channel)?;
         let it = channel.shards();
@@ -726,7 +726,7 @@ pub unsafe extern "C" fn millpond_ick_channel_readable(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let readable = caller.out("readable", readable, 0)?;
         let channel = caller.held("channel", channel)?;
         let it = channel.readable();
@@ -752,7 +752,7 @@ pub unsafe extern "C" fn millpond_ick_channel_ick_name(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let keys = caller.new_handle("keys", keys)?;
         let channel = caller.held("channel", channel)?;
         let it = channel.ick_name(number);
@@ -776,7 +776,7 @@ pub unsafe extern "C" fn millpond_ick_channel_ick_of(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let ick = caller.out("ick", ick, 0)?;
         let channel = caller.held("channel", channel)?;
         let member = caller.bytes(|| "member".to_owned(), member, member_length)?;

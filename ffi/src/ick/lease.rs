@@ -102,7 +102,7 @@ pub unsafe extern "C" fn millpond_ick_lease_token(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let token = caller.out("token", token, millpond_bytes::NONE)?;
         token.set(millpond_bytes::of(&caller.held("lease", lease)?.token));
         Ok(())

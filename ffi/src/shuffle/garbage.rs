@@ -20,7 +20,7 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_counts(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let (scanned, deleted) = (caller.optional_out(scanned, 0), caller.optional_out(deleted, 0));
         caller.held("garbage", garbage)?.run(|garbage| {
             scanned.set(garbage.scanned());

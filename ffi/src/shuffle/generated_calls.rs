@@ -60,7 +60,7 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let made = caller.new_handle("made", made)?;
         let queue = caller.held("queue", queue)?;
         let group = caller.bytes(|| "group".to_owned(), group, group_length)?;
@@ -355,7 +355,7 @@ pub unsafe extern "C" fn millpond_shuffle_queue_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let queue = caller.new_handle("queue", queue)?;
         let client = caller.held("client", client)?;
         let name = caller.bytes(|| "name".to_owned(), name, name_length)?;
@@ -951,7 +951,7 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let garbage = caller.new_handle("garbage", garbage)?;
         let queue = caller.held("queue", queue)?;
         let mut it = queue.gc();
@@ -1028,7 +1028,7 @@ pub unsafe extern "C" fn millpond_shuffle_job_is_lost(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let lost = caller.out("lost", lost, true)?;
         let job = caller.held("job", job)?;
         let it = job.is_lost();
@@ -1051,7 +1051,7 @@ pub unsafe extern "C" fn millpond_shuffle_job_time_left_ms(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
         let job = caller.held("job", job)?;
         let it = job.time_left();
@@ -1119,7 +1119,7 @@ pub unsafe extern "C" fn millpond_shuffle_messages_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let messages = caller.new_handle("messages", messages)?;
         let consumer = caller.held("consumer", consumer)?;
         let mut it = consumer.messages(max);

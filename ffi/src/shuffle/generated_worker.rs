@@ -98,7 +98,7 @@ pub unsafe extern "C" fn millpond_shuffle_worker_start(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let run = caller.new_handle("run", run)?;
         run.set(caller.held("worker", worker)?.begin(drains, tells_all).into());
         Ok(())
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn millpond_shuffle_run_counts(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let out = caller.out("counts", counts, millpond_job_counts::default())?;
         out.set(caller.held("run", run)?.counts().into());
         Ok(())

@@ -99,7 +99,7 @@ pub unsafe extern "C" fn millpond_shuffle_worker_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let made = caller.new_handle("worker", worker)?;
         let consumer = caller.held("consumer", consumer)?;
         let options = caller.options("options", options)?;

@@ -124,7 +124,7 @@ pub unsafe extern "C" fn millpond_shuffle_shard(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let shard_key = caller.bytes(|| "shard_key".to_owned(), shard_key, shard_key_length)?;
         let shard = shuffle::shard(streams, streams_per_shard, shard_key)?;
         caller.out_array("numbers", numbers, shard.len())?.set(shard);

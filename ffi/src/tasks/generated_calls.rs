@@ -66,7 +66,7 @@ pub unsafe extern "C" fn millpond_tasks_store_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let store = caller.new_handle("store", store)?;
         let client = caller.held("client", client)?;
         let name = caller.bytes(|| "name".to_owned(), name, name_length)?;
@@ -718,7 +718,7 @@ pub unsafe extern "C" fn millpond_tasks_claims_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let claims = caller.new_handle("claims", claims)?;
         let store = caller.held("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
@@ -808,7 +808,7 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let lost = caller.out("lost", lost, true)?;
         let job = caller.held("job", job)?;
         let it = job.is_lost();
@@ -831,7 +831,7 @@ pub unsafe extern "C" fn millpond_tasks_job_time_left_ms(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let time_left_ms = caller.out("time_left_ms", time_left_ms, -1)?;
         let job = caller.held("job", job)?;
         let it = job.time_left();
@@ -855,7 +855,7 @@ pub unsafe extern "C" fn millpond_tasks_job_is_cancelled(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let cancelled = caller.out("cancelled", cancelled, false)?;
         let job = caller.held("job", job)?;
         let it = job.is_cancelled();
@@ -878,7 +878,7 @@ pub unsafe extern "C" fn millpond_tasks_job_is_ended(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let ended = caller.out("ended", ended, false)?;
         let job = caller.held("job", job)?;
         let it = job.is_ended();

@@ -74,7 +74,7 @@ pub unsafe extern "C" fn millpond_tasks_job_version(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let version = caller.out("version", version, 0)?;
         version.set(caller.held("job", job)?.job.handle().version);
         Ok(())

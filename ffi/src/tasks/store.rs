@@ -19,7 +19,7 @@ pub unsafe extern "C" fn millpond_tasks_claimant(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let claimant = caller.out("claimant", claimant, millpond_bytes::NONE)?;
         let store = caller.held("store", store)?;
         claimant.set(millpond_bytes::of(store.claimant_id().as_bytes()));

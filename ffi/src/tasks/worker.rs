@@ -114,7 +114,7 @@ pub unsafe extern "C" fn millpond_tasks_worker_new(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let made = caller.new_handle("worker", worker)?;
         let store = caller.held("store", store)?;
         let queues = caller.texts("queues", queues, queue_count)?;
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn millpond_tasks_worker_jobs(
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
-    caller.run(error, || {
+    caller.local(error, || {
         let jobs = caller.new_handle("jobs", jobs)?;
         jobs.set(caller.held("worker", worker)?.worker.jobs().into());
         Ok(())

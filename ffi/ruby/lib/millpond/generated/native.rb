@@ -130,7 +130,7 @@ module Millpond
     function :clock_advance, [:pointer, :uint64, :pointer], :int
     function :clock_now, [:pointer, :pointer, :pointer], :int
     function :clock_free, [:pointer], :void
-    function :error_code, [:pointer], :int, blocking: true
+    function :error_code, [:pointer], :int
     function :error_message, [:pointer], :string
     function :error_operation, [:pointer], :string
     function :error_cause, [:pointer], :string
@@ -152,7 +152,7 @@ module Millpond
     function :events_redrive_all, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_purge, [:pointer, :uint32, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_delete, [:pointer, :pointer], :int, blocking: true
-    function :events_publish_call, [:pointer, :pointer, :pointer, :pointer], :int
+    function :events_publish_call, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_publish, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_publish_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :events_receive, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -197,7 +197,7 @@ module Millpond
     function :events_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
     function :events_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :events_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :events_run_counts, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :events_run_counts, [:pointer, :pointer, :pointer], :int
     function :events_run_free, [:pointer], :void
     function :events_report_data, [:pointer], :pointer
     function :events_report_free, [:pointer], :void
@@ -284,12 +284,12 @@ module Millpond
     function :events_result_published, [:pointer, :size_t], :pointer
     function :events_result_schedule, [:pointer, :size_t], :pointer
     function :events_result_free, [:pointer], :void
-    function :recovery_read, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :recovery_read, [:pointer, :pointer, :pointer], :int
     function :report_kind_name, [:uint32], :string
     function :script_find, [:string, :pointer, :pointer], :int
     function :script_count, [], :size_t
-    function :script_at, [:size_t, :pointer, :pointer], :int, blocking: true
-    function :script_error, [:pointer, :size_t, :pointer], :int, blocking: true
+    function :script_at, [:size_t, :pointer, :pointer], :int
+    function :script_error, [:pointer, :size_t, :pointer], :int
     function :ick_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :ick_lease_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :shuffle_keys, [:pointer, :size_t, :pointer, :pointer], :int
@@ -298,7 +298,7 @@ module Millpond
     function :shuffle_message_field, [:pointer, :pointer, :size_t], :pointer
     function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
     function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_garbage_counts, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_garbage_counts, [:pointer, :pointer, :pointer, :pointer], :int
     function :shuffle_options_init, [:pointer, :size_t], :void
     function :shuffle_consumer_options_init, [:pointer, :size_t], :void
     function :shuffle_consumer_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer, :pointer],
@@ -350,7 +350,7 @@ module Millpond
     function :shuffle_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
     function :shuffle_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :shuffle_run_counts, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :shuffle_run_counts, [:pointer, :pointer, :pointer], :int
     function :shuffle_run_free, [:pointer], :void
     function :shuffle_report_data, [:pointer], :pointer
     function :shuffle_report_free, [:pointer], :void
@@ -420,7 +420,7 @@ module Millpond
     function :tasks_worker_stop_on_signals, [:pointer, :int64, :pointer], :int, blocking: true
     function :tasks_run_next, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_run_end, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_run_counts, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tasks_run_counts, [:pointer, :pointer, :pointer], :int
     function :tasks_run_free, [:pointer], :void
     function :tasks_report_data, [:pointer], :pointer
     function :tasks_report_free, [:pointer], :void
