@@ -5,6 +5,7 @@ use std::path::Path;
 
 use minijinja::{Value as View, context};
 
+use crate::c_abi::{CAbi, CType};
 use crate::c_functions::{QUEUES, c_handle, function_name, own_name};
 use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
@@ -699,6 +700,28 @@ impl Words for InC<'_> {
     fn code(&self, text: &str) -> String {
         format!("`{text}`")
     }
+}
+
+/// The records that results point to, with their structures, for hosts that read them from memory.
+pub(crate) fn results(abi: &CAbi) -> Vec<(&'static str, &'static str)> {
+    let of = |ty: &CType| match ty {
+        CType::Pointer(inner) => match &**inner {
+            CType::Named(name) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let data = abi.structs.iter().filter(|of| of.name.ends_with("s_data"));
+    let structures = data.flat_map(|data| &data.fields).filter_map(|(_, ty)| of(ty));
+    let known = |name: &String| RECORDS.iter().chain(OPTIONS).find(|(_, of)| of == name).copied();
+    let mut found = Vec::new();
+    for structure in structures {
+        let of = known(&structure).unwrap_or_else(|| panic!("{structure} is of no record"));
+        if !found.contains(&of) {
+            found.push(of);
+        }
+    }
+    found
 }
 
 /// What C calls a value of an enum, by the enum's key; nothing if C has no such enum.

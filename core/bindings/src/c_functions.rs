@@ -8,6 +8,7 @@ use minijinja::{Value as View, context};
 
 use crate::c::{C, EVENT_ID, c_name, c_struct, has_struct, is_fixed, member};
 use crate::docs::{Block, Docs, grouped, snake};
+use crate::forms::{Form, form_of, forms};
 use crate::model::{Kind, Method, Model, Param, Setting, Struct, Type, Value};
 use crate::output::Output;
 use crate::templates::Templates;
@@ -119,7 +120,10 @@ impl C<'_> {
                     .iter()
                     .any(|of| *of == method.name || *of == format!("{owner}.{}", method.name))
             })
-            .filter(|(owner, method)| self.model.twin(owner, method, false).is_none())
+            .filter(|(owner, method)| {
+                let form = form_of(self.model, self.surface, owner, method);
+                !form.is_some_and(|(_, form)| is_argument(&form))
+            })
             .filter_map(|(owner, method)| self.function(owner, method, by_hand))
             .collect();
         let own = own_name(&name);
@@ -193,8 +197,9 @@ impl C<'_> {
                 (false, false) => call,
             }
         };
-        let call = match self.model.twin(owner, method, true) {
-            Some((form, None, flag)) => {
+        let call = match forms(self.model, self.surface, owner, method).find(is_argument) {
+            Some(Form { method: form, option, is_flag: true }) => {
+                let flag = option.name;
                 params += &format!("{flag}: bool,");
                 let words = self.surface.of(owner, &method.name, &flag);
                 last.extend(words.map(|words| format!("`{flag}`: {}.", words.docs)));
@@ -204,7 +209,7 @@ impl C<'_> {
                     call(&method.name, &[])
                 )
             }
-            Some((form, Some(param), _)) => {
+            Some(Form { method: form, option: param, .. }) => {
                 let own = &c_name(&param.name, &param.ty);
                 params += &format!("{own}: i64,");
                 let given = match own.as_str() {
@@ -652,6 +657,11 @@ pub(crate) fn c_handle(key: &str) -> String {
     let name = name.trim_start_matches('_');
     let one = queue.trim_end_matches('s');
     format!("{queue}_{}", name.strip_prefix(&format!("{one}_")).unwrap_or(name))
+}
+
+/// Whether C has a form as an argument: it is a flag or a time.
+fn is_argument(form: &Form<'_>) -> bool {
+    form.is_flag || form.option.ty == Type::Duration
 }
 
 /// One result for each of what is given, in an array of the caller's.

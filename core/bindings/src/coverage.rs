@@ -20,8 +20,10 @@ use std::path::Path;
 use crate::c_abi::CAbi;
 use crate::declared::{Declared, PHP, PYTHON, RBS, Syntax, TYPESCRIPT};
 use crate::docs::camel;
+use crate::forms::form_of;
 use crate::model::{Kind, Method, Model, Param, Type};
 use crate::output::Output;
+use crate::surface::Surface;
 use crate::{c, c_functions, node_types, php, python, ruby};
 
 /// A host, and what it calls things.
@@ -53,7 +55,13 @@ enum Member {
 }
 
 /// What hosts lack and do not say so, each with what to do about it.
-pub(crate) fn missing(root: &Path, model: &Model, abi: &CAbi, output: &Output) -> Vec<String> {
+pub(crate) fn missing(
+    root: &Path,
+    model: &Model,
+    surface: &Surface,
+    abi: &CAbi,
+    output: &Output,
+) -> Vec<String> {
     let texts = |folder, ending| output.folder(folder, &[ending]);
     let declared = |syntax: &Syntax, files: &BTreeMap<String, String>| {
         let mut declared = Declared::default();
@@ -175,14 +183,19 @@ pub(crate) fn missing(root: &Path, model: &Model, abi: &CAbi, output: &Output) -
     let all = Page::read(root, "all");
     let hosts = [python, node, ruby, php, c];
     let mut missing: Vec<_> =
-        hosts.iter().flat_map(|host| missing_in(root, model, &all, host)).collect();
+        hosts.iter().flat_map(|host| missing_in(root, (model, surface), &all, host)).collect();
     missing.extend(all.unused());
     missing
 }
 
-fn missing_in(root: &Path, model: &Model, all: &Page, host: &Host<'_>) -> Vec<String> {
+fn missing_in(
+    root: &Path,
+    (model, surface): (&Model, &Surface),
+    all: &Page,
+    host: &Host<'_>,
+) -> Vec<String> {
     let page = Page::read(root, host.name);
-    let check = Check { model, host, pages: [&page, all] };
+    let check = Check { model, surface, host, pages: [&page, all] };
     let mut missing: Vec<_> = check.types().iter().flat_map(|key| check.of_type(key)).collect();
     missing.extend(check.errors());
     let missing = missing
@@ -250,6 +263,7 @@ impl Page {
 
 struct Check<'a> {
     model: &'a Model,
+    surface: &'a Surface,
     host: &'a Host<'a>,
     /// The host's own, and that of all.
     pages: [&'a Page; 2],
@@ -276,7 +290,8 @@ impl Check<'_> {
                 .map(|param| &param.ty);
             let fields = of.fields.iter().map(|field| &field.ty);
             let returned = of.methods.iter().map(|method| &method.returns);
-            params.chain(set).chain(fields).chain(returned).for_each(|ty| named(ty, &mut open));
+            let types = params.chain(set).chain(fields).chain(returned);
+            open.extend(types.flat_map(Type::keys).map(str::to_owned));
         }
         found
     }
@@ -328,10 +343,9 @@ impl Check<'_> {
         let place = (self.host.method)(key, &method.name).filter(|place| self.is_there(place));
         let Some(place) = place else { return Vec::new() };
         let lacks = |param: &&Param| {
-            let mut types = Vec::new();
-            named(&param.ty, &mut types);
             let names = (self.host.spelled)(&param.name);
-            types.is_empty() && !names.iter().any(|name| self.host.declared.has(&place, name))
+            param.ty.keys().is_empty()
+                && !names.iter().any(|name| self.host.declared.has(&place, name))
         };
         let lacking = method.params.iter().filter(lacks);
         let lacking = lacking.filter_map(|param| {
@@ -350,9 +364,9 @@ impl Check<'_> {
         let is_there =
             |name: &str| (self.host.method)(key, name).filter(|place| self.is_there(place));
         let form = || {
-            let (base, option) = self.model.form_of(key, method)?;
+            let (base, form) = form_of(self.model, self.surface, key, method)?;
             let place = is_there(&base.name)?;
-            let names = (self.host.spelled)(&option);
+            let names = (self.host.spelled)(&form.option.name);
             names.iter().any(|name| self.host.declared.has(&place, name)).then_some(place)
         };
         is_there(&method.name).or_else(form).is_some()
@@ -368,11 +382,7 @@ impl Check<'_> {
             }
         }
         let class = (self.host.class)(key).filter(|class| self.host.declared.has_class(class));
-        let is_it = |ty: &Type| {
-            let mut all = Vec::new();
-            named(ty, &mut all);
-            all.iter().any(|of| of == key)
-        };
+        let is_it = |ty: &Type| ty.keys().contains(&key);
         let handles = self.model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
         let methods =
             handles.flat_map(|(owner, of)| of.methods.iter().map(move |method| (owner, method)));
@@ -417,14 +427,4 @@ impl Check<'_> {
 /// What a time that is not a point in time is called in hosts.
 fn after(name: &str) -> String {
     if name == "after" { "delay" } else { name }.to_owned()
-}
-
-/// The types of the core in a type.
-fn named(ty: &Type, all: &mut Vec<String>) {
-    match ty {
-        Type::Option(inner) | Type::List(inner) => named(inner, all),
-        Type::Tuple(parts) => parts.iter().for_each(|part| named(part, all)),
-        Type::Named(key) => all.push(key.clone()),
-        _ => {}
-    }
 }

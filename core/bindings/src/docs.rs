@@ -211,10 +211,7 @@ impl Renderer<'_> {
         let (queue, own) = self.owner.split_once('.').unwrap_or(("client", self.owner));
         let parts: Vec<_> =
             target.split("::").filter(|part| !["crate", "super", "self"].contains(part)).collect();
-        let queue = parts
-            .iter()
-            .find(|part| ["ick", "shuffle", "tasks", "events"].contains(part))
-            .unwrap_or(&queue);
+        let queue = parts.iter().find(|part| self.model.queues.contains(**part)).unwrap_or(&queue);
         let Some(last) = parts.last() else { return label.to_owned() };
         if let Some(constant) = self.model.constant(queue, last) {
             return match &constant.value {

@@ -19,6 +19,7 @@ mod comments;
 mod coverage;
 mod declared;
 mod docs;
+mod forms;
 mod header;
 mod model;
 mod node;
@@ -104,7 +105,7 @@ fn generate(root: &Path, model: &Model) -> Result<Output, Vec<String>> {
     let abi = CAbi::read(&output);
     ruby::emit(root, model, &surface, &abi, &mut output);
     php::emit(root, model, &surface, &abi, &mut output);
-    let mut missing = coverage::missing(root, model, &abi, &output);
+    let mut missing = coverage::missing(root, model, &surface, &abi, &output);
     missing.extend_from_slice(output.refused());
     if missing.is_empty() { Ok(output) } else { Err(missing) }
 }

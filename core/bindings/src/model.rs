@@ -1,6 +1,6 @@
 //! What the core offers: errors, constants, records, options and methods, with their comments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::docs::{Docs, snake};
@@ -9,6 +9,8 @@ use crate::docs::{Docs, snake};
 #[derive(Default)]
 pub(crate) struct Model {
     pub(crate) errors: Vec<ErrorKind>,
+    /// The folders of the queues.
+    pub(crate) queues: BTreeSet<String>,
     pub(crate) constants: BTreeMap<String, Constant>,
     pub(crate) enums: BTreeMap<String, Enum>,
     pub(crate) types: BTreeMap<String, Struct>,
@@ -143,6 +145,30 @@ pub(crate) enum Type {
     Other(String),
 }
 
+/// What belongs to no queue.
+pub(crate) const SHARED: [&str; 3] = ["client", "step", "worker"];
+
+/// The key of a name that is mentioned in a queue: its own, what all queues share, or the only one that is called so.
+///
+/// # Panics
+///
+/// If two other queues have one.
+pub(crate) fn nearest(
+    queue: &str,
+    name: &str,
+    queues: &BTreeSet<String>,
+    is_known: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let key = |of: &str| Some(format!("{of}.{name}")).filter(|key| is_known(key));
+    let near = [queue].into_iter().chain(SHARED).find_map(key);
+    near.or_else(|| {
+        let mut found = queues.iter().filter_map(|of| key(of));
+        let (first, second) = (found.next(), found.next());
+        assert!(second.is_none(), "{queue} has to say which {name}: {first:?} or {second:?}");
+        first
+    })
+}
+
 /// The path of a type of the core by its key: `millpond::tasks::Task`.
 pub(crate) fn rust_path(key: &str) -> String {
     // What all workers share is in the room of each queue.
@@ -171,6 +197,16 @@ impl Type {
             Self::Option(inner) | Self::List(inner) => inner.is_known(),
             Self::Tuple(parts) => parts.iter().all(Self::is_known),
             _ => true,
+        }
+    }
+
+    /// The keys of the types of the core that it holds.
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        match self {
+            Self::Option(inner) | Self::List(inner) => inner.keys(),
+            Self::Tuple(parts) => parts.iter().flat_map(Self::keys).collect(),
+            Self::Named(key) => vec![key],
+            _ => Vec::new(),
         }
     }
 
@@ -206,14 +242,28 @@ impl Struct {
 impl Model {
     /// The key of a name that is mentioned in a queue.
     pub(crate) fn resolve(&self, queue: &str, name: &str) -> Option<String> {
-        let known = |key: &String| self.enums.contains_key(key) || self.types.contains_key(key);
-        let queues = [queue, "client", "ick", "tasks", "shuffle", "events", "step", "worker"];
-        queues.iter().map(|queue| format!("{queue}.{name}")).find(known)
+        let known = |key: &str| self.enums.contains_key(key) || self.types.contains_key(key);
+        nearest(queue, name, &self.queues, known)
+    }
+
+    /// The key of the type that a host calls so; of an enum, if there is none.
+    ///
+    /// # Panics
+    ///
+    /// If it calls two so.
+    pub(crate) fn key_of(&self, is_it: impl Fn(&str) -> bool) -> Option<String> {
+        let only = |keys: &mut dyn Iterator<Item = &String>| {
+            let mut keys = keys.filter(|key| is_it(key));
+            let (key, other) = (keys.next(), keys.next());
+            assert!(other.is_none(), "{key:?} and {other:?} have one name");
+            key.cloned()
+        };
+        only(&mut self.types.keys()).or_else(|| only(&mut self.enums.keys()))
     }
 
     pub(crate) fn constant(&self, queue: &str, name: &str) -> Option<&Constant> {
-        let queues = [queue, "client", "ick", "shuffle", "tasks", "events", "step"];
-        queues.iter().find_map(|queue| self.constants.get(&format!("{queue}.{name}")))
+        let key = nearest(queue, name, &self.queues, |key| self.constants.contains_key(key))?;
+        self.constants.get(&key)
     }
 
     pub(crate) fn error(&self, name: &str) -> Option<&ErrorKind> {
@@ -225,39 +275,21 @@ impl Model {
         self.types.get(key).is_some_and(|of| of.kind == kind)
     }
 
-    /// The method of which this one is a form with a flag (`reserve` of `reserve_backwash`) or with a time
-    /// (`retry` of `retry_after`), with the time and the name of the flag; or the other way round.
-    pub(crate) fn twin(
-        &self,
-        owner: &str,
-        method: &Method,
-        is_base: bool,
-    ) -> Option<(&Method, Option<Param>, String)> {
-        let all = &self.types.get(owner)?.methods;
-        all.iter().find_map(|other| {
-            let (base, form) = if is_base { (method, other) } else { (other, method) };
-            let is_alias = form.alias.as_ref() == Some(&base.name);
-            let suffix = form.name.strip_prefix(&base.name).and_then(|rest| rest.strip_prefix('_'));
-            let suffix =
-                suffix.filter(|suffix| !suffix.contains('_')).or(is_alias.then_some(&form.name))?;
-            let names =
-                |of: &Method| of.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>();
-            let (of_base, of_form) = (names(base), names(form));
-            let is_same = of_form.starts_with(&of_base) && base.returns == form.returns;
-            let more = form.params.get(of_base.len()..)?;
-            let param = match more {
-                [] => None,
-                [param] if param.ty == Type::Duration => Some(param.clone()),
-                _ => return None,
-            };
-            is_same.then(|| (other, param, suffix.to_owned()))
-        })
-    }
-
-    /// The method that a host has in place of this one, and what its option for that is called.
-    pub(crate) fn form_of(&self, owner: &str, method: &Method) -> Option<(&Method, String)> {
-        let (base, param, flag) = self.twin(owner, method, false)?;
-        Some((base, param.map_or(flag, |param| param.name)))
+    /// The records that methods of handles return, and those that these hold.
+    pub(crate) fn returned(&self) -> BTreeSet<&str> {
+        let handles = self.types.values().filter(|of| of.kind == Kind::Handle);
+        let mut open: Vec<_> =
+            handles.flat_map(|of| &of.methods).map(|method| &method.returns).collect();
+        let mut found = BTreeSet::new();
+        while let Some(ty) = open.pop() {
+            for key in ty.keys() {
+                let record = self.types.get(key).filter(|of| of.kind == Kind::Record);
+                if let Some(record) = record.filter(|_| found.insert(key)) {
+                    open.extend(record.fields.iter().map(|field| &field.ty));
+                }
+            }
+        }
+        found
     }
 
     /// For people: each item whose key contains this.

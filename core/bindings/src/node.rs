@@ -11,40 +11,16 @@ use crate::node_types::{declarations, node_name};
 use crate::output::Output;
 use crate::surface::Surface;
 
-/// The records that cross the boundary.
-pub(crate) const RECORDS: [&str; 31] = [
-    "client.Recovery",
-    "ick.Stats",
-    "shuffle.DeadLetter",
-    "shuffle.Message",
-    "shuffle.Receipt",
-    "shuffle.Reclaimed",
-    "shuffle.StreamStats",
-    "shuffle.Stats",
-    "tasks.TaskId",
-    "tasks.DocId",
-    "tasks.Task",
-    "tasks.Doc",
-    "tasks.Position",
-    "tasks.DocPosition",
-    "tasks.TaskPage",
-    "tasks.DocPage",
-    "tasks.Swept",
-    "tasks.Modified",
-    "tasks.Renewed",
-    "tasks.QueueStats",
-    "tasks.NamespaceStats",
-    "tasks.Dependency",
-    "worker.JobCounts",
-    "events.Event",
-    "events.Published",
-    "events.EventPosition",
-    "events.EventPage",
-    "events.Stats",
-    "events.Config",
-    "events.ScheduleInfo",
-    "events.SyncedSchedules",
-];
+/// Results that JavaScript has in another shape.
+const OTHERS: [&str; 3] = ["ick.Added", "ick.Entry", "step.StreamId"];
+
+/// The records that cross the boundary: what calls return, and what errors hold.
+pub(crate) fn records(model: &Model) -> BTreeSet<&str> {
+    let mut found = model.returned();
+    found.insert("tasks.Dependency");
+    found.retain(|key| !OTHERS.contains(key));
+    found
+}
 
 /// Those of them that JavaScript reads by hand.
 pub(crate) const READ_BY_HAND: [&str; 3] = ["ick.Stats", "shuffle.DeadLetter", "shuffle.Message"];
@@ -92,7 +68,7 @@ fn limits(model: &Model) -> String {
     let mut out = String::from(
         "'use strict'\n\n/** The limits and defaults of the core; times in milliseconds. */\nmodule.exports = {\n",
     );
-    for queue in ["ick", "shuffle", "step", "tasks"] {
+    for queue in model.queues.iter().map(String::as_str).chain(["step"]) {
         let prefix = format!("{queue}.");
         let all = model.constants.iter().filter_map(|(key, of)| match of.value {
             Value::Number(value) | Value::Duration(value) => {
@@ -132,7 +108,7 @@ fn writers(model: &Model) -> String {
         "//! How records are written for JavaScript: their fields one after the other.\n\n\
          use crate::list::{Done, List, Push};\n",
     );
-    for key in RECORDS {
+    for key in records(model) {
         let record = &model.types[key];
         let _ = writeln!(
             out,
@@ -170,11 +146,12 @@ fn readers(model: &Model) -> String {
          /** The classes of records that have one; each puts itself here. */\nconst made = {}\n",
     );
     let mut names = vec!["made".to_owned()];
-    for key in RECORDS.into_iter().filter(|key| !READ_BY_HAND.contains(key)) {
+    for key in records(model).into_iter().filter(|key| !READ_BY_HAND.contains(key)) {
         let record = &model.types[key];
         let fields = record.fields_and_getters();
-        let lines =
-            fields.iter().map(|field| format!("{}: {}", js_name(key, field), read(&field.ty)));
+        let lines = fields
+            .iter()
+            .map(|field| format!("{}: {}", js_name(key, field), read(model, &field.ty)));
         let lines: Vec<_> = lines.collect();
         let (open, close) = match CLASSES.contains(&key) {
             true => (format!("new made.{}({{", record.name), "})"),
@@ -213,11 +190,12 @@ fn readers(model: &Model) -> String {
 }
 
 /// The expression that reads a value.
-pub(crate) fn read(ty: &Type) -> String {
+pub(crate) fn read(model: &Model, ty: &Type) -> String {
+    let read = |ty: &Type| read(model, ty);
     let function = |ty: &Type| match ty {
         Type::Named(key) if key == "step.StreamId" => None,
         Type::Named(key) if READ_BY_HAND.contains(&&**key) => Some(format!("made.{}", reader(key))),
-        Type::Named(key) if RECORDS.contains(&&**key) => Some(reader(key)),
+        Type::Named(key) if records(model).contains(&**key) => Some(reader(key)),
         Type::Tuple(parts) => {
             Some(format!("() => [{}]", parts.iter().map(read).collect::<Vec<_>>().join(", ")))
         }
@@ -242,35 +220,24 @@ pub(crate) fn read(ty: &Type) -> String {
     }
 }
 
-/// The options that JavaScript gives as steps, and those of their setters that are no options there.
-pub(crate) const OPTIONS: [(&str, &[&str]); 26] = [
-    ("client.Options", &["pool", "repair"]),
-    ("events.Config", &[]),
-    ("events.Deliveries", &[]),
-    ("events.EventQuery", &[]),
-    ("events.NewEvent", &[]),
-    ("events.PurgeFilter", &[]),
-    ("events.RedriveFilter", &[]),
-    ("events.Schedule", &[]),
-    ("events.Worker", &["tell_all"]),
-    ("ick.Batches", &[]),
-    ("shuffle.Garbage", &[]),
-    ("shuffle.Messages", &[]),
-    ("shuffle.ShuffleConsumer", &[]),
-    ("shuffle.ShuffleQueue", &[]),
-    ("shuffle.Worker", &["tell_all"]),
-    ("tasks.Claims", &[]),
-    ("tasks.DocChange", &[]),
-    ("tasks.DocQuery", &[]),
-    ("tasks.Filter", &[]),
-    ("tasks.NewDoc", &[]),
-    ("tasks.NewTask", &[]),
-    ("tasks.TaskChange", &["no_value", "retry"]),
-    ("tasks.TaskFilter", &[]),
-    ("tasks.TaskQuery", &[]),
-    ("tasks.TaskStore", &[]),
-    ("tasks.Worker", &["tell_all"]),
+/// Setters that are no options in JavaScript.
+const NO_OPTIONS: [&str; 7] = [
+    "client.Options.pool",
+    "client.Options.repair",
+    "events.Worker.tell_all",
+    "shuffle.Worker.tell_all",
+    "tasks.TaskChange.no_value",
+    "tasks.TaskChange.retry",
+    "tasks.Worker.tell_all",
 ];
+
+/// What has setters, and none that JavaScript gives as steps.
+const NO_STEPS: [&str; 3] = ["client.Error", "ick.IckChannel", "tasks.Modification"];
+
+/// Whether JavaScript gives its options as steps.
+pub(crate) fn has_steps(model: &Model, key: &str) -> bool {
+    model.types.get(key).is_some_and(|of| !of.settings.is_empty()) && !NO_STEPS.contains(&key)
+}
 
 /// Setters that add one of several, by the name of all.
 const SEVERAL: [(&str, &str); 2] = [("exact", "exact"), ("prefix", "prefixes")];
@@ -286,7 +253,7 @@ fn options(model: &Model, output: &mut Output) {
          use millpond::Async;\n\nuse crate::convert::{duration, unexpected};\n\
          use crate::entries::Reader;\n\nimpl Reader<'_> {\n",
     );
-    for (key, left_out) in OPTIONS {
+    for key in model.types.keys().filter(|key| has_steps(model, key)) {
         let (settings, is_handle) = (&model.types[key].settings, model.is(key, Kind::Handle));
         let mut checks = Vec::new();
         let path = rust_path(key) + if is_handle { "<Async>" } else { "" };
@@ -323,7 +290,7 @@ fn options(model: &Model, output: &mut Output) {
                 }
                 false => writeln!(rust, "\"{js_name}\" => of.{name}({parts_of}),"),
             };
-            if parts.len() < 2 && !left_out.contains(&&*setting.name) {
+            if parts.len() < 2 && !NO_OPTIONS.contains(&&*format!("{key}.{}", setting.name)) {
                 let check = read.first().map_or("check.flag", |(js, _)| js);
                 checks.push(format!("    {js_name}: {check}"));
             }
@@ -355,10 +322,9 @@ fn option_name(setting: &Setting) -> String {
 
 /// The setters that are options in JavaScript.
 pub(crate) fn option_names<'a>(model: &'a Model, key: &str) -> Vec<(String, &'a Setting)> {
-    let left_out =
-        OPTIONS.iter().find(|(of, _)| *of == key).map_or(&[][..], |(_, left_out)| *left_out);
     let settings = model.types[key].settings.iter();
-    let known = settings.filter(|of| of.params.len() < 2 && !left_out.contains(&&*of.name));
+    let known = settings
+        .filter(|of| of.params.len() < 2 && !NO_OPTIONS.contains(&&*format!("{key}.{}", of.name)));
     let known = known.filter(|of| of.params.iter().all(|param| taken(model, &param.ty).is_some()));
     known.map(|of| (option_name(of), of)).collect()
 }

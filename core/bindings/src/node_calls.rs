@@ -7,8 +7,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::docs::{camel, snake};
+use crate::forms::forms;
 use crate::model::{Kind, Method, Model, Param, Type, Value, own_name, rust_path};
-use crate::node::{OPTIONS, READ_BY_HAND, RECORDS, js_name_of, read, reader};
+use crate::node::{READ_BY_HAND, has_steps, js_name_of, read, reader, records};
 use crate::node_types::node_name;
 use crate::output::Output;
 use crate::surface::Surface;
@@ -148,7 +149,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     let templates = Templates::read(root, "node/templates");
     let loops = calls().filter(|call| call.is_loop).filter_map(|call| call.made.clone()).collect();
     let records =
-        RECORDS.into_iter().filter(|key| !READ_BY_HAND.contains(key)).map(reader).collect();
+        records(model).into_iter().filter(|key| !READ_BY_HAND.contains(key)).map(reader).collect();
     let values = View { classes: &classes, readers, records, loops };
     output.add_rust("node/src/generated/handles.rs", templates.render("handles.rs", &values));
     output.add("node/lib/generated/handles.js", "//", templates.render("handles.js", &values));
@@ -180,8 +181,8 @@ pub(crate) fn calls(model: &Model, surface: &Surface, key: &str) -> Vec<Call> {
 }
 
 fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<Call> {
-    let argument = |param: &Param| argument(model, surface, key, method, param);
-    let args = method.params.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    let own = |param: &Param| argument(model, surface, key, method, param);
+    let args = method.params.iter().map(own).collect::<Option<Vec<_>>>()?;
     let made = method.returns.named().filter(|key| model.is(key, Kind::Handle));
     let made = made.filter(|made| !NO_HANDLES.contains(made) && *made != key);
     let is_value = matches!(method.returns, Type::Number(_)) && !args.is_empty();
@@ -205,7 +206,7 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
         }
         ty if ty.named().is_some_and(|key| model.is(key, Kind::Options)) => return None,
         Type::List(of) if matches!(&**of, Type::Tuple(parts) if parts[0] == Type::Text) => {
-            let read = format!("of((reader) => new Map({}))", read(&method.returns));
+            let read = format!("of((reader) => new Map({}))", read(model, &method.returns));
             ("written", (format!("read.{}", camel(&method.name)), read))
         }
         ty => {
@@ -216,13 +217,22 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
             };
             (
                 convert,
-                (format!("read.{}", reader_name(ty)), format!("{of}((reader) => {})", read(ty))),
+                (
+                    format!("read.{}", reader_name(ty)),
+                    format!("{of}((reader) => {})", read(model, ty)),
+                ),
             )
         }
     };
-    let others = &model.types[key].methods;
-    let variant = others.iter().find_map(|other| variant(model, surface, key, method, other));
-    let options = made.filter(|key| OPTIONS.iter().any(|(of, _)| of == key)).map(snake_of);
+    // A form under another name is a method of its own.
+    let mut own_names =
+        forms(model, surface, key, method).filter(|form| form.method.alias.is_none());
+    let variant = own_names.find_map(|form| {
+        let option = argument(model, surface, key, form.method, &form.option)?;
+        let option = Argument { default: None, ..option };
+        Some(Variant { name: form.method.name.clone(), option, is_flag: form.is_flag })
+    });
+    let options = made.filter(|key| has_steps(model, key)).map(snake_of);
     let is_loop = made.is_some_and(|key| LOOPS.contains(&key));
     let has_buffers = key == "client.Client"
         && !made.is_some_and(|key| key.starts_with("tasks.") || key.starts_with("events."));
@@ -290,24 +300,6 @@ pub(crate) fn snake_of(key: &str) -> String {
     let is_own = key.ends_with(".Worker") || key.starts_with("events.");
     let name = if is_own { node_name(key) } else { own_name(key) };
     snake(name).trim_start_matches('_').to_owned()
-}
-
-/// A method with an option in its name: of these parameters and one that need not be given, or none.
-fn variant(
-    model: &Model,
-    surface: &Surface,
-    key: &str,
-    method: &Method,
-    other: &Method,
-) -> Option<Variant> {
-    let suffix = other.name.strip_prefix(&*method.name)?.strip_prefix('_')?;
-    let (count, found) = (method.params.len(), other.params.len());
-    let flag = Param { name: suffix.to_owned(), ty: Type::Bool };
-    let option = if found == count { &flag } else { other.params.get(count)? };
-    surface.of(key, &method.name, &option.name)?.default.as_ref()?;
-    let is_same = other.returns == method.returns && found <= count + 1;
-    let option = Argument { default: None, ..argument(model, surface, key, other, option)? };
-    is_same.then(|| Variant { name: other.name.clone(), option, is_flag: found == count })
 }
 
 fn reader_name(ty: &Type) -> String {
@@ -421,7 +413,7 @@ fn argument(
         Type::Named(key) if key == "tasks.Modification" => {
             ("entriesOf", "Entries", "{}", "Modification<T>")
         }
-        Type::Named(key) if OPTIONS.iter().any(|(of, _)| of == key) && key != "tasks.NewDoc" => {
+        Type::Named(key) if has_steps(model, key) && key != "tasks.NewDoc" => {
             (key.as_str(), "Entries", "{}", "")
         }
         _ => return None,

@@ -15,12 +15,13 @@ use crate::node_calls::{Argument, Call, calls};
 use crate::surface::Surface;
 
 /// What is called otherwise than in the core.
-const NAMES: [(&str, &str); 20] = [
+const NAMES: &[(&str, &str)] = &[
     ("client.Options", "ConnectOptions"),
     ("events.Config", "EventConfig"),
     ("events.EventQuery", "EventQueryOptions"),
     ("events.Job", "EventJob"),
     ("events.PurgeFilter", "PurgeEventsOptions"),
+    ("events.Receipt", "Delivery"),
     ("events.RedriveFilter", "RedriveEventsOptions"),
     ("events.Stats", "EventStats"),
     ("events.Worker", "EventWorker"),
@@ -176,8 +177,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn owner_of(&self, name: &str, line: &str) -> Owner {
         let named = line.split_once(" //! ").map(|(_, key)| key.to_owned());
-        let known = NAMES.iter().find(|(_, node)| *node == name).map(|(key, _)| (*key).to_owned());
-        let key = named.or(known).or_else(|| self.model.resolve("client", name));
+        let key = named.or_else(|| self.model.key_of(|key| node_name(key) == name));
         let (is_class, head) = (line.starts_with("export class"), line.to_owned());
         Owner { key: key.unwrap_or_else(|| format!("node.{name}")), is_class, head }
     }

@@ -63,7 +63,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, ou
     php.known = php.names(root);
     model.errors.iter().for_each(|error| php.exception(error));
     ENUMS.iter().for_each(|(key, name)| php.enumeration(key, name));
-    php.records().iter().for_each(|key| php.record(key));
+    records(model).into_iter().for_each(|key| php.record(key));
     php.readers();
     OPTIONS.iter().for_each(|(key, name, of)| php.options(key, name, of));
     php.layouts();
@@ -83,6 +83,14 @@ pub(crate) struct Php<'a> {
     pub(crate) output: &'a mut Output,
     /// All classes of PHP by their full names, for imports.
     known: BTreeSet<String>,
+}
+
+/// The records that calls return, and the one that calls take.
+fn records(model: &Model) -> BTreeSet<&str> {
+    let mut found = model.returned();
+    found.insert("events.Receipt");
+    found.retain(|key| !OTHERS.contains(key));
+    found
 }
 
 fn is_bool(ty: &CType) -> bool {
@@ -142,29 +150,6 @@ impl Php<'_> {
         self.file("", name, "enum.php", values);
     }
 
-    /// The records that methods of handles take and return, with those that these have.
-    fn records(&self) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        let handles = self.model.types.values().filter(|of| of.kind == Kind::Handle);
-        let methods = handles.flat_map(|of| &of.methods);
-        let receipt = Type::Named("events.Receipt".to_owned());
-        let mut open: Vec<_> = methods.map(|method| &method.returns).chain([&receipt]).collect();
-        while let Some(ty) = open.pop() {
-            match ty {
-                Type::Option(inner) | Type::List(inner) => open.push(inner),
-                Type::Named(key)
-                    if self.model.is(key, Kind::Record)
-                        && !OTHERS.contains(&key.as_str())
-                        && found.insert(key.clone()) =>
-                {
-                    open.extend(self.model.types[key].fields.iter().map(|field| &field.ty));
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-
     fn record(&mut self, key: &str) {
         let (record, class) = (&self.model.types[key], class(key));
         // A test makes tasks and documents of what names them.
@@ -200,14 +185,8 @@ impl Php<'_> {
     /// The functions that read records from an array of structures: those of results.
     fn readers(&mut self) {
         let mut records = Vec::new();
-        let results = ["tasks_data", "events_data"];
-        for (_, ty) in results.iter().flat_map(|of| &self.abi.structure(of).fields) {
-            let CType::Pointer(inner) = ty else { continue };
-            let CType::Named(structure) = &**inner else { continue };
-            let mut known = crate::c::RECORDS.iter().chain(crate::c::OPTIONS);
-            let found = known.find(|(_, of)| of == structure);
-            let (key, _) = found.unwrap_or_else(|| panic!("{structure} is of no record"));
-            let fields = &self.model.types[*key].fields;
+        for (key, structure) in crate::c::results(self.abi) {
+            let fields = &self.model.types[key].fields;
             let values: Vec<_> = fields.iter().map(|of| self.read(structure, of)).collect();
             let of_tasks = folder(key) == "Tasks";
             records.push(context! { values, class => class(key), of_tasks });

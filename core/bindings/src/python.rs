@@ -83,12 +83,11 @@ impl Host<'_> {
             let calls = calls.collect::<Vec<_>>();
             context! { name => class_name(key), path => rust_path(key), is_handle, calls }
         };
-        let (mut records, mut enums) = (BTreeSet::new(), BTreeMap::new());
+        let mut enums = BTreeMap::new();
         let taken = |(key, of): &(&String, &Struct)| {
             of.kind == Kind::Handle || of.kind == Kind::Options && key.starts_with("events.")
         };
         for (_, handle) in self.model.types.iter().filter(taken) {
-            handle.methods.iter().for_each(|method| self.reach(&method.returns, &mut records));
             let set = handle.settings.iter().flat_map(|of| &of.params);
             for param in handle.methods.iter().flat_map(|of| &of.params).chain(set) {
                 enums.extend(match &param.ty {
@@ -97,7 +96,12 @@ impl Host<'_> {
                 });
             }
         }
-        let records = records.into_iter().map(|key| self.record(key, None)).collect::<Vec<_>>();
+        let is_generated = |key: &&str| {
+            let is_class = CLASSES.iter().any(|of| of.0 == *key);
+            !BY_HAND.contains(key) && !is_class && !key.starts_with("step.")
+        };
+        let records = self.model.returned().into_iter().filter(is_generated);
+        let records = records.map(|key| self.record(key, None)).collect::<Vec<_>>();
         let enums = enums.into_iter().map(|(key, of)| {
             let names = of.variants.iter().map(|(name, _)| name.clone());
             let variants = names.zip(of.words()).collect::<Vec<_>>();
@@ -115,23 +119,6 @@ impl Host<'_> {
 
     fn said(&self, key: &str) -> Value {
         Value::from(Serde(self.comments.of(key, &[])))
-    }
-
-    /// The records that a result holds, and those that these hold.
-    fn reach<'b>(&'b self, ty: &'b Type, all: &mut BTreeSet<&'b str>) {
-        match ty {
-            Type::Option(inner) | Type::List(inner) => self.reach(inner, all),
-            Type::Tuple(parts) => parts.iter().for_each(|part| self.reach(part, all)),
-            Type::Named(key) => {
-                let is_known = BY_HAND.contains(&&**key) || CLASSES.iter().any(|of| of.0 == key);
-                let is_record = self.model.is(key, Kind::Record) && !key.starts_with("step.");
-                if !is_known && is_record && all.insert(key) {
-                    let fields = self.model.types[key].fields.iter();
-                    fields.for_each(|field| self.reach(&field.ty, all));
-                }
-            }
-            _ => {}
-        }
     }
 
     /// A record; of a class of the native half, those fields first that are positional, and then the one that
@@ -340,9 +327,10 @@ fn paragraphs(comment: Comment) -> Vec<String> {
 }
 
 /// Names that other queues have too.
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 8] = [
     ("events.Config", "EventConfig"),
     ("events.Job", "EventJob"),
+    ("events.Receipt", "Delivery"),
     ("events.Stats", "EventStats"),
     ("events.Worker", "EventWorker"),
     ("shuffle.Stats", "ShuffleStats"),
@@ -357,8 +345,7 @@ pub(crate) fn class_name(key: &str) -> &str {
 
 /// What a class is in the core; nothing if it is not there.
 fn key_of(model: &Model, class: &str) -> String {
-    let key = NAMES.iter().find(|(_, name)| *name == class).map(|(key, _)| (*key).to_owned());
-    key.or_else(|| model.resolve("tasks", class)).unwrap_or_default()
+    model.key_of(|key| class_name(key) == class).unwrap_or_default()
 }
 
 fn annotation(ty: &Type) -> String {

@@ -7,6 +7,7 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::comments::Comment;
+use crate::forms::{Form, forms};
 use crate::model::{Kind, Method, Model, Param as Declared, Setting, Struct, Type, rust_path};
 use crate::python::class_name;
 use crate::surface::Surface;
@@ -165,23 +166,23 @@ impl<'a> Calls<'a> {
                 .chain(required)
                 .find(|of| signature.param(&of.name).is_some_and(|found| found.name == param.name));
             let spread = self.spread(declared, signature).find(|(field, _)| *field == param.name);
-            let variant = self.variant(owner, name, param);
+            let form = self.form(owner, method, param);
             let setting = self.setting(of, &param.name);
-            let ty = match (&spread, taken, variant, setting) {
+            let ty = match (&spread, taken, form, setting) {
                 (Some((_, ty)), ..) => Some((*ty).clone()),
                 (_, Some(taken), ..) => Some(taken.ty.clone()),
-                (_, _, Some(variant), _) => {
-                    let given = variant.params.iter().find(|of| of.name == param.name);
-                    let (none, some) = match given {
-                        Some(_) => ("None".to_owned(), format!("Some({})", param.name)),
-                        None => ("false".to_owned(), "true".to_owned()),
+                (_, _, Some(Form { method, option, is_flag }), _) => {
+                    let (none, some) = match is_flag {
+                        false => ("None".to_owned(), format!("Some({})", param.name)),
+                        true => ("false".to_owned(), "true".to_owned()),
                     };
-                    let given_too = given.map(|of| pass(&of.ty, &param.name));
-                    let all: Vec<_> = passed.iter().cloned().chain(given_too).collect();
+                    let given = (!is_flag).then_some(option.ty);
+                    let more = given.as_ref().map(|ty| pass(ty, &param.name));
+                    let all: Vec<_> = passed.iter().cloned().chain(more).collect();
                     arms[0].0 = none;
-                    arms.push((some, format!("{}({})", variant.name, all.join(", "))));
+                    arms.push((some, format!("{}({})", method.name, all.join(", "))));
                     switch.clone_from(&param.name);
-                    given.map(|of| of.ty.clone())
+                    given
                 }
                 _ => self.step(signature, param, setting, &mut steps, (target, of, is_handle)),
             };
@@ -247,17 +248,9 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Another method of the core, which does it if this is given.
-    fn variant(&self, owner: &str, name: &str, param: &Param) -> Option<&'a Method> {
-        let of = self.model.types.get(owner).filter(|of| of.kind == Kind::Handle)?;
-        let is = |one: &&Method| match &*param.annotation {
-            "bool" => one.name == param.name || one.name == format!("{name}_{}", param.name),
-            _ => {
-                let is_longer = one.name.starts_with(&format!("{name}_"));
-                is_longer && one.params.iter().any(|of| of.name == param.name)
-            }
-        };
-        of.methods.iter().find(is)
+    /// Another form of a method, for the case that this is given.
+    fn form(&self, owner: &str, method: Option<&Method>, param: &Param) -> Option<Form<'a>> {
+        forms(self.model, self.surface, owner, method?).find(|form| form.option.name == param.name)
     }
 
     fn setting(&self, of: &str, param: &str) -> Option<&'a Setting> {

@@ -1,5 +1,6 @@
 //! Ruby: the declarations of the C library for ffi, errors, records with their readers, and signatures.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::c::c_name;
@@ -32,19 +33,20 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     events.Receipt=EventReceipt events.Deliveries=EventQueue#deliveries events.Job.is_lost=lost? \
     events.Job.is_cancelled=cancelled?";
 
-/// Records that are a Struct.
-const STRUCTS: &str = "ick.Added client.Recovery shuffle.Receipt shuffle.Reclaimed shuffle.DeadLetter \
-    shuffle.StreamStats shuffle.Stats tasks.TaskId tasks.DocId tasks.Modified tasks.Renewed tasks.Position \
-    tasks.TaskPage tasks.DocPosition tasks.DocPage tasks.Swept tasks.QueueStats tasks.NamespaceStats \
-    events.Event events.Receipt events.Published events.EventPage events.EventPosition events.Stats events.Config \
-    events.ScheduleInfo events.SyncedSchedules";
+/// Records that are classes, whose other half is by hand.
+const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
 
-/// Records that are read from a result of the library, with its structures.
-const READ: &str = "tasks.Task=task tasks.Doc=doc tasks.Position=task_position tasks.DocPosition=doc_position \
-    tasks.QueueStats=task_queue_stats tasks.NamespaceStats=task_namespace_stats \
-    events.Event=event events.Published=published_event events.EventPosition=event_position \
-    events.Stats=event_stats events.Config=event_config events.ScheduleInfo=schedule_info \
-    events.SyncedSchedules=schedules_synced";
+/// Results that are written by hand, or that Ruby has in another shape.
+const OTHERS: [&str; 5] =
+    ["ick.Entry", "ick.Stats", "shuffle.Message", "step.StreamId", "worker.JobCounts"];
+
+/// The records that are a Struct: those that calls return, and the one that calls take.
+fn structs(model: &Model) -> BTreeSet<&str> {
+    let mut found = model.returned();
+    found.insert("events.Receipt");
+    found.retain(|key| !CLASSES.contains(key) && !OTHERS.contains(key));
+    found
+}
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
     let words = Yard { model };
@@ -171,10 +173,10 @@ impl Ruby<'_> {
 
     fn records(&self, abi: &CAbi) -> String {
         let mut out = String::new();
-        for key in ["tasks.Task", "tasks.Doc"] {
+        for key in CLASSES {
             self.class(&mut out, key, &self.model.types[key]);
         }
-        for key in STRUCTS.split_whitespace() {
+        for key in structs(self.model) {
             let (record, name) = (&self.model.types[key], name(key));
             let parts = self.parts(key, record);
             let tag = |Part { name, types, text }: &Part| {
@@ -224,8 +226,8 @@ impl Ruby<'_> {
     /// Makes records of the numbers of a structure; `texts` has what addresses point to.
     fn readers(&self, out: &mut String, abi: &CAbi) {
         *out += "  # Makes records of the numbers of a structure.\n  #\n  # @api private\n  module Records\n";
-        for (key, structure) in pairs(READ) {
-            let is_struct = STRUCTS.split_whitespace().any(|of| of == key);
+        for (key, structure) in crate::c::results(abi) {
+            let is_struct = !CLASSES.contains(&key);
             let own = |name: &str| name.strip_suffix("_name").unwrap_or(name).to_owned();
             let fields = abi.structure(structure).fields.iter();
             let fields: Vec<_> = fields
@@ -334,16 +336,12 @@ impl Ruby<'_> {
 
     /// Whether the comment of a class is above its generated half.
     pub(crate) fn generates(&self, key: &str) -> bool {
-        ["tasks.Task", "tasks.Doc"]
-            .into_iter()
-            .chain(STRUCTS.split_whitespace())
-            .any(|of| of == key)
+        CLASSES.contains(&key) || structs(self.model).contains(key)
     }
 
     /// The key of a class.
     pub(crate) fn key(&self, class: &str) -> Option<String> {
-        let renamed = pairs(NAMES).find(|(_, name)| *name == class).map(|(key, _)| key.to_owned());
-        let found = renamed.or_else(|| self.model.resolve("client", class));
+        let found = self.model.key_of(|key| name(key) == class);
         found.filter(|key| self.model.types.contains_key(key))
     }
 

@@ -13,7 +13,8 @@ use syn::{
 
 use crate::docs::Docs;
 use crate::model::{
-    Constant, Enum, ErrorKind, Field, Kind, Method, Model, Param, Setting, Struct, Type, Value,
+    Constant, Enum, ErrorKind, Field, Kind, Method, Model, Param, SHARED, Setting, Struct, Type,
+    Value, nearest,
 };
 
 /// Reads all of `core/src` but for what is not yet to be in hosts.
@@ -24,6 +25,9 @@ pub(crate) fn read(root: &Path) -> Model {
     source.model()
 }
 
+/// What is below the queues, and no binding has.
+const BELOW: [&str; 3] = ["runtime", "redis", "embedded"];
+
 /// The items of all files, by queue.
 #[derive(Default)]
 struct Source {
@@ -31,6 +35,8 @@ struct Source {
     constants: BTreeMap<String, (String, syn::ItemConst)>,
     aliases: BTreeMap<String, syn::Type>,
     operations: BTreeSet<String>,
+    /// The folders of the queues.
+    queues: BTreeSet<String>,
     /// The public types, as `queue.Name`.
     types: BTreeSet<String>,
     /// The values that fields have in `Self { … }`, by `queue.Name.field`.
@@ -45,7 +51,7 @@ impl Source {
             syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let queue =
             match module.first().map_or("", String::as_str) {
-                queue @ ("step" | "runtime" | "redis" | "embedded" | "worker") => queue,
+                queue if BELOW.contains(&queue) || SHARED.contains(&queue) => queue,
                 queue
                     if folder.join(queue).is_dir()
                         && !["client", "options", "queues"].contains(&queue) =>
@@ -55,6 +61,9 @@ impl Source {
                 _ => "client",
             };
         let queue = queue.to_owned();
+        if ![&SHARED[..], &BELOW].concat().contains(&&*queue) {
+            self.queues.insert(queue.clone());
+        }
         for item in parsed.items {
             match &item {
                 Item::Mod(inner) if is_test(&inner.attrs) => {}
@@ -98,7 +107,7 @@ impl Source {
     }
 
     fn model(mut self) -> Model {
-        let mut model = Model::default();
+        let mut model = Model { queues: self.queues.clone(), ..Model::default() };
         let items = std::mem::take(&mut self.items);
         for (queue, item) in &items {
             match item {
@@ -157,7 +166,7 @@ impl Source {
     fn structure(&self, model: &mut Model, queue: &str, of: &syn::ItemStruct) {
         let name = of.ident.to_string();
         let key = format!("{queue}.{name}");
-        if self.operations.contains(&key) || ["runtime", "redis", "embedded"].contains(&queue) {
+        if self.operations.contains(&key) || BELOW.contains(&queue) {
             return;
         }
         let is_mode =
@@ -424,9 +433,8 @@ impl Names<'_> {
         }
         // An id of a stream's entry goes under another name there.
         let name = if name == "MessageId" { "StreamId" } else { name };
-        let queues = [self.queue, "client", "step", "ick", "shuffle", "tasks", "events", "worker"];
-        let keys = queues.map(|queue| format!("{queue}.{name}"));
-        let key = keys.into_iter().find(|key| self.source.types.contains(key));
+        let types = &self.source.types;
+        let key = nearest(self.queue, name, &self.source.queues, |key| types.contains(key));
         key.map_or_else(|| Type::Other(name.to_owned()), Type::Named)
     }
 

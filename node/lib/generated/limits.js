@@ -4,6 +4,9 @@
 
 /** The limits and defaults of the core; times in milliseconds. */
 module.exports = {
+  events: {
+
+  },
   ick: {
     BATCH_MEMBERS_MAX: 250000,
     MEMBER_BYTES_MAX: 16777216,
@@ -28,13 +31,6 @@ module.exports = {
     STREAMS_PER_SHARD_DEFAULT: 2,
     TTL_MAX: 3155760000000,
     VALUE_BYTES_MAX: 67108864
-  },
-  step: {
-    CALL_BYTES_MAX: 1073741824,
-    CALL_ITEMS_MAX: 1000000,
-    HEADERS_BYTES_MAX: 16384,
-    HEADERS_MAX: 64,
-    NAME_BYTES_MAX: 65536
   },
   tasks: {
     BACKOFF_DEFAULT: 30000,
@@ -64,5 +60,12 @@ module.exports = {
     SWEEP_TASKS_DEFAULT: 1000,
     SWEEP_TASKS_MAX: 2000,
     VALUE_BYTES_MAX: 16777216
+  },
+  step: {
+    CALL_BYTES_MAX: 1073741824,
+    CALL_ITEMS_MAX: 1000000,
+    HEADERS_BYTES_MAX: 16384,
+    HEADERS_MAX: 64,
+    NAME_BYTES_MAX: 65536
   }
 }

@@ -19,6 +19,113 @@ function recovery(reader) {
   }
 }
 
+function eventConfig(reader) {
+  return {
+    partitions: reader.one(),
+    leaseMs: reader.one(),
+    maxAttempts: reader.one(),
+    maxCrashes: reader.one(),
+    backoffMinMs: reader.one(),
+    backoffMaxMs: reader.one(),
+    eventsMax: reader.one(),
+    dedupIdsMax: reader.one(),
+    paused: reader.one(),
+    concurrency: reader.one(),
+    rate: reader.one(),
+    burst: reader.one(),
+    retentionMs: reader.one()
+  }
+}
+
+function event(reader) {
+  return {
+    id: reader.one(),
+    key: reader.one(),
+    payload: reader.one(),
+    headers: reader.some(() => [reader.one(), reader.one()]),
+    fireAtUs: reader.one(),
+    publishedAtUs: reader.one(),
+    expiresAtUs: reader.one(),
+    dedupId: reader.one(),
+    attempts: reader.one(),
+    crashes: reader.one(),
+    redriven: reader.one(),
+    err: reader.one(),
+    reason: reader.one(),
+    state: reader.one(),
+    stateAtUs: reader.one(),
+    token: reader.one()
+  }
+}
+
+function eventPage(reader) {
+  return {
+    events: reader.some(event),
+    next: reader.maybe(eventPosition)
+  }
+}
+
+function eventPosition(reader) {
+  return {
+    stateAtUs: reader.one(),
+    id: reader.one()
+  }
+}
+
+function published(reader) {
+  return {
+    id: reader.one(),
+    status: reader.one(),
+    fireAtUs: reader.one()
+  }
+}
+
+function scheduleInfo(reader) {
+  return {
+    id: reader.one(),
+    cron: reader.one(),
+    zone: reader.one(),
+    everyMs: reader.one(),
+    payload: reader.one(),
+    paused: reader.one(),
+    nextUs: reader.one(),
+    passedUs: reader.one(),
+    missed: reader.one(),
+    revision: reader.one(),
+    owner: reader.one()
+  }
+}
+
+function eventStats(reader) {
+  return {
+    events: reader.one(),
+    scheduled: reader.one(),
+    ready: reader.one(),
+    leased: reader.one(),
+    retry: reader.one(),
+    dead: reader.one(),
+    behind: reader.one(),
+    dedupIds: reader.one(),
+    readySinceUs: reader.one(),
+    nowUs: reader.one(),
+    concurrency: reader.one(),
+    rate: reader.one(),
+    rateLeft: reader.one(),
+    done: reader.one(),
+    schedules: reader.one()
+  }
+}
+
+function syncedSchedules(reader) {
+  return {
+    ignored: reader.one(),
+    created: reader.one(),
+    updated: reader.one(),
+    unchanged: reader.one(),
+    removed: reader.one()
+  }
+}
+
 function receipt(reader) {
   return {
     stream: reader.stream(),
@@ -33,15 +140,6 @@ function reclaimed(reader) {
   }
 }
 
-function streamStats(reader) {
-  return {
-    len: reader.one(),
-    pending: reader.one(),
-    lag: reader.one(),
-    oldestIdleMs: reader.one()
-  }
-}
-
 function shuffleStats(reader) {
   return {
     streams: reader.some(streamStats),
@@ -51,10 +149,74 @@ function shuffleStats(reader) {
   }
 }
 
-function taskId(reader) {
+function streamStats(reader) {
   return {
+    len: reader.one(),
+    pending: reader.one(),
+    lag: reader.one(),
+    oldestIdleMs: reader.one()
+  }
+}
+
+function dependency(reader) {
+  return {
+    inserts: reader.some(taskId),
+    changes: reader.some(taskId),
+    deletes: reader.some(taskId),
+    depends: reader.some(taskId),
+    claims: reader.some(taskId),
+    docInserts: reader.some(docId),
+    docChanges: reader.some(docId),
+    docDeletes: reader.some(docId),
+    docDepends: reader.some(docId),
+    docClaims: reader.some(docId),
+    hasMissing: reader.one(),
+    hasMissingDocs: reader.one(),
+    hasClaims: reader.one(),
+    hasClaimedDocs: reader.one(),
+    hasCollisions: reader.one(),
+    onlyClaims: reader.one()
+  }
+}
+
+function doc(reader) {
+  return new made.Doc({
+    namespace: reader.one(),
     id: reader.one(),
-    version: reader.one()
+    version: reader.one(),
+    key: reader.one(),
+    secondaryKey: reader.one(),
+    json: reader.one(),
+    atMs: reader.one(),
+    claimant: reader.one(),
+    createdMs: reader.one(),
+    modifiedMs: reader.one()
+  })
+}
+
+class DocFields {
+  constructor({
+    namespace,
+    id,
+    version = 0,
+    key = '',
+    secondaryKey = '',
+    json = null,
+    atMs = 0,
+    claimant = '',
+    createdMs = 0,
+    modifiedMs = 0
+  }) {
+    this.namespace = namespace
+    this.id = id
+    this.version = version
+    this.key = key
+    this.secondaryKey = secondaryKey
+    this.json = json
+    this.atMs = atMs
+    this.claimant = claimant
+    this.createdMs = createdMs
+    this.modifiedMs = modifiedMs
   }
 }
 
@@ -63,6 +225,76 @@ function docId(reader) {
     namespace: reader.one(),
     id: reader.one(),
     version: reader.one()
+  }
+}
+
+function docPage(reader) {
+  return {
+    docs: reader.some(doc),
+    next: reader.maybe(docPosition)
+  }
+}
+
+function docPosition(reader) {
+  return {
+    key: reader.one(),
+    secondaryKey: reader.one(),
+    id: reader.one()
+  }
+}
+
+function modified(reader) {
+  return {
+    inserted: reader.some(task),
+    changed: reader.some(task),
+    insertedDocs: reader.some(doc),
+    changedDocs: reader.some(doc)
+  }
+}
+
+function namespaceStats(reader) {
+  return {
+    namespace: reader.one(),
+    size: reader.one(),
+    claimed: reader.one()
+  }
+}
+
+function position(reader) {
+  return {
+    atMs: reader.one(),
+    id: reader.one()
+  }
+}
+
+function queueStats(reader) {
+  return {
+    queue: reader.one(),
+    size: reader.one(),
+    available: reader.one(),
+    claimed: reader.one(),
+    future: reader.one(),
+    maxClaims: reader.one(),
+    paused: reader.one(),
+    oldestAvailableMs: reader.one(),
+    oldestLeaseMs: reader.one(),
+    retrying: reader.one()
+  }
+}
+
+function renewed(reader) {
+  return {
+    tasks: reader.some(taskId),
+    docs: reader.some(docId),
+    atMs: reader.one(),
+    cancelled: reader.some(() => reader.one())
+  }
+}
+
+function swept(reader) {
+  return {
+    tasks: reader.one(),
+    next: reader.maybe(position)
   }
 }
 
@@ -119,59 +351,10 @@ class TaskFields {
   }
 }
 
-function doc(reader) {
-  return new made.Doc({
-    namespace: reader.one(),
+function taskId(reader) {
+  return {
     id: reader.one(),
-    version: reader.one(),
-    key: reader.one(),
-    secondaryKey: reader.one(),
-    json: reader.one(),
-    atMs: reader.one(),
-    claimant: reader.one(),
-    createdMs: reader.one(),
-    modifiedMs: reader.one()
-  })
-}
-
-class DocFields {
-  constructor({
-    namespace,
-    id,
-    version = 0,
-    key = '',
-    secondaryKey = '',
-    json = null,
-    atMs = 0,
-    claimant = '',
-    createdMs = 0,
-    modifiedMs = 0
-  }) {
-    this.namespace = namespace
-    this.id = id
-    this.version = version
-    this.key = key
-    this.secondaryKey = secondaryKey
-    this.json = json
-    this.atMs = atMs
-    this.claimant = claimant
-    this.createdMs = createdMs
-    this.modifiedMs = modifiedMs
-  }
-}
-
-function position(reader) {
-  return {
-    atMs: reader.one(),
-    id: reader.one()
-  }
-}
-
-function docPosition(reader) {
-  return {
-    key: reader.one(),
-    secondaryKey: reader.one(),
-    id: reader.one()
+    version: reader.one()
   }
 }
 
@@ -182,195 +365,12 @@ function taskPage(reader) {
   }
 }
 
-function docPage(reader) {
-  return {
-    docs: reader.some(doc),
-    next: reader.maybe(docPosition)
-  }
-}
-
-function swept(reader) {
-  return {
-    tasks: reader.one(),
-    next: reader.maybe(position)
-  }
-}
-
-function modified(reader) {
-  return {
-    inserted: reader.some(task),
-    changed: reader.some(task),
-    insertedDocs: reader.some(doc),
-    changedDocs: reader.some(doc)
-  }
-}
-
-function renewed(reader) {
-  return {
-    tasks: reader.some(taskId),
-    docs: reader.some(docId),
-    atMs: reader.one(),
-    cancelled: reader.some(() => reader.one())
-  }
-}
-
-function queueStats(reader) {
-  return {
-    queue: reader.one(),
-    size: reader.one(),
-    available: reader.one(),
-    claimed: reader.one(),
-    future: reader.one(),
-    maxClaims: reader.one(),
-    paused: reader.one(),
-    oldestAvailableMs: reader.one(),
-    oldestLeaseMs: reader.one(),
-    retrying: reader.one()
-  }
-}
-
-function namespaceStats(reader) {
-  return {
-    namespace: reader.one(),
-    size: reader.one(),
-    claimed: reader.one()
-  }
-}
-
-function dependency(reader) {
-  return {
-    inserts: reader.some(taskId),
-    changes: reader.some(taskId),
-    deletes: reader.some(taskId),
-    depends: reader.some(taskId),
-    claims: reader.some(taskId),
-    docInserts: reader.some(docId),
-    docChanges: reader.some(docId),
-    docDeletes: reader.some(docId),
-    docDepends: reader.some(docId),
-    docClaims: reader.some(docId),
-    hasMissing: reader.one(),
-    hasMissingDocs: reader.one(),
-    hasClaims: reader.one(),
-    hasClaimedDocs: reader.one(),
-    hasCollisions: reader.one(),
-    onlyClaims: reader.one()
-  }
-}
-
 function jobCounts(reader) {
   return {
     done: reader.one(),
     retried: reader.one(),
     dead: reader.one(),
     others: reader.one()
-  }
-}
-
-function event(reader) {
-  return {
-    id: reader.one(),
-    key: reader.one(),
-    payload: reader.one(),
-    headers: reader.some(() => [reader.one(), reader.one()]),
-    fireAtUs: reader.one(),
-    publishedAtUs: reader.one(),
-    expiresAtUs: reader.one(),
-    dedupId: reader.one(),
-    attempts: reader.one(),
-    crashes: reader.one(),
-    redriven: reader.one(),
-    err: reader.one(),
-    reason: reader.one(),
-    state: reader.one(),
-    stateAtUs: reader.one(),
-    token: reader.one()
-  }
-}
-
-function published(reader) {
-  return {
-    id: reader.one(),
-    status: reader.one(),
-    fireAtUs: reader.one()
-  }
-}
-
-function eventPosition(reader) {
-  return {
-    stateAtUs: reader.one(),
-    id: reader.one()
-  }
-}
-
-function eventPage(reader) {
-  return {
-    events: reader.some(event),
-    next: reader.maybe(eventPosition)
-  }
-}
-
-function eventStats(reader) {
-  return {
-    events: reader.one(),
-    scheduled: reader.one(),
-    ready: reader.one(),
-    leased: reader.one(),
-    retry: reader.one(),
-    dead: reader.one(),
-    behind: reader.one(),
-    dedupIds: reader.one(),
-    readySinceUs: reader.one(),
-    nowUs: reader.one(),
-    concurrency: reader.one(),
-    rate: reader.one(),
-    rateLeft: reader.one(),
-    done: reader.one(),
-    schedules: reader.one()
-  }
-}
-
-function eventConfig(reader) {
-  return {
-    partitions: reader.one(),
-    leaseMs: reader.one(),
-    maxAttempts: reader.one(),
-    maxCrashes: reader.one(),
-    backoffMinMs: reader.one(),
-    backoffMaxMs: reader.one(),
-    eventsMax: reader.one(),
-    dedupIdsMax: reader.one(),
-    paused: reader.one(),
-    concurrency: reader.one(),
-    rate: reader.one(),
-    burst: reader.one(),
-    retentionMs: reader.one()
-  }
-}
-
-function scheduleInfo(reader) {
-  return {
-    id: reader.one(),
-    cron: reader.one(),
-    zone: reader.one(),
-    everyMs: reader.one(),
-    payload: reader.one(),
-    paused: reader.one(),
-    nextUs: reader.one(),
-    passedUs: reader.one(),
-    missed: reader.one(),
-    revision: reader.one(),
-    owner: reader.one()
-  }
-}
-
-function syncedSchedules(reader) {
-  return {
-    ignored: reader.one(),
-    created: reader.one(),
-    updated: reader.one(),
-    unchanged: reader.one(),
-    removed: reader.one()
   }
 }
 

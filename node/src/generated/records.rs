@@ -16,6 +16,113 @@ impl Push for millpond::Recovery {
     }
 }
 
+impl Push for millpond::events::Config {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.partitions.push(list)?;
+        self.lease.push(list)?;
+        self.max_attempts.push(list)?;
+        self.max_crashes.push(list)?;
+        self.backoff_min.push(list)?;
+        self.backoff_max.push(list)?;
+        self.events_max.push(list)?;
+        self.dedup_ids_max.push(list)?;
+        self.paused.push(list)?;
+        self.concurrency.push(list)?;
+        self.rate.push(list)?;
+        self.burst.push(list)?;
+        self.retention.push(list)
+    }
+}
+
+impl Push for millpond::events::Event {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.key.push(list)?;
+        self.payload.push(list)?;
+        self.headers.push(list)?;
+        self.fire_at_us.push(list)?;
+        self.published_at_us.push(list)?;
+        self.expires_at_us.push(list)?;
+        self.dedup_id.push(list)?;
+        self.attempts.push(list)?;
+        self.crashes.push(list)?;
+        self.redriven.push(list)?;
+        self.err.push(list)?;
+        self.reason.push(list)?;
+        self.state.push(list)?;
+        self.state_at_us.push(list)?;
+        self.token.push(list)
+    }
+}
+
+impl Push for millpond::events::EventPage {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.events.push(list)?;
+        self.next.push(list)
+    }
+}
+
+impl Push for millpond::events::EventPosition {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.state_at_us.push(list)?;
+        self.id.push(list)
+    }
+}
+
+impl Push for millpond::events::Published {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.status.push(list)?;
+        self.fire_at_us.push(list)
+    }
+}
+
+impl Push for millpond::events::ScheduleInfo {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.cron.push(list)?;
+        self.zone.push(list)?;
+        self.every.push(list)?;
+        self.payload.push(list)?;
+        self.paused.push(list)?;
+        self.next_us.push(list)?;
+        self.passed_us.push(list)?;
+        self.missed.push(list)?;
+        self.revision.push(list)?;
+        self.owner.push(list)
+    }
+}
+
+impl Push for millpond::events::Stats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.events.push(list)?;
+        self.scheduled.push(list)?;
+        self.ready.push(list)?;
+        self.leased.push(list)?;
+        self.retry.push(list)?;
+        self.dead.push(list)?;
+        self.behind.push(list)?;
+        self.dedup_ids.push(list)?;
+        self.ready_since_us.push(list)?;
+        self.now_us.push(list)?;
+        self.concurrency.push(list)?;
+        self.rate.push(list)?;
+        self.rate_left.push(list)?;
+        self.done.push(list)?;
+        self.schedules.push(list)
+    }
+}
+
+impl Push for millpond::events::SyncedSchedules {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.ignored.push(list)?;
+        self.created.push(list)?;
+        self.updated.push(list)?;
+        self.unchanged.push(list)?;
+        self.removed.push(list)
+    }
+}
+
 impl Push for millpond::ick::Stats {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.version.push(list)?;
@@ -64,15 +171,6 @@ impl Push for millpond::shuffle::Reclaimed {
     }
 }
 
-impl Push for millpond::shuffle::StreamStats {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.len.push(list)?;
-        self.pending.push(list)?;
-        self.lag.push(list)?;
-        self.oldest_idle.push(list)
-    }
-}
-
 impl Push for millpond::shuffle::Stats {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.streams.push(list)?;
@@ -82,129 +180,12 @@ impl Push for millpond::shuffle::Stats {
     }
 }
 
-impl Push for millpond::tasks::TaskId {
+impl Push for millpond::shuffle::StreamStats {
     fn push(&self, list: &mut List<'_>) -> Done {
-        self.id.push(list)?;
-        self.version.push(list)
-    }
-}
-
-impl Push for millpond::tasks::DocId {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.namespace.push(list)?;
-        self.id.push(list)?;
-        self.version.push(list)
-    }
-}
-
-impl Push for millpond::tasks::Task {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.id.push(list)?;
-        self.version.push(list)?;
-        self.queue.push(list)?;
-        self.at_ms.push(list)?;
-        self.created_ms.push(list)?;
-        self.modified_ms.push(list)?;
-        self.claimant.push(list)?;
-        self.claims.push(list)?;
-        self.attempt.push(list)?;
-        self.err.push(list)?;
-        self.value.push(list)?;
-        self.priority.push(list)?;
-        self.expires_ms.push(list)?;
-        self.headers.push(list)
-    }
-}
-
-impl Push for millpond::tasks::Doc {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.namespace.push(list)?;
-        self.id.push(list)?;
-        self.version.push(list)?;
-        self.key.push(list)?;
-        self.secondary_key.push(list)?;
-        self.content.push(list)?;
-        self.at_ms.push(list)?;
-        self.claimant.push(list)?;
-        self.created_ms.push(list)?;
-        self.modified_ms.push(list)
-    }
-}
-
-impl Push for millpond::tasks::Position {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.at_ms.push(list)?;
-        self.id.push(list)
-    }
-}
-
-impl Push for millpond::tasks::DocPosition {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.key.push(list)?;
-        self.secondary_key.push(list)?;
-        self.id.push(list)
-    }
-}
-
-impl Push for millpond::tasks::TaskPage {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.tasks.push(list)?;
-        self.next.push(list)
-    }
-}
-
-impl Push for millpond::tasks::DocPage {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.docs.push(list)?;
-        self.next.push(list)
-    }
-}
-
-impl Push for millpond::tasks::Swept {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.tasks.push(list)?;
-        self.next.push(list)
-    }
-}
-
-impl Push for millpond::tasks::Modified {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.inserted.push(list)?;
-        self.changed.push(list)?;
-        self.inserted_docs.push(list)?;
-        self.changed_docs.push(list)
-    }
-}
-
-impl Push for millpond::tasks::Renewed {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.tasks.push(list)?;
-        self.docs.push(list)?;
-        self.at_ms.push(list)?;
-        self.cancelled.push(list)
-    }
-}
-
-impl Push for millpond::tasks::QueueStats {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.queue.push(list)?;
-        self.size.push(list)?;
-        self.available.push(list)?;
-        self.claimed.push(list)?;
-        self.future.push(list)?;
-        self.max_claims.push(list)?;
-        self.paused.push(list)?;
-        self.oldest_available_ms.push(list)?;
-        self.oldest_lease_ms.push(list)?;
-        self.retrying.push(list)
-    }
-}
-
-impl Push for millpond::tasks::NamespaceStats {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.namespace.push(list)?;
-        self.size.push(list)?;
-        self.claimed.push(list)
+        self.len.push(list)?;
+        self.pending.push(list)?;
+        self.lag.push(list)?;
+        self.oldest_idle.push(list)
     }
 }
 
@@ -229,119 +210,138 @@ impl Push for millpond::tasks::Dependency {
     }
 }
 
+impl Push for millpond::tasks::Doc {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.namespace.push(list)?;
+        self.id.push(list)?;
+        self.version.push(list)?;
+        self.key.push(list)?;
+        self.secondary_key.push(list)?;
+        self.content.push(list)?;
+        self.at_ms.push(list)?;
+        self.claimant.push(list)?;
+        self.created_ms.push(list)?;
+        self.modified_ms.push(list)
+    }
+}
+
+impl Push for millpond::tasks::DocId {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.namespace.push(list)?;
+        self.id.push(list)?;
+        self.version.push(list)
+    }
+}
+
+impl Push for millpond::tasks::DocPage {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.docs.push(list)?;
+        self.next.push(list)
+    }
+}
+
+impl Push for millpond::tasks::DocPosition {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.key.push(list)?;
+        self.secondary_key.push(list)?;
+        self.id.push(list)
+    }
+}
+
+impl Push for millpond::tasks::Modified {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.inserted.push(list)?;
+        self.changed.push(list)?;
+        self.inserted_docs.push(list)?;
+        self.changed_docs.push(list)
+    }
+}
+
+impl Push for millpond::tasks::NamespaceStats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.namespace.push(list)?;
+        self.size.push(list)?;
+        self.claimed.push(list)
+    }
+}
+
+impl Push for millpond::tasks::Position {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.at_ms.push(list)?;
+        self.id.push(list)
+    }
+}
+
+impl Push for millpond::tasks::QueueStats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.queue.push(list)?;
+        self.size.push(list)?;
+        self.available.push(list)?;
+        self.claimed.push(list)?;
+        self.future.push(list)?;
+        self.max_claims.push(list)?;
+        self.paused.push(list)?;
+        self.oldest_available_ms.push(list)?;
+        self.oldest_lease_ms.push(list)?;
+        self.retrying.push(list)
+    }
+}
+
+impl Push for millpond::tasks::Renewed {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.tasks.push(list)?;
+        self.docs.push(list)?;
+        self.at_ms.push(list)?;
+        self.cancelled.push(list)
+    }
+}
+
+impl Push for millpond::tasks::Swept {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.tasks.push(list)?;
+        self.next.push(list)
+    }
+}
+
+impl Push for millpond::tasks::Task {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.version.push(list)?;
+        self.queue.push(list)?;
+        self.at_ms.push(list)?;
+        self.created_ms.push(list)?;
+        self.modified_ms.push(list)?;
+        self.claimant.push(list)?;
+        self.claims.push(list)?;
+        self.attempt.push(list)?;
+        self.err.push(list)?;
+        self.value.push(list)?;
+        self.priority.push(list)?;
+        self.expires_ms.push(list)?;
+        self.headers.push(list)
+    }
+}
+
+impl Push for millpond::tasks::TaskId {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.version.push(list)
+    }
+}
+
+impl Push for millpond::tasks::TaskPage {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.tasks.push(list)?;
+        self.next.push(list)
+    }
+}
+
 impl Push for millpond::tasks::JobCounts {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.done.push(list)?;
         self.retried.push(list)?;
         self.dead.push(list)?;
         self.others.push(list)
-    }
-}
-
-impl Push for millpond::events::Event {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.id.push(list)?;
-        self.key.push(list)?;
-        self.payload.push(list)?;
-        self.headers.push(list)?;
-        self.fire_at_us.push(list)?;
-        self.published_at_us.push(list)?;
-        self.expires_at_us.push(list)?;
-        self.dedup_id.push(list)?;
-        self.attempts.push(list)?;
-        self.crashes.push(list)?;
-        self.redriven.push(list)?;
-        self.err.push(list)?;
-        self.reason.push(list)?;
-        self.state.push(list)?;
-        self.state_at_us.push(list)?;
-        self.token.push(list)
-    }
-}
-
-impl Push for millpond::events::Published {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.id.push(list)?;
-        self.status.push(list)?;
-        self.fire_at_us.push(list)
-    }
-}
-
-impl Push for millpond::events::EventPosition {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.state_at_us.push(list)?;
-        self.id.push(list)
-    }
-}
-
-impl Push for millpond::events::EventPage {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.events.push(list)?;
-        self.next.push(list)
-    }
-}
-
-impl Push for millpond::events::Stats {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.events.push(list)?;
-        self.scheduled.push(list)?;
-        self.ready.push(list)?;
-        self.leased.push(list)?;
-        self.retry.push(list)?;
-        self.dead.push(list)?;
-        self.behind.push(list)?;
-        self.dedup_ids.push(list)?;
-        self.ready_since_us.push(list)?;
-        self.now_us.push(list)?;
-        self.concurrency.push(list)?;
-        self.rate.push(list)?;
-        self.rate_left.push(list)?;
-        self.done.push(list)?;
-        self.schedules.push(list)
-    }
-}
-
-impl Push for millpond::events::Config {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.partitions.push(list)?;
-        self.lease.push(list)?;
-        self.max_attempts.push(list)?;
-        self.max_crashes.push(list)?;
-        self.backoff_min.push(list)?;
-        self.backoff_max.push(list)?;
-        self.events_max.push(list)?;
-        self.dedup_ids_max.push(list)?;
-        self.paused.push(list)?;
-        self.concurrency.push(list)?;
-        self.rate.push(list)?;
-        self.burst.push(list)?;
-        self.retention.push(list)
-    }
-}
-
-impl Push for millpond::events::ScheduleInfo {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.id.push(list)?;
-        self.cron.push(list)?;
-        self.zone.push(list)?;
-        self.every.push(list)?;
-        self.payload.push(list)?;
-        self.paused.push(list)?;
-        self.next_us.push(list)?;
-        self.passed_us.push(list)?;
-        self.missed.push(list)?;
-        self.revision.push(list)?;
-        self.owner.push(list)
-    }
-}
-
-impl Push for millpond::events::SyncedSchedules {
-    fn push(&self, list: &mut List<'_>) -> Done {
-        self.ignored.push(list)?;
-        self.created.push(list)?;
-        self.updated.push(list)?;
-        self.unchanged.push(list)?;
-        self.removed.push(list)
     }
 }
 

@@ -99,150 +99,6 @@ trait ReadsRecords
      * @param CData $words the first of them
      * @param int   $bytes from one to the next
      *
-     * @return list<Tasks\Task>
-     */
-    private function readTask(CData $words, int $count, int $bytes): array
-    {
-        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $found[] = new Tasks\Task(
-                \substr($texts, $words[$word] - $base, $words[$word + 1]),
-                $words[$word + 2],
-                \substr($texts, $words[$word + 3] - $base, $words[$word + 4]),
-                $words[$word + 5],
-                $words[$word + 6],
-                $words[$word + 7],
-                \substr($texts, $words[$word + 8] - $base, $words[$word + 9]),
-                $words[$word + 10],
-                $words[$word + 11],
-                \substr($texts, $words[$word + 12] - $base, $words[$word + 13]),
-                $words[$word + 14] === 0 ? null : \substr($texts, $words[$word + 14] - $base, $words[$word + 15]),
-                $words[$word + 16],
-                $words[$word + 17] < 0 ? null : $words[$word + 17],
-                Headers::of(\substr($texts, $words[$word + 18] - $base, $words[$word + 19])),
-            );
-        }
-
-        return $found;
-    }
-
-    /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
-     *
-     * @return list<Tasks\Doc>
-     */
-    private function readDoc(CData $words, int $count, int $bytes): array
-    {
-        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $found[] = new Tasks\Doc(
-                \substr($texts, $words[$word] - $base, $words[$word + 1]),
-                \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
-                $words[$word + 4],
-                \substr($texts, $words[$word + 5] - $base, $words[$word + 6]),
-                \substr($texts, $words[$word + 7] - $base, $words[$word + 8]),
-                $words[$word + 9] === 0 ? null : \substr($texts, $words[$word + 9] - $base, $words[$word + 10]),
-                $words[$word + 11],
-                \substr($texts, $words[$word + 12] - $base, $words[$word + 13]),
-                $words[$word + 14],
-                $words[$word + 15],
-            );
-        }
-
-        return $found;
-    }
-
-    /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
-     *
-     * @return list<Tasks\Position>
-     */
-    private function readPosition(CData $words, int $count, int $bytes): array
-    {
-        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $found[] = new Tasks\Position(
-                $words[$word],
-                \substr($texts, $words[$word + 1] - $base, $words[$word + 2]),
-            );
-        }
-
-        return $found;
-    }
-
-    /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
-     *
-     * @return list<Tasks\DocPosition>
-     */
-    private function readDocPosition(CData $words, int $count, int $bytes): array
-    {
-        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $found[] = new Tasks\DocPosition(
-                \substr($texts, $words[$word] - $base, $words[$word + 1]),
-                \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
-                \substr($texts, $words[$word + 4] - $base, $words[$word + 5]),
-            );
-        }
-
-        return $found;
-    }
-
-    /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
-     *
-     * @return list<Tasks\QueueStats>
-     */
-    private function readQueueStats(CData $words, int $count, int $bytes): array
-    {
-        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $found[] = new Tasks\QueueStats(
-                \substr($texts, $words[$word] - $base, $words[$word + 1]),
-                $words[$word + 2],
-                $words[$word + 3],
-                $words[$word + 4],
-                $words[$word + 5],
-                $words[$word + 6],
-                ($words[$word + 7] & 1) === 1,
-                $words[$word + 8] < 0 ? null : $words[$word + 8],
-                $words[$word + 9] < 0 ? null : $words[$word + 9],
-                $words[$word + 10],
-            );
-        }
-
-        return $found;
-    }
-
-    /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
-     *
-     * @return list<Tasks\NamespaceStats>
-     */
-    private function readNamespaceStats(CData $words, int $count, int $bytes): array
-    {
-        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
-        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
-            $found[] = new Tasks\NamespaceStats(
-                \substr($texts, $words[$word] - $base, $words[$word + 1]),
-                $words[$word + 2],
-                $words[$word + 3],
-            );
-        }
-
-        return $found;
-    }
-
-    /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
-     *
      * @return list<Event>
      */
     private function readEvent(CData $words, int $count, int $bytes): array
@@ -417,6 +273,150 @@ trait ReadsRecords
                 $words[$word + 2],
                 $words[$word + 3],
                 $words[$word + 4],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Tasks\Task>
+     */
+    private function readTask(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Tasks\Task(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2],
+                \substr($texts, $words[$word + 3] - $base, $words[$word + 4]),
+                $words[$word + 5],
+                $words[$word + 6],
+                $words[$word + 7],
+                \substr($texts, $words[$word + 8] - $base, $words[$word + 9]),
+                $words[$word + 10],
+                $words[$word + 11],
+                \substr($texts, $words[$word + 12] - $base, $words[$word + 13]),
+                $words[$word + 14] === 0 ? null : \substr($texts, $words[$word + 14] - $base, $words[$word + 15]),
+                $words[$word + 16],
+                $words[$word + 17] < 0 ? null : $words[$word + 17],
+                Headers::of(\substr($texts, $words[$word + 18] - $base, $words[$word + 19])),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Tasks\Doc>
+     */
+    private function readDoc(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Tasks\Doc(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
+                $words[$word + 4],
+                \substr($texts, $words[$word + 5] - $base, $words[$word + 6]),
+                \substr($texts, $words[$word + 7] - $base, $words[$word + 8]),
+                $words[$word + 9] === 0 ? null : \substr($texts, $words[$word + 9] - $base, $words[$word + 10]),
+                $words[$word + 11],
+                \substr($texts, $words[$word + 12] - $base, $words[$word + 13]),
+                $words[$word + 14],
+                $words[$word + 15],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Tasks\Position>
+     */
+    private function readPosition(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Tasks\Position(
+                $words[$word],
+                \substr($texts, $words[$word + 1] - $base, $words[$word + 2]),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Tasks\DocPosition>
+     */
+    private function readDocPosition(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Tasks\DocPosition(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
+                \substr($texts, $words[$word + 4] - $base, $words[$word + 5]),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Tasks\QueueStats>
+     */
+    private function readQueueStats(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Tasks\QueueStats(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2],
+                $words[$word + 3],
+                $words[$word + 4],
+                $words[$word + 5],
+                $words[$word + 6],
+                ($words[$word + 7] & 1) === 1,
+                $words[$word + 8] < 0 ? null : $words[$word + 8],
+                $words[$word + 9] < 0 ? null : $words[$word + 9],
+                $words[$word + 10],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first of them
+     * @param int   $bytes from one to the next
+     *
+     * @return list<Tasks\NamespaceStats>
+     */
+    private function readNamespaceStats(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Tasks\NamespaceStats(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2],
+                $words[$word + 3],
             );
         }
 

@@ -160,18 +160,6 @@ module Millpond
     end
   end
 
-  # What an add changed. A member that is named twice can count in both. It is also a pair.
-  #
-  # @!attribute [r] new
-  #   @return [Integer] members that were not in the producer set
-  # @!attribute [r] lowered
-  #   @return [Integer] members that were, and whose score went down
-  #
-  # @example
-  #   new, lowered = Millpond.connect("memory:").ick("files").add([[1, "a.txt"]])
-  #   [new, lowered] # => [1, 0]
-  Added = Struct.new(:new, :lowered)
-
   # What opening a `file:` found; from {Client#recovery}. What is not detected is listed in the documentation of
   # the Rust method `Client::recovery`.
   #
@@ -195,222 +183,40 @@ module Millpond
   #     directory that other users can enter
   Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion, :warnings)
 
-  # Where a message of a shuffle queue is: what acknowledging takes. It can be made of what another program kept
-  # of a message.
+  # How a queue treats its events.
   #
-  # @!attribute [r] stream
-  #   @return [Integer, nil] the stream, by its number; nil for the default stream
-  # @!attribute [r] id
-  #   @return [String] the message's id in it
-  #
-  # @example
-  #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
-  #   queue.write("tenant-7", { "image" => "a.png" })
-  #   consumer = queue.consumer("workers", "worker-1")
-  #   message = consumer.read
-  #   consumer.ack(Millpond::Receipt.new(message.stream, message.id)) # => 1
-  Receipt = Struct.new(:stream, :id)
-
-  # What reclaiming did. It is also a pair.
-  #
-  # @!attribute [r] messages
-  #   @return [Array<Message>] the messages that were taken over
-  # @!attribute [r] dead
-  #   @return [Integer] how many messages became dead letters
-  #
-  # @example
-  #   consumer = Millpond.connect("memory:").shuffle_queue("jobs").consumer("workers", "worker-1")
-  #   messages, dead = consumer.reclaim(min_idle: 60, max: 100)
-  #   [messages, dead] # => [[], 0]
-  Reclaimed = Struct.new(:messages, :dead)
-
-  # A message that was delivered too often or {ShuffleConsumer#reject rejected}, and its history.
-  #
-  # @!attribute [r] id
-  #   @return [String] its id among the dead letters
-  # @!attribute [r] message
-  #   @return [Message] the message as it was; its deliveries are the letter's
-  # @!attribute [r] group
-  #   @return [String] the group that gave it up
-  # @!attribute [r] consumer
-  #   @return [String] the consumer that it was delivered to last
-  # @!attribute [r] deliveries
-  #   @return [Integer] how often it was delivered
-  # @!attribute [r] reason
-  #   @return [String] why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer
-  #     said as it rejected it
-  DeadLetter = Struct.new(:id, :message, :group, :consumer, :deliveries, :reason)
-
-  # What a stream holds for a group.
-  #
-  # @!attribute [r] len
-  #   @return [Integer] entries, finished ones included
-  # @!attribute [r] pending
-  #   @return [Integer] messages that were delivered to the group and not acknowledged
-  # @!attribute [r] lag
-  #   @return [Integer] messages that were not delivered to the group yet. After messages were deleted in between,
-  #     and on Redis before 7, it may be `len` where it should be less
-  # @!attribute [r] oldest_idle
-  #   @return [Float, nil] how long ago the oldest pending message was delivered the last time, in seconds; nil if
-  #     there is none
-  StreamStats = Struct.new(:len, :pending, :lag, :oldest_idle)
-
-  # What a queue holds for a group.
-  #
-  # @!attribute [r] streams
-  #   @return [Array<StreamStats>] each stream, by its number: none if another program set the queue's number of
-  #     streams below one
-  # @!attribute [r] len
-  #   @return [Integer] entries in all streams, finished ones included
-  # @!attribute [r] pending
-  #   @return [Integer] messages in all streams that were delivered to the group and not acknowledged
-  # @!attribute [r] lag
-  #   @return [Integer] messages in all streams that were not delivered to the group yet
-  #
-  # @example
-  #   queue = Millpond.connect("memory:").shuffle_queue("jobs", streams: 4)
-  #   queue.write("tenant-7", { "image" => "a.png" })
-  #   stats = queue.stats("workers")
-  #   [stats.len, stats.lag, stats.pending, stats.streams.size] # => [1, 1, 0, 4]
-  ShuffleStats = Struct.new(:streams, :len, :pending, :lag)
-
-  # A task at a version.
-  #
-  # It is what deleting, depending and renewing take, besides the task itself.
-  #
-  # @!attribute [r] id
-  #   @return [String] the task's id
-  # @!attribute [r] version
-  #   @return [Integer] the version that it has to have
-  #
-  # @example
-  #   store = Millpond.connect("memory:").tasks("shop")
-  #   task = store.insert("inbox", value: 7)
-  #   store.modify(Millpond::Modification.new.delete(Millpond::TaskId.new(task.id, 0)))
-  #   store.fetch(task.id) # => []
-  TaskId = Struct.new(:id, :version)
-
-  # A document at a version.
-  #
-  # @!attribute [r] namespace
-  #   @return [String] the document's namespace
-  # @!attribute [r] id
-  #   @return [String] the document's id
-  # @!attribute [r] version
-  #   @return [Integer] the version that it has to have
-  DocId = Struct.new(:namespace, :id, :version)
-
-  # What a modification did, each list in its order.
-  #
-  # @!attribute [r] inserted
-  #   @return [Array<Task>] the tasks that were inserted; without those that were skipped
-  # @!attribute [r] changed
-  #   @return [Array<Task>] the tasks that were changed, as they are now
-  # @!attribute [r] inserted_docs
-  #   @return [Array<Doc>] the documents that were inserted or put, as they are now; without those that were skipped
-  # @!attribute [r] changed_docs
-  #   @return [Array<Doc>] the documents that were changed, as they are now
-  Modified = Struct.new(:inserted, :changed, :inserted_docs, :changed_docs)
-
-  # The new versions of what was renewed, in the order of the arguments.
-  #
-  # @!attribute [r] tasks
-  #   @return [Array<TaskId>] the tasks at their new versions
-  # @!attribute [r] docs
-  #   @return [Array<DocId>] the documents at their new versions
-  # @!attribute [r] at_ms
-  #   @return [Integer] until when all are held, in milliseconds since the Unix epoch
-  # @!attribute [r] cancelled
-  #   @return [Array<String>] the ids of those tasks that somebody has {TaskStore#cancel cancelled}: who holds them
-  #     is to stop and to end them
-  Renewed = Struct.new(:tasks, :docs, :at_ms, :cancelled)
-
-  # Where a task stands in the order of its queue: by time, and by id where that is the same.
-  #
-  # @!attribute [r] at_ms
-  #   @return [Integer] the task's `at_ms`
-  # @!attribute [r] id
-  #   @return [String] the task's id
-  Position = Struct.new(:at_ms, :id)
-
-  # One page of a queue.
-  #
-  # @!attribute [r] tasks
-  #   @return [Array<Task>] the tasks, by time and id
-  # @!attribute [r] next
-  #   @return [Position, nil] what the next page comes after; nil for the last page
-  TaskPage = Struct.new(:tasks, :next)
-
-  # Where a document stands in the order of its namespace.
-  #
-  # @!attribute [r] key
-  #   @return [String] the document's primary key
-  # @!attribute [r] secondary_key
-  #   @return [String] the document's secondary key
-  # @!attribute [r] id
-  #   @return [String] the document's id
-  DocPosition = Struct.new(:key, :secondary_key, :id)
-
-  # One page of a namespace.
-  #
-  # @!attribute [r] docs
-  #   @return [Array<Doc>] the documents, by primary key, secondary key and id
-  # @!attribute [r] next
-  #   @return [DocPosition, nil] what the next page comes after; nil for the last page
-  DocPage = Struct.new(:docs, :next)
-
-  # What one step of a purge, a move or a redrive did.
-  #
-  # @!attribute [r] tasks
-  #   @return [Integer] how many tasks it deleted or moved
-  # @!attribute [r] next
-  #   @return [Position, nil] what the next step comes after; nil if this was the last
-  Swept = Struct.new(:tasks, :next)
-
-  # What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were not
-  # paused.
-  #
-  # @!attribute [r] queue
-  #   @return [String] the queue's name
-  # @!attribute [r] size
-  #   @return [Integer] all tasks
-  # @!attribute [r] available
-  #   @return [Integer] tasks that can be claimed now
-  # @!attribute [r] claimed
-  #   @return [Integer] tasks that are leased now
-  # @!attribute [r] future
-  #   @return [Integer] tasks that cannot be claimed now and never were
-  # @!attribute [r] max_claims
-  #   @return [Integer] how often the most claimed task was claimed
+  # @!attribute [r] partitions
+  #   @return [Integer] how many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
+  #     each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it later
+  # @!attribute [r] lease
+  #   @return [Float] for how long an event is leased to who receives it
+  # @!attribute [r] max_attempts
+  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for any number
+  # @!attribute [r] max_crashes
+  #   @return [Integer] how often a lease of an event may run out before it becomes a dead letter; 0 for any number
+  # @!attribute [r] backoff_min
+  #   @return [Float] the longest delay before the second attempt; it doubles with each attempt
+  # @!attribute [r] backoff_max
+  #   @return [Float] the longest delay before any attempt
+  # @!attribute [r] events_max
+  #   @return [Integer] how many events a partition may hold, dead letters too; 0 for any number
+  # @!attribute [r] dedup_ids_max
+  #   @return [Integer] how many deduplication ids a partition remembers
   # @!attribute [r] paused
-  #   @return [Boolean] whether it is paused, so that claims find nothing in it
-  # @!attribute [r] oldest_available_ms
-  #   @return [Integer, nil] since when the task is available that has been available the longest, in milliseconds
-  #     since the Unix epoch; nil if none is available
-  # @!attribute [r] oldest_lease_ms
-  #   @return [Integer, nil] until when the lease lasts that ends first, in milliseconds since the Unix epoch: of
-  #     leases of one length the oldest. nil if no task is claimed
-  # @!attribute [r] retrying
-  #   @return [Integer] tasks that were claimed before, and cannot be claimed now because they wait to be tried
-  #     again
-  #
-  # @example
-  #   store = Millpond.connect("memory:").tasks("shop")
-  #   store.insert("inbox", value: 7)
-  #   store.insert("inbox", value: 8, delay: 60)
-  #   store.queue_stats.map { |stats| [stats.queue, stats.available, stats.future] } # => [["inbox", 1, 1]]
-  QueueStats = Struct.new(:queue, :size, :available, :claimed, :future, :max_claims, :paused,
-    :oldest_available_ms, :oldest_lease_ms, :retrying)
-
-  # What is in a namespace.
-  #
-  # @!attribute [r] namespace
-  #   @return [String] the namespace's name
-  # @!attribute [r] size
-  #   @return [Integer] all documents
-  # @!attribute [r] claimed
-  #   @return [Integer] documents that are leased now
-  NamespaceStats = Struct.new(:namespace, :size, :claimed)
+  #   @return [Boolean] whether nothing is delivered
+  # @!attribute [r] concurrency
+  #   @return [Integer] how many events may be leased at a time; 0 for any number. Each partition allows an equal
+  #     part of that, rounded down, so it is not below the number of partitions
+  # @!attribute [r] rate
+  #   @return [Integer] how many events a second may be delivered, those too that are delivered again; 0 for any
+  #     number. Each partition allows an equal part of that
+  # @!attribute [r] burst
+  #   @return [Integer] how many events may be delivered at once after a time with fewer than `rate` allows; 0 for
+  #     as many as in a second. Each partition allows an equal part of that, and at least one
+  # @!attribute [r] retention
+  #   @return [Float] for how long an event is kept after it is done, to be read; not at all by default
+  EventConfig = Struct.new(:partitions, :lease, :max_attempts, :max_crashes, :backoff_min, :backoff_max,
+    :events_max, :dedup_ids_max, :paused, :concurrency, :rate, :burst, :retention)
 
   # An event as it is stored.
   #
@@ -450,24 +256,6 @@ module Millpond
   Event = Struct.new(:id, :key, :payload, :headers, :fire_at_us, :published_at_us, :expires_at_us, :dedup_id,
     :attempts, :crashes, :redriven, :err, :reason, :state, :state_at_us, :token)
 
-  # A delivery of an event: what ends it.
-  #
-  # @!attribute [r] id
-  #   @return [String] the event
-  # @!attribute [r] token
-  #   @return [String] the token of the delivery
-  EventReceipt = Struct.new(:id, :token)
-
-  # What became of an event that was published.
-  #
-  # @!attribute [r] id
-  #   @return [String] the event's id; of a duplicate that of the event that was there
-  # @!attribute [r] status
-  #   @return [Symbol] what happened
-  # @!attribute [r] fire_at_us
-  #   @return [Integer] when it fires, in microseconds since the Unix epoch; 0 for a duplicate
-  Published = Struct.new(:id, :status, :fire_at_us)
-
   # Some events of one state.
   #
   # @!attribute [r] events
@@ -483,6 +271,51 @@ module Millpond
   # @!attribute [r] id
   #   @return [String] the event's id
   EventPosition = Struct.new(:state_at_us, :id)
+
+  # What became of an event that was published.
+  #
+  # @!attribute [r] id
+  #   @return [String] the event's id; of a duplicate that of the event that was there
+  # @!attribute [r] status
+  #   @return [Symbol] what happened
+  # @!attribute [r] fire_at_us
+  #   @return [Integer] when it fires, in microseconds since the Unix epoch; 0 for a duplicate
+  Published = Struct.new(:id, :status, :fire_at_us)
+
+  # A delivery of an event: what ends it.
+  #
+  # @!attribute [r] id
+  #   @return [String] the event
+  # @!attribute [r] token
+  #   @return [String] the token of the delivery
+  EventReceipt = Struct.new(:id, :token)
+
+  # A schedule that is there.
+  #
+  # @!attribute [r] id
+  #   @return [String] its id
+  # @!attribute [r] cron
+  #   @return [String, nil] the cron expression, if that is what it follows
+  # @!attribute [r] zone
+  #   @return [String, nil] the zone of the cron expression
+  # @!attribute [r] every
+  #   @return [Float, nil] the time between two ticks, if that is what it follows, in seconds; nil if there is none
+  # @!attribute [r] payload
+  #   @return [String] what its events carry
+  # @!attribute [r] paused
+  #   @return [Boolean] whether it is paused
+  # @!attribute [r] next_us
+  #   @return [Integer, nil] its next tick, in microseconds since the Unix epoch, as far as it is known
+  # @!attribute [r] passed_us
+  #   @return [Integer, nil] its last tick, in microseconds since the Unix epoch
+  # @!attribute [r] missed
+  #   @return [Integer] how many of its ticks nobody received in time, as far as that was noticed
+  # @!attribute [r] revision
+  #   @return [Integer] its revision
+  # @!attribute [r] owner
+  #   @return [String] who synchronizes it; empty for nobody
+  ScheduleInfo = Struct.new(:id, :cron, :zone, :every, :payload, :paused, :next_us, :passed_us, :missed,
+    :revision, :owner)
 
   # How many events a partition has of each state.
   #
@@ -519,68 +352,6 @@ module Millpond
   EventStats = Struct.new(:events, :scheduled, :ready, :leased, :retry, :dead, :behind, :dedup_ids,
     :ready_since_us, :now_us, :concurrency, :rate, :rate_left, :done, :schedules)
 
-  # How a queue treats its events.
-  #
-  # @!attribute [r] partitions
-  #   @return [Integer] how many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
-  #     each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it later
-  # @!attribute [r] lease
-  #   @return [Float] for how long an event is leased to who receives it
-  # @!attribute [r] max_attempts
-  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for any number
-  # @!attribute [r] max_crashes
-  #   @return [Integer] how often a lease of an event may run out before it becomes a dead letter; 0 for any number
-  # @!attribute [r] backoff_min
-  #   @return [Float] the longest delay before the second attempt; it doubles with each attempt
-  # @!attribute [r] backoff_max
-  #   @return [Float] the longest delay before any attempt
-  # @!attribute [r] events_max
-  #   @return [Integer] how many events a partition may hold, dead letters too; 0 for any number
-  # @!attribute [r] dedup_ids_max
-  #   @return [Integer] how many deduplication ids a partition remembers
-  # @!attribute [r] paused
-  #   @return [Boolean] whether nothing is delivered
-  # @!attribute [r] concurrency
-  #   @return [Integer] how many events may be leased at a time; 0 for any number. Each partition allows an equal
-  #     part of that, rounded down, so it is not below the number of partitions
-  # @!attribute [r] rate
-  #   @return [Integer] how many events a second may be delivered, those too that are delivered again; 0 for any
-  #     number. Each partition allows an equal part of that
-  # @!attribute [r] burst
-  #   @return [Integer] how many events may be delivered at once after a time with fewer than `rate` allows; 0 for
-  #     as many as in a second. Each partition allows an equal part of that, and at least one
-  # @!attribute [r] retention
-  #   @return [Float] for how long an event is kept after it is done, to be read; not at all by default
-  EventConfig = Struct.new(:partitions, :lease, :max_attempts, :max_crashes, :backoff_min, :backoff_max,
-    :events_max, :dedup_ids_max, :paused, :concurrency, :rate, :burst, :retention)
-
-  # A schedule that is there.
-  #
-  # @!attribute [r] id
-  #   @return [String] its id
-  # @!attribute [r] cron
-  #   @return [String, nil] the cron expression, if that is what it follows
-  # @!attribute [r] zone
-  #   @return [String, nil] the zone of the cron expression
-  # @!attribute [r] every
-  #   @return [Float, nil] the time between two ticks, if that is what it follows, in seconds; nil if there is none
-  # @!attribute [r] payload
-  #   @return [String] what its events carry
-  # @!attribute [r] paused
-  #   @return [Boolean] whether it is paused
-  # @!attribute [r] next_us
-  #   @return [Integer, nil] its next tick, in microseconds since the Unix epoch, as far as it is known
-  # @!attribute [r] passed_us
-  #   @return [Integer, nil] its last tick, in microseconds since the Unix epoch
-  # @!attribute [r] missed
-  #   @return [Integer] how many of its ticks nobody received in time, as far as that was noticed
-  # @!attribute [r] revision
-  #   @return [Integer] its revision
-  # @!attribute [r] owner
-  #   @return [String] who synchronizes it; empty for nobody
-  ScheduleInfo = Struct.new(:id, :cron, :zone, :every, :payload, :paused, :next_us, :passed_us, :missed,
-    :revision, :owner)
-
   # What {EventQueue#sync_schedules} came to.
   #
   # @!attribute [r] ignored
@@ -595,53 +366,239 @@ module Millpond
   #   @return [Integer] how many were removed
   SyncedSchedules = Struct.new(:ignored, :created, :updated, :unchanged, :removed)
 
+  # What an add changed. A member that is named twice can count in both. It is also a pair.
+  #
+  # @!attribute [r] new
+  #   @return [Integer] members that were not in the producer set
+  # @!attribute [r] lowered
+  #   @return [Integer] members that were, and whose score went down
+  #
+  # @example
+  #   new, lowered = Millpond.connect("memory:").ick("files").add([[1, "a.txt"]])
+  #   [new, lowered] # => [1, 0]
+  Added = Struct.new(:new, :lowered)
+
+  # A message that was delivered too often or {ShuffleConsumer#reject rejected}, and its history.
+  #
+  # @!attribute [r] id
+  #   @return [String] its id among the dead letters
+  # @!attribute [r] message
+  #   @return [Message] the message as it was; its deliveries are the letter's
+  # @!attribute [r] group
+  #   @return [String] the group that gave it up
+  # @!attribute [r] consumer
+  #   @return [String] the consumer that it was delivered to last
+  # @!attribute [r] deliveries
+  #   @return [Integer] how often it was delivered
+  # @!attribute [r] reason
+  #   @return [String] why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer
+  #     said as it rejected it
+  DeadLetter = Struct.new(:id, :message, :group, :consumer, :deliveries, :reason)
+
+  # Where a message of a shuffle queue is: what acknowledging takes. It can be made of what another program kept
+  # of a message.
+  #
+  # @!attribute [r] stream
+  #   @return [Integer, nil] the stream, by its number; nil for the default stream
+  # @!attribute [r] id
+  #   @return [String] the message's id in it
+  #
+  # @example
+  #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+  #   queue.write("tenant-7", { "image" => "a.png" })
+  #   consumer = queue.consumer("workers", "worker-1")
+  #   message = consumer.read
+  #   consumer.ack(Millpond::Receipt.new(message.stream, message.id)) # => 1
+  Receipt = Struct.new(:stream, :id)
+
+  # What reclaiming did. It is also a pair.
+  #
+  # @!attribute [r] messages
+  #   @return [Array<Message>] the messages that were taken over
+  # @!attribute [r] dead
+  #   @return [Integer] how many messages became dead letters
+  #
+  # @example
+  #   consumer = Millpond.connect("memory:").shuffle_queue("jobs").consumer("workers", "worker-1")
+  #   messages, dead = consumer.reclaim(min_idle: 60, max: 100)
+  #   [messages, dead] # => [[], 0]
+  Reclaimed = Struct.new(:messages, :dead)
+
+  # What a queue holds for a group.
+  #
+  # @!attribute [r] streams
+  #   @return [Array<StreamStats>] each stream, by its number: none if another program set the queue's number of
+  #     streams below one
+  # @!attribute [r] len
+  #   @return [Integer] entries in all streams, finished ones included
+  # @!attribute [r] pending
+  #   @return [Integer] messages in all streams that were delivered to the group and not acknowledged
+  # @!attribute [r] lag
+  #   @return [Integer] messages in all streams that were not delivered to the group yet
+  #
+  # @example
+  #   queue = Millpond.connect("memory:").shuffle_queue("jobs", streams: 4)
+  #   queue.write("tenant-7", { "image" => "a.png" })
+  #   stats = queue.stats("workers")
+  #   [stats.len, stats.lag, stats.pending, stats.streams.size] # => [1, 1, 0, 4]
+  ShuffleStats = Struct.new(:streams, :len, :pending, :lag)
+
+  # What a stream holds for a group.
+  #
+  # @!attribute [r] len
+  #   @return [Integer] entries, finished ones included
+  # @!attribute [r] pending
+  #   @return [Integer] messages that were delivered to the group and not acknowledged
+  # @!attribute [r] lag
+  #   @return [Integer] messages that were not delivered to the group yet. After messages were deleted in between,
+  #     and on Redis before 7, it may be `len` where it should be less
+  # @!attribute [r] oldest_idle
+  #   @return [Float, nil] how long ago the oldest pending message was delivered the last time, in seconds; nil if
+  #     there is none
+  StreamStats = Struct.new(:len, :pending, :lag, :oldest_idle)
+
+  # A document at a version.
+  #
+  # @!attribute [r] namespace
+  #   @return [String] the document's namespace
+  # @!attribute [r] id
+  #   @return [String] the document's id
+  # @!attribute [r] version
+  #   @return [Integer] the version that it has to have
+  DocId = Struct.new(:namespace, :id, :version)
+
+  # One page of a namespace.
+  #
+  # @!attribute [r] docs
+  #   @return [Array<Doc>] the documents, by primary key, secondary key and id
+  # @!attribute [r] next
+  #   @return [DocPosition, nil] what the next page comes after; nil for the last page
+  DocPage = Struct.new(:docs, :next)
+
+  # Where a document stands in the order of its namespace.
+  #
+  # @!attribute [r] key
+  #   @return [String] the document's primary key
+  # @!attribute [r] secondary_key
+  #   @return [String] the document's secondary key
+  # @!attribute [r] id
+  #   @return [String] the document's id
+  DocPosition = Struct.new(:key, :secondary_key, :id)
+
+  # What a modification did, each list in its order.
+  #
+  # @!attribute [r] inserted
+  #   @return [Array<Task>] the tasks that were inserted; without those that were skipped
+  # @!attribute [r] changed
+  #   @return [Array<Task>] the tasks that were changed, as they are now
+  # @!attribute [r] inserted_docs
+  #   @return [Array<Doc>] the documents that were inserted or put, as they are now; without those that were skipped
+  # @!attribute [r] changed_docs
+  #   @return [Array<Doc>] the documents that were changed, as they are now
+  Modified = Struct.new(:inserted, :changed, :inserted_docs, :changed_docs)
+
+  # What is in a namespace.
+  #
+  # @!attribute [r] namespace
+  #   @return [String] the namespace's name
+  # @!attribute [r] size
+  #   @return [Integer] all documents
+  # @!attribute [r] claimed
+  #   @return [Integer] documents that are leased now
+  NamespaceStats = Struct.new(:namespace, :size, :claimed)
+
+  # Where a task stands in the order of its queue: by time, and by id where that is the same.
+  #
+  # @!attribute [r] at_ms
+  #   @return [Integer] the task's `at_ms`
+  # @!attribute [r] id
+  #   @return [String] the task's id
+  Position = Struct.new(:at_ms, :id)
+
+  # What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were not
+  # paused.
+  #
+  # @!attribute [r] queue
+  #   @return [String] the queue's name
+  # @!attribute [r] size
+  #   @return [Integer] all tasks
+  # @!attribute [r] available
+  #   @return [Integer] tasks that can be claimed now
+  # @!attribute [r] claimed
+  #   @return [Integer] tasks that are leased now
+  # @!attribute [r] future
+  #   @return [Integer] tasks that cannot be claimed now and never were
+  # @!attribute [r] max_claims
+  #   @return [Integer] how often the most claimed task was claimed
+  # @!attribute [r] paused
+  #   @return [Boolean] whether it is paused, so that claims find nothing in it
+  # @!attribute [r] oldest_available_ms
+  #   @return [Integer, nil] since when the task is available that has been available the longest, in milliseconds
+  #     since the Unix epoch; nil if none is available
+  # @!attribute [r] oldest_lease_ms
+  #   @return [Integer, nil] until when the lease lasts that ends first, in milliseconds since the Unix epoch: of
+  #     leases of one length the oldest. nil if no task is claimed
+  # @!attribute [r] retrying
+  #   @return [Integer] tasks that were claimed before, and cannot be claimed now because they wait to be tried
+  #     again
+  #
+  # @example
+  #   store = Millpond.connect("memory:").tasks("shop")
+  #   store.insert("inbox", value: 7)
+  #   store.insert("inbox", value: 8, delay: 60)
+  #   store.queue_stats.map { |stats| [stats.queue, stats.available, stats.future] } # => [["inbox", 1, 1]]
+  QueueStats = Struct.new(:queue, :size, :available, :claimed, :future, :max_claims, :paused,
+    :oldest_available_ms, :oldest_lease_ms, :retrying)
+
+  # The new versions of what was renewed, in the order of the arguments.
+  #
+  # @!attribute [r] tasks
+  #   @return [Array<TaskId>] the tasks at their new versions
+  # @!attribute [r] docs
+  #   @return [Array<DocId>] the documents at their new versions
+  # @!attribute [r] at_ms
+  #   @return [Integer] until when all are held, in milliseconds since the Unix epoch
+  # @!attribute [r] cancelled
+  #   @return [Array<String>] the ids of those tasks that somebody has {TaskStore#cancel cancelled}: who holds them
+  #     is to stop and to end them
+  Renewed = Struct.new(:tasks, :docs, :at_ms, :cancelled)
+
+  # What one step of a purge, a move or a redrive did.
+  #
+  # @!attribute [r] tasks
+  #   @return [Integer] how many tasks it deleted or moved
+  # @!attribute [r] next
+  #   @return [Position, nil] what the next step comes after; nil if this was the last
+  Swept = Struct.new(:tasks, :next)
+
+  # A task at a version.
+  #
+  # It is what deleting, depending and renewing take, besides the task itself.
+  #
+  # @!attribute [r] id
+  #   @return [String] the task's id
+  # @!attribute [r] version
+  #   @return [Integer] the version that it has to have
+  #
+  # @example
+  #   store = Millpond.connect("memory:").tasks("shop")
+  #   task = store.insert("inbox", value: 7)
+  #   store.modify(Millpond::Modification.new.delete(Millpond::TaskId.new(task.id, 0)))
+  #   store.fetch(task.id) # => []
+  TaskId = Struct.new(:id, :version)
+
+  # One page of a queue.
+  #
+  # @!attribute [r] tasks
+  #   @return [Array<Task>] the tasks, by time and id
+  # @!attribute [r] next
+  #   @return [Position, nil] what the next page comes after; nil for the last page
+  TaskPage = Struct.new(:tasks, :next)
+
   # Makes records of the numbers of a structure.
   #
   # @api private
   module Records
-    def self.task(row, texts)
-      id, id_length, version, queue, queue_length, at_ms, created_ms, modified_ms, claimant, claimant_length, claims,
-        attempt, err, err_length, value, value_length, priority, expires_ms, headers, headers_length = row
-      Task.new(id: texts.cut(id, id_length), version: version, queue: texts.cut(queue, queue_length), at_ms: at_ms,
-        created_ms: created_ms, modified_ms: modified_ms, claimant: texts.cut(claimant, claimant_length),
-        claims: claims, attempt: attempt, err: texts.cut(err, err_length), json: texts.cut(value, value_length),
-        priority: priority, expires_ms: (expires_ms unless expires_ms == Native::NOT_SET),
-        headers: Headers.of(texts.cut(headers, headers_length)))
-    end
-
-    def self.doc(row, texts)
-      namespace, namespace_length, id, id_length, version, key, key_length, secondary_key, secondary_key_length,
-        content, content_length, at_ms, claimant, claimant_length, created_ms, modified_ms = row
-      Doc.new(namespace: texts.cut(namespace, namespace_length), id: texts.cut(id, id_length), version: version,
-        key: texts.cut(key, key_length), secondary_key: texts.cut(secondary_key, secondary_key_length),
-        json: texts.cut(content, content_length), at_ms: at_ms, claimant: texts.cut(claimant, claimant_length),
-        created_ms: created_ms, modified_ms: modified_ms)
-    end
-
-    def self.task_position(row, texts)
-      at_ms, id, id_length = row
-      Position.new(at_ms, texts.cut(id, id_length)).freeze
-    end
-
-    def self.doc_position(row, texts)
-      key, key_length, secondary_key, secondary_key_length, id, id_length = row
-      DocPosition.new(texts.cut(key, key_length), texts.cut(secondary_key, secondary_key_length),
-        texts.cut(id, id_length)).freeze
-    end
-
-    def self.task_queue_stats(row, texts)
-      queue, queue_length, size, available, claimed, future, max_claims, paused, oldest_available_ms, oldest_lease_ms,
-        retrying = row
-      QueueStats.new(texts.cut(queue, queue_length), size, available, claimed, future, max_claims, paused == 1,
-        (oldest_available_ms unless oldest_available_ms == Native::NOT_SET), (oldest_lease_ms unless
-        oldest_lease_ms == Native::NOT_SET), retrying).freeze
-    end
-
-    def self.task_namespace_stats(row, texts)
-      namespace, namespace_length, size, claimed = row
-      NamespaceStats.new(texts.cut(namespace, namespace_length), size, claimed).freeze
-    end
-
     def self.event(row, texts)
       id, id_length, key, key_length, payload, payload_length, headers, headers_length, fire_at_us, published_at_us,
         expires_at_us, dedup_id, dedup_id_length, attempts, crashes, redriven, err, err_length, reason, state,
@@ -691,6 +648,49 @@ module Millpond
     def self.schedules_synced(row, texts)
       ignored, created, updated, unchanged, removed = row
       SyncedSchedules.new(ignored == 1, created, updated, unchanged, removed).freeze
+    end
+
+    def self.task(row, texts)
+      id, id_length, version, queue, queue_length, at_ms, created_ms, modified_ms, claimant, claimant_length, claims,
+        attempt, err, err_length, value, value_length, priority, expires_ms, headers, headers_length = row
+      Task.new(id: texts.cut(id, id_length), version: version, queue: texts.cut(queue, queue_length), at_ms: at_ms,
+        created_ms: created_ms, modified_ms: modified_ms, claimant: texts.cut(claimant, claimant_length),
+        claims: claims, attempt: attempt, err: texts.cut(err, err_length), json: texts.cut(value, value_length),
+        priority: priority, expires_ms: (expires_ms unless expires_ms == Native::NOT_SET),
+        headers: Headers.of(texts.cut(headers, headers_length)))
+    end
+
+    def self.doc(row, texts)
+      namespace, namespace_length, id, id_length, version, key, key_length, secondary_key, secondary_key_length,
+        content, content_length, at_ms, claimant, claimant_length, created_ms, modified_ms = row
+      Doc.new(namespace: texts.cut(namespace, namespace_length), id: texts.cut(id, id_length), version: version,
+        key: texts.cut(key, key_length), secondary_key: texts.cut(secondary_key, secondary_key_length),
+        json: texts.cut(content, content_length), at_ms: at_ms, claimant: texts.cut(claimant, claimant_length),
+        created_ms: created_ms, modified_ms: modified_ms)
+    end
+
+    def self.task_position(row, texts)
+      at_ms, id, id_length = row
+      Position.new(at_ms, texts.cut(id, id_length)).freeze
+    end
+
+    def self.doc_position(row, texts)
+      key, key_length, secondary_key, secondary_key_length, id, id_length = row
+      DocPosition.new(texts.cut(key, key_length), texts.cut(secondary_key, secondary_key_length),
+        texts.cut(id, id_length)).freeze
+    end
+
+    def self.task_queue_stats(row, texts)
+      queue, queue_length, size, available, claimed, future, max_claims, paused, oldest_available_ms, oldest_lease_ms,
+        retrying = row
+      QueueStats.new(texts.cut(queue, queue_length), size, available, claimed, future, max_claims, paused == 1,
+        (oldest_available_ms unless oldest_available_ms == Native::NOT_SET), (oldest_lease_ms unless
+        oldest_lease_ms == Native::NOT_SET), retrying).freeze
+    end
+
+    def self.task_namespace_stats(row, texts)
+      namespace, namespace_length, size, claimed = row
+      NamespaceStats.new(texts.cut(namespace, namespace_length), size, claimed).freeze
     end
   end
 end
