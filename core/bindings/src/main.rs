@@ -14,6 +14,7 @@
 
 mod c;
 mod c_abi;
+mod c_calls;
 mod c_functions;
 mod comments;
 mod coverage;
@@ -33,6 +34,7 @@ mod python;
 mod python_blocking;
 mod python_calls;
 mod ruby;
+mod ruby_calls;
 mod ruby_comments;
 mod source;
 mod surface;

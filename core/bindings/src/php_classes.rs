@@ -7,6 +7,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use crate::c_abi::CType;
+use crate::c_calls::{CArgument, arguments, function};
 use crate::comments::Comments;
 use crate::docs::{camel, capital, snake};
 use crate::model::{Method, Type, Value};
@@ -297,18 +298,7 @@ impl Php<'_> {
     /// The method by the function of the library that it calls; none if there is no such function, or if a
     /// hand has to make something of what it takes or returns.
     fn call(&self, key: &str, handle: &str, method: &Method) -> Option<Call> {
-        let queue = key.split('.').next()?;
-        let own = method.name.trim_end_matches("_to");
-        let is_it = |name: &str| {
-            [handle, queue].iter().any(|of| {
-                name.strip_prefix(&format!("{of}_{own}"))
-                    .is_some_and(|rest| ["", "_read", "_ms"].contains(&rest))
-            })
-        };
-        let function = self.abi.functions.iter().find(|of| {
-            is_it(&of.name)
-                && of.params.first().is_some_and(|(_, ty)| spelled(ty) == format!("*{handle}"))
-        })?;
+        let function = function(self.abi, key, handle, method)?;
         let mut call = Call {
             name: camel(&method.name),
             function: function.name.clone(),
@@ -328,7 +318,7 @@ impl Php<'_> {
         if has_keys && !matches!(method.returns, Type::List(_)) {
             return None;
         }
-        if is_ick && own == "commit" {
+        if is_ick && method.name == "commit" {
             // It makes several steps of them.
             call.setup[0] = call.setup[0].replace("$members)", "$members, Limits::get()->items)");
         }
@@ -345,11 +335,9 @@ impl Php<'_> {
         method: &Method,
         params: &[(String, CType)],
     ) -> Option<Vec<&'static (&'static str, &'static str, &'static str)>> {
-        let mut params = params.iter().peekable();
         let (mut outs, mut bools) = (Vec::new(), 0);
-        while let Some((c_name, ty)) = params.next() {
-            let mut kind = spelled(ty);
-            if let Some(of) = kind
+        for CArgument { core, kind, ty: c_type } in arguments(method, params) {
+            if let Some(of) = c_type
                 .strip_prefix('*')
                 .filter(|of| of.ends_with("_query") || of.ends_with("_filter"))
             {
@@ -367,26 +355,14 @@ impl Php<'_> {
                 call.arguments.push("$query->array".to_owned());
                 continue;
             }
-            let ends = ["count", "_count", "_length"];
-            if params.next_if(|(name, _)| ends.iter().any(|end| name.ends_with(end))).is_some() {
-                kind.push('+');
-            }
-            let mut core = c_name.strip_suffix("_name").unwrap_or(c_name);
-            for unit in ["_ms", "_s"] {
-                if let Some(name) = core.strip_suffix(unit).filter(|name| *name != "at") {
-                    (core, kind) = (name, kind + unit);
-                }
-            }
-            if core == "delay" && method.params.iter().any(|of| of.name == "after") {
-                core = "after";
-            }
+            let core = core.as_str();
             let of_queue = format!("{}.{core}", key.split('.').next().unwrap_or_default());
             let is_it = |(of, name, ..): &&(&str, &str, &str, &str, &str)| {
                 let is_named = |name| name == core || name == of_queue;
                 *of == kind && name.strip_suffix(':').is_none_or(is_named)
             };
             let Some((_, as_name, ty, value, taken)) = ARGUMENTS.iter().find(is_it) else {
-                outs.push(RESULTS.iter().find(|(name, ..)| *name == spelled(ty))?);
+                outs.push(RESULTS.iter().find(|(name, ..)| *name == c_type)?);
                 continue;
             };
             let name =
@@ -610,13 +586,4 @@ fn mocked(code: &str) -> String {
 fn mocked_tags(lines: Vec<String>) -> String {
     let tag = |line: &String| if line.contains("* @return") { mocked(line) } else { line.clone() };
     lines.iter().map(tag).collect::<Vec<_>>().join("\n")
-}
-
-/// A C type in one word, a `*` for each pointer.
-fn spelled(ty: &CType) -> String {
-    match ty {
-        CType::Unit => "void".to_owned(),
-        CType::Plain(name) | CType::Named(name) => name.clone(),
-        CType::Pointer(inner) => format!("*{}", spelled(inner)),
-    }
 }

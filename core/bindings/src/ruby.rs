@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::surface::Surface;
 
 const FOLDER: &str = "ffi/ruby/lib/millpond/generated";
-const WIDTH: usize = 112;
+pub(crate) const WIDTH: usize = 112;
 
 /// The classes of Ruby that an error is, if there is one that fits.
 const PARENTS: &str = "InvalidArgument=ArgumentError InvalidUrl=ArgumentError ConnectionFailed=IOError \
@@ -59,7 +59,8 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, ou
     add("native", native(abi));
     add("errors", ruby.errors());
     add("records", ruby.records(abi));
-    ruby.revise(root, output);
+    ruby.modules(abi, output);
+    ruby.revise(output);
     ruby.comments.overlay.finish(output);
 }
 

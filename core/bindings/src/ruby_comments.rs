@@ -1,13 +1,15 @@
-//! The comments of Ruby, as YARD has them, above the public items of files by hand.
+//! The comments of Ruby, as YARD has them, above the public items of files by hand; and the files whose methods have no
+//! body where it is one call of the library: `def receive(max = 1) = core` in `modules`.
 
-use std::path::Path;
-
+use crate::c_abi::CAbi;
 use crate::comments::{Comment, Failure, ParamDocs};
 use crate::model::Type;
 use crate::output::Output;
-use crate::ruby::{Ruby, comment, example, name};
+use crate::ruby::{Ruby, WIDTH, comment, example, name};
+use crate::ruby_calls::{body, laid_out};
 
 const LIBRARY: &str = "ffi/ruby/lib/millpond";
+const MODULES: &str = "ffi/ruby/modules";
 
 /// What a loop returns, and what ends one that waits.
 const LOOP: &str = "[self] or, without a block, an Enumerator";
@@ -24,18 +26,69 @@ const TAKEN: &str = "tasks.TaskId=Task, TaskId;tasks.DocId=Doc, DocId;tasks.Posi
 const LISTED: [&str; 2] = ["events.NewEvent", "events.Schedule"];
 
 impl Ruby<'_> {
+    /// Writes the library's files of `modules`.
+    pub(crate) fn modules(&self, abi: &CAbi, output: &mut Output) {
+        for (path, text) in output.folder(MODULES, &[".rb"]) {
+            let (mut out, mut owner, mut lines) = (String::new(), None, text.lines());
+            while let Some(line) = lines.next() {
+                let code = line.trim_start();
+                if let Some(name) = code.strip_prefix("class ") {
+                    owner = self.key(name.split([' ', '<']).next().unwrap_or(name));
+                }
+                let mut signature = line.to_owned();
+                while code.starts_with("def ")
+                    && signature.matches('(').count() > signature.matches(')').count()
+                {
+                    signature += &format!("\n{}", lines.next().expect("a signature ends"));
+                }
+                let Some(signature) = signature.strip_suffix(" = core") else {
+                    out += &format!("{signature}\n");
+                    continue;
+                };
+                let indent = line.len() - code.len();
+                let body = self.body(abi, owner.as_deref().unwrap_or_default(), signature);
+                let body =
+                    body.unwrap_or_else(|error| panic!("{path}: {}: {error}", signature.trim()));
+                out += &format!("{signature}\n");
+                for line in laid_out(&body, indent + 2, WIDTH) {
+                    out += &format!("{line}\n");
+                }
+                out += &format!("{:indent$}end\n", "");
+            }
+            output.add(&path.replace(MODULES, LIBRARY), "#", out);
+        }
+    }
+
+    fn body(&self, abi: &CAbi, owner: &str, signature: &str) -> Result<Vec<String>, String> {
+        let declared = signature.trim_start().trim_start_matches("def ");
+        let (name, params) =
+            declared.trim_end_matches(')').split_once('(').unwrap_or((declared, ""));
+        let params: Vec<_> =
+            params.split(", ").filter_map(|param| param.split([':', ' ']).next()).collect();
+        let plain = name.trim_end_matches('?');
+        let names = [
+            plain.to_owned(),
+            self.renamed(owner, plain),
+            self.renamed(owner, name),
+            format!("is_{plain}"),
+        ];
+        let methods = self.model.types.get(owner).map_or(&[][..], |of| &of.methods);
+        let found = names.iter().find_map(|name| methods.iter().find(|of| of.name == *name));
+        let method = found.ok_or(format!("{owner} has no such method"))?;
+        body((self.model, self.comments.surface), abi, owner, method, &params)
+    }
+
     /// Writes the core's comments above what it knows.
-    pub(crate) fn revise(&self, root: &Path, output: &mut Output) {
-        let files = root.join(LIBRARY).read_dir().expect("the library is there");
-        let mut names: Vec<_> = files
-            .map(|file| file.expect("it can be read").file_name().to_string_lossy().into_owned())
-            .filter(|name| name.ends_with(".rb"))
-            .collect();
-        names.sort();
-        for name in names {
+    pub(crate) fn revise(&self, output: &mut Output) {
+        let is_own = |path: &String| {
+            let below = path.strip_prefix(LIBRARY).unwrap_or_default().trim_start_matches('/');
+            !below.contains('/')
+        };
+        let files = output.folder(LIBRARY, &[".rb"]).into_keys().filter(is_own);
+        for path in files.collect::<Vec<_>>() {
             let (mut owner, mut is_hidden) = (None, true);
             let marks: (&[_], &[_], &[_]) = (&["#"], &[], &["# @example"]);
-            output.revise(&format!("{LIBRARY}/{name}"), marks, |above, lines| {
+            output.revise(&path, marks, |above, lines| {
                 let (line, is_documented) = (lines[0].trim(), !above.is_empty());
                 let is_api = !above.iter().any(|text| text.contains("@api private"));
                 if let Some(name) = line.strip_prefix("class ") {

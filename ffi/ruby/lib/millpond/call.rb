@@ -60,6 +60,16 @@ module Millpond
       out.get(type, 0)
     end
 
+    # Makes a call that returns a truth for each of what it is given.
+    #
+    # @yield the out-parameters for them and for the error
+    # @return [Array<Boolean>]
+    def self.flags(count)
+      out = FFI::MemoryPointer.new(:bool, [count, 1].max)
+      check { |error| yield out, error }
+      out.read_array_of_uint8(count).map { |flag| flag == 1 }
+    end
+
     # Does what an interrupt must not come between.
     def self.held_back(&work)
       Thread.handle_interrupt(HELD_BACK, &work)

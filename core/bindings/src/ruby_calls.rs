@@ -1,0 +1,212 @@
+//! Ruby: the bodies of methods that are one call of the library. A file in `modules` has the signature
+//! (`def receive(max = 1) = core`); this finds the function, how each argument is converted, and what the result is.
+
+use crate::c_abi::CAbi;
+use crate::c_calls::{CArgument, arguments, function};
+use crate::docs::{grouped, snake};
+use crate::model::{Method, Model, Type};
+use crate::ruby::name;
+use crate::surface::Surface;
+
+/// The handles that Ruby holds; an Ick is the client and a name.
+const HANDLES: &[(&str, &str)] = &[
+    ("events.EventQueue", "events_queue"),
+    ("events.Job", "events_job"),
+    ("ick.ConsumerLease", "ick_lease"),
+    ("ick.Ick", "client"),
+    ("ick.IckChannel", "ick_channel"),
+    ("shuffle.Job", "shuffle_job"),
+    ("shuffle.ShuffleConsumer", "shuffle_consumer"),
+    ("shuffle.ShuffleQueue", "shuffle_queue"),
+    ("tasks.Job", "tasks_job"),
+    ("tasks.TaskStore", "tasks_store"),
+];
+
+/// How arguments are converted: the kind of C; the name, behind that of its queue, if only that is meant; what makes
+/// the value of the argument `$` (a number of items at most is `#`); and whether that is several arguments of C.
+const ARGUMENTS: &[(&str, &str, &str, bool)] = &[
+    ("*c_char+", "", "Convert.sized(\"$\", $)", true),
+    ("*bytes+", "events.ids", "EventResults.ids($).first(2)", true),
+    ("*bytes+", "ick.members", "Convert.members($, #)", true),
+    ("*bytes+", "", "TaskArguments.names(\"$\", $, #)", true),
+    ("*event_receipt", "", "EventResults.delivery($)", false),
+    ("*event_receipt+", "", "EventResults.receipts($)", true),
+    ("*ick_pair+", "", "Convert.pairs($)", true),
+    ("*new_event+", "", "EventResults.new_events($)", true),
+    ("*schedule+", "", "EventResults.schedules($)", true),
+    ("*shuffle_field+", "", "ShuffleArguments.fields($)", true),
+    ("*shuffle_id+", "", "ShuffleArguments.letter_ids($)", true),
+    ("*shuffle_receipt+", "", "ShuffleArguments.receipts($)", true),
+    ("*tasks_modification", "", "TaskArguments.modification($)", false),
+    ("bool", "", "($ ? true : false)", false),
+    ("i64_ms", "ick.ttl", "Convert.some_milliseconds(\"$\", $)", false),
+    ("i64_ms", "wait", "Batches.wait_ms($)", false),
+    ("i64_ms", "", "TaskArguments.milliseconds(\"$\", $)", false),
+    ("i64_s", "", "ShuffleArguments.deadline($)", false),
+    ("u32", "events.state", "EventResults.number(\"$\", $, EventResults::STATES)", false),
+    ("u32", "", "Convert.small_size(\"$\", $)", false),
+    ("u64", "", "Convert.size(\"$\", $)", false),
+    ("u64_ms", "", "Convert.milliseconds(\"$\", $)", false),
+    ("usize", "", "Convert.size(\"$\", $)", false),
+];
+
+/// What yields the places of results to a call and returns them, by the kind of C.
+const RESULTS: &[(&str, &str)] = &[
+    ("*bool", "Call.number(:bool)"),
+    ("*i64_ms", "Call.number(:int64)"),
+    ("*ick_added", "Added.of"),
+    ("*shuffle_receipt", "ShuffleResults.receipt"),
+    ("*u32", "Call.number(:uint32)"),
+    ("*u64", "Call.number(:uint64)"),
+    ("**events_result", "EventResults.of(@encoding)"),
+    ("**ick_entries", "Convert.entries(@encoding)"),
+    ("**keys", "Convert.keys(@encoding)"),
+    ("**shuffle_stats", "ShuffleResults.stats"),
+    ("**tasks_result", "TaskResults.of"),
+];
+
+/// The body of a method, each statement on a line.
+pub(crate) fn body(
+    (model, surface): (&Model, &Surface),
+    abi: &CAbi,
+    key: &str,
+    method: &Method,
+    params: &[&str],
+) -> Result<Vec<String>, String> {
+    let handle = HANDLES.iter().find(|(of, _)| *of == key).map(|(_, handle)| *handle);
+    let function = handle.and_then(|handle| function(abi, key, handle, method));
+    let function = function.ok_or("there is no function for it")?;
+    let mut call = match handle {
+        Some("client") => vec!["@native, @name, @length".to_owned()],
+        _ => vec!["@native".to_owned()],
+    };
+    let taken = if handle == Some("client") { 3 } else { 1 };
+    let (mut lines, mut outs, mut list) = (Vec::new(), Vec::new(), "");
+    for CArgument { core, kind, .. } in arguments(method, &function.params[taken..]) {
+        if core == "error" {
+            continue;
+        }
+        let Some(param) = params.iter().find(|param| **param == core) else {
+            outs.push(kind);
+            continue;
+        };
+        let queue = key.split('.').next().unwrap_or_default();
+        let is_it = |(of, name, ..): &&(&str, &str, &str, bool)| {
+            *of == kind && (name.is_empty() || *name == core || *name == format!("{queue}.{core}"))
+        };
+        let found = ARGUMENTS.iter().find(is_it);
+        let (.., value, is_several) = found.ok_or(format!("nobody knows {core}, a {kind}"))?;
+        let max = surface.of(key, &method.name, &core).and_then(|words| words.max);
+        let max = max.map_or(String::new(), |max| grouped(max).replace(',', "_"));
+        let value = value.replace('$', param).replace(", #", &if_any(", ", &max));
+        match value.strip_prefix('(').and_then(|value| value.strip_suffix(')')) {
+            Some(value) => call.push(value.to_owned()),
+            None => {
+                lines.push(format!("{param} = {value}"));
+                call.push(format!("{}{param}", if *is_several { "*" } else { "" }));
+            }
+        }
+        if *is_several {
+            list = param;
+        }
+    }
+    let call = call.join(", ");
+    let name = &function.name;
+    lines.extend(result(model, method, &outs, list, |places| {
+        format!("Native.millpond_{name}({call}, {places})")
+    })?);
+    Ok(lines)
+}
+
+/// The call with its result.
+fn result(
+    model: &Model,
+    method: &Method,
+    outs: &[String],
+    list: &str,
+    call: impl Fn(&str) -> String,
+) -> Result<Vec<String>, String> {
+    let out = match outs {
+        [] => {
+            return Ok(vec![
+                format!("Call.check {{ |error| {} }}", call("error")),
+                "nil".to_owned(),
+            ]);
+        }
+        [out] => out.as_str(),
+        _ => return Err(format!("it has {} results", outs.len())),
+    };
+    let (inner, is_list, is_optional) = match &method.returns {
+        Type::List(inner) => (&**inner, true, false),
+        Type::Option(inner) => (&**inner, false, true),
+        ty => (ty, false, false),
+    };
+    let words = inner.named().and_then(|key| model.enums.get(key)).map(|of| of.words().join(" "));
+    let with = |start: &str| format!("{start} {{ |out, error| {} }}", call("out, error"));
+    if let Some(words) = words {
+        let count = if is_list { format!("{list}.last") } else { "1".to_owned() };
+        let each = with(&format!("EventResults.each({count}, %i[{words}])"));
+        return Ok(vec![if is_list { each } else { format!("{each}.first") }]);
+    }
+    if is_list && out == "*bool" {
+        return Ok(vec![with(&format!("Call.flags({list}.last)"))]);
+    }
+    let found = RESULTS.iter().find(|(kind, _)| *kind == out);
+    let (_, start) = found.ok_or(format!("nobody knows its result, a {out}"))?;
+    let made = with(start);
+    if method.returns.is_time() {
+        return Ok(vec![
+            format!("left_ms = {made}"),
+            "left_ms / 1000.0 unless left_ms.negative?".to_owned(),
+        ]);
+    }
+    let of = match inner {
+        Type::Named(key) if out.ends_with("s_result") => {
+            let own = snake(&name(key)).trim_start_matches('_').to_owned();
+            match own.as_str() {
+                "published" => own,
+                _ if key.ends_with("Stats") && !is_list => "stats".to_owned(),
+                _ if key.ends_with("Config") => "config".to_owned(),
+                "queue_stats" => "queues".to_owned(),
+                "namespace_stats" => "namespaces".to_owned(),
+                "schedule_info" => "schedules".to_owned(),
+                "synced_schedules" => "synced".to_owned(),
+                _ if model.types[key].fields.is_empty() => own,
+                "modified" | "swept" => own,
+                _ => format!("{own}s"),
+            }
+        }
+        _ => String::new(),
+    };
+    let is_whole = ["", "config", "modified", "stats", "swept", "synced"].contains(&&*of);
+    let is_one = !is_list && !is_whole;
+    let safe = if is_optional { "&" } else { "" };
+    let first = if is_one { format!("{safe}.first") } else { String::new() };
+    Ok(vec![format!("{made}{}{first}", if_any(&format!("{safe}."), &of))])
+}
+
+/// With this before it, unless it is empty.
+fn if_any(before: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{before}{text}") }
+}
+
+/// Statements with the places of results on lines of their own where they are too long.
+pub(crate) fn laid_out(lines: &[String], indent: usize, width: usize) -> Vec<String> {
+    lines
+        .iter()
+        .flat_map(|line| {
+            let parts = line.split_once(" { |").and_then(|(start, rest)| {
+                let (places, rest) = rest.split_once("| ")?;
+                let (call, end) = rest.rsplit_once(" }")?;
+                Some((start, places, call, end))
+            });
+            match parts {
+                Some((start, places, call, end)) if indent + line.len() > width => {
+                    vec![format!("{start} do |{places}|"), format!("  {call}"), format!("end{end}")]
+                }
+                _ => vec![line.clone()],
+            }
+        })
+        .map(|line| format!("{:indent$}{line}", ""))
+        .collect()
+}
