@@ -162,6 +162,16 @@ function reading(job) {
   })
 }
 
+const SIGNALS = ['SIGTERM', 'SIGINT']
+
+/** What the next signal of the system calls, of each worker that runs. */
+const onSignal = new Set()
+
+/** One listener for all workers: more than ten listeners look like a leak to Node. */
+function signalled() {
+  for (const stop of [...onSignal]) stop()
+}
+
 /** Has the first signal of the system call `stop`, and further ones `again`; returns how to undo that. */
 function onSignals(stop, again) {
   let next = stop
@@ -170,9 +180,12 @@ function onSignals(stop, again) {
     next = again
     now()
   }
-  const names = ['SIGTERM', 'SIGINT']
-  for (const name of names) process.on(name, stopping)
-  return () => names.forEach((name) => process.off(name, stopping))
+  if (onSignal.size === 0) SIGNALS.forEach((name) => process.on(name, signalled))
+  onSignal.add(stopping)
+  return () => {
+    onSignal.delete(stopping)
+    if (onSignal.size === 0) SIGNALS.forEach((name) => process.off(name, signalled))
+  }
 }
 
 /** A handler at work on the jobs of a run. */
