@@ -29,16 +29,6 @@ const MAIN: &[&str] = &[
     "events.EventQueue",
 ];
 
-/// Loops, and what the next of each is in C.
-const LOOPS: &[(&str, &str)] = &[
-    ("ick.Batches", "ick_entries"),
-    ("shuffle.Messages", "shuffle_batch"),
-    ("shuffle.Garbage", "keys"),
-    ("tasks.Claims", "tasks_result"),
-    ("tasks.Jobs", "tasks_job"),
-    ("events.Deliveries", "events_result"),
-];
-
 /// What C calls otherwise.
 const NAMES: &[(&str, &str)] = &[
     ("ick.Ick.lease", "lease_acquire"),
@@ -92,18 +82,18 @@ impl C<'_> {
     fn handle(&self, key: &str, by_hand: &str) -> View {
         let handle = &self.model.types[key];
         let name = c_handle(key);
-        let loops = LOOPS.iter().find(|(of, _)| *of == key);
+        let item = &handle.item;
         let makers = self.handles().flat_map(|(owner, of)| {
             let makes =
                 |method: &&Method| method.returns == Type::Named(key.to_owned()) && !method.is_call;
             of.methods.iter().filter(makes).map(move |method| (owner, method))
         });
-        let next = loops.map(|(_, item)| Method {
+        let next = item.as_ref().map(|item| Method {
             name: "next".to_owned(),
             docs: Docs::default(),
             has_self: true,
             params: Vec::new(),
-            returns: Type::Option(Box::new(Type::Named((*item).to_owned()))),
+            returns: Type::Option(Box::new(item.clone())),
             is_call: true,
             can_fail: true,
             must_use: false,
@@ -128,7 +118,7 @@ impl C<'_> {
             .collect();
         let own = own_name(&name);
         let threads = match () {
-            _ if is_run(key) => "One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at \
+            _ if self.is_run(key) => "One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at \
                  once. Threads that work together have loops of their own."
                 .to_owned(),
             _ => format!("Any number of threads may use one {own} at a time."),
@@ -140,7 +130,7 @@ impl C<'_> {
             } else {
                 format!("///\n{}", self.words(&threads))
             };
-        let a = if loops.is_some() { "the loop" } else { &format!("a {own}") };
+        let a = if item.is_some() { "the loop" } else { &format!("a {own}") };
         let free = Docs::parse(&format!("Frees {a}. NULL and what was freed before are fine."));
         let free = self.comment(&format!("{key}.free"), key, &free, "NULL", "");
         let is_by_name = key == "ick.Ick";
@@ -183,7 +173,7 @@ impl C<'_> {
         }
         // A lease that is released has an answer too.
         let is_run =
-            is_run(owner) && (method.is_call || made.is_some()) && method.name != "release";
+            self.is_run(owner) && (method.is_call || made.is_some()) && method.name != "release";
         let may_fail = method.is_call || method.can_fail;
         let call = |name: &str, more: &[&str]| {
             let arguments: Vec<_> =
@@ -386,6 +376,9 @@ impl C<'_> {
                 let words = self.surface.of(owner, method, &param.name)?;
                 let text = self.paragraph(owner, &[Block::Paragraph(words.docs.clone())]);
                 Some(match &words.default {
+                    _ if own == "wait_ms" && words.max.is_some() => format!(
+                        "`{own}`: {text}; 0 does not wait, -1 is the longest. `millpond_close` on the client ends the wait."
+                    ),
                     _ if own == "wait_ms" => format!(
                         "`{own}`: {text}; 0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait."
                     ),
@@ -486,7 +479,6 @@ impl C<'_> {
                 _ => return None,
             },
             Type::Bytes if !method.is_call => "keys".to_owned(),
-            Type::Named(key) if LOOPS.iter().any(|(_, item)| item == key) => key.clone(),
             Type::Named(key) if key == "tasks.Modified" && !params.contains("modification") => {
                 return Some(Out::default());
             }
@@ -596,7 +588,7 @@ impl C<'_> {
             true => String::new(),
             false => format!("\n\nDelivery: {delivery}"),
         };
-        let threads = match is_run(owner) {
+        let threads = match self.is_run(owner) {
             true => format!("one at a time; see `millpond_{}`", c_handle(owner)),
             false => "any".to_owned(),
         };
@@ -608,6 +600,11 @@ impl C<'_> {
             method.params.iter().map(|param| (&param.name, c_name(&param.name, &param.ty)));
         params
             .fold(text, |text, (name, own)| text.replace(&format!("`{name}`"), &format!("`{own}`")))
+    }
+
+    /// Whether one thread at a time may use it.
+    fn is_run(&self, key: &str) -> bool {
+        self.model.is_loop(key) || key == "ick.ConsumerLease"
     }
 
     fn words(&self, text: &str) -> String {
@@ -698,11 +695,6 @@ fn singular(name: &str) -> String {
         Some(start) => format!("{start}y"),
         None => name.trim_end_matches('s').to_owned(),
     }
-}
-
-/// Whether one thread at a time may use it.
-fn is_run(key: &str) -> bool {
-    LOOPS.iter().any(|(of, _)| *of == key) || key == "ick.ConsumerLease"
 }
 
 /// Without its queue.

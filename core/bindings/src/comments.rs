@@ -31,6 +31,8 @@ pub(crate) struct ParamDocs {
     pub(crate) text: String,
     /// Whether it is a span of time, whose unit differs by host.
     pub(crate) is_time: bool,
+    /// Whether a wait is never longer than its words say.
+    pub(crate) has_end: bool,
     /// What it is if it is not given, for people; empty if it has to be given or its text says it.
     pub(crate) default: String,
     /// The core's type, unless only hosts have it.
@@ -187,7 +189,8 @@ impl<'a> Comments<'a> {
             None => text.starts_with("how long"),
         };
         let text = text.trim_end_matches('.').to_owned();
-        Some(ParamDocs { name: host.to_owned(), text, is_time, default, ty })
+        let has_end = words.is_some_and(|words| words.max.is_some());
+        Some(ParamDocs { name: host.to_owned(), text, is_time, has_end, default, ty })
     }
 
     /// A section of errors, taken apart: ``[`CLOSED`] if …; [`TIMEOUT`] and [`CANCELLED`] …``.

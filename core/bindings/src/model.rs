@@ -70,6 +70,8 @@ pub(crate) struct Struct {
     /// What setters set, in their order.
     pub(crate) settings: Vec<Setting>,
     pub(crate) methods: Vec<Method>,
+    /// What a loop yields.
+    pub(crate) item: Option<Type>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -268,6 +270,11 @@ impl Model {
 
     pub(crate) fn error(&self, name: &str) -> Option<&ErrorKind> {
         self.errors.iter().find(|error| error.name == name)
+    }
+
+    /// Whether it is a loop.
+    pub(crate) fn is_loop(&self, key: &str) -> bool {
+        self.types.get(key).is_some_and(|of| of.item.is_some())
     }
 
     /// Whether there is a struct of this kind.

@@ -15,15 +15,7 @@ use crate::output::Output;
 use crate::surface::Surface;
 use crate::templates::Templates;
 
-/// The loops, which are by hand, as is what has no handle in Node.
-const LOOPS: [&str; 6] = [
-    "events.Deliveries",
-    "ick.Batches",
-    "shuffle.Garbage",
-    "shuffle.Messages",
-    "tasks.Claims",
-    "tasks.Jobs",
-];
+/// Handles that are by hand in Node, as its loops are.
 const NO_HANDLES: [&str; 3] = ["events.Worker", "shuffle.Worker", "tasks.Worker"];
 
 /// Methods by hand, for Node has them otherwise.
@@ -125,8 +117,7 @@ struct View<'a> {
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
     let handles = model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
-    let handles =
-        handles.filter(|(key, _)| !LOOPS.contains(&&***key) && !NO_HANDLES.contains(&&***key));
+    let handles = handles.filter(|(key, _)| !model.is_loop(key) && !NO_HANDLES.contains(&&***key));
     let classes = handles.map(|(key, handle)| {
         let getters =
             handle.methods.iter().filter(|of| of.has_self && !of.is_call && of.params.is_empty());
@@ -233,7 +224,7 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
         Some(Variant { name: form.method.name.clone(), option, is_flag: form.is_flag })
     });
     let options = made.filter(|key| has_steps(model, key)).map(snake_of);
-    let is_loop = made.is_some_and(|key| LOOPS.contains(&key));
+    let is_loop = made.is_some_and(|key| model.is_loop(key));
     let has_buffers = key == "client.Client"
         && !made.is_some_and(|key| key.starts_with("tasks.") || key.starts_with("events."));
     let has_signal = method.is_call || is_loop;

@@ -513,9 +513,10 @@ impl Signature {
             comment.text.extend(comments.of(&format!("php.{name}"), &[]).unwrap_or_default().text);
         }
         let params = self.params.iter().filter_map(|(ty, name)| {
-            let text = &comment.params.iter().find(|of| of.name == *name)?.text;
-            let without = if name == "wait" { "; INF waits without limit" } else { "" };
-            let text = in_seconds(text, ty.ends_with("float")) + without;
+            let found = comment.params.iter().find(|of| of.name == *name)?;
+            let is_endless = name == "wait" && !found.has_end;
+            let without = if is_endless { "; INF waits without limit" } else { "" };
+            let text = in_seconds(&found.text, ty.ends_with("float")) + without;
             let doc = doc_type(ty, name, key);
             Some(Param { name: name.clone(), doc, text, ..Param::default() })
         });

@@ -304,7 +304,7 @@ fn paragraphs(comment: Comment) -> Vec<String> {
         let end = if param.is_time { param.text.find(['.', ';']) } else { None };
         let (text, rest) = param.text.split_at(end.unwrap_or(param.text.len()));
         let unit = match (param.is_time, &*param.name) {
-            (true, "wait") => ", in seconds, where ``math.inf`` is forever",
+            (true, "wait") if !param.has_end => ", in seconds, where ``math.inf`` is forever",
             (true, _) => ", in seconds",
             _ => "",
         };

@@ -205,8 +205,11 @@ impl Ruby<'_> {
         let end = ends.find(|at| !is_code(*at)).unwrap_or(text.len());
         let (first, rest) = text.split_at(if of.is_time { end } else { text.len() });
         let unit = if of.is_time { ", in seconds" } else { "" };
-        let endless =
-            if of.name == "wait" { "; `Float::INFINITY` waits without limit" } else { "" };
+        let endless = if of.name == "wait" && !of.has_end {
+            "; `Float::INFINITY` waits without limit"
+        } else {
+            ""
+        };
         let more = match default == "nil"
             && !["", "0"].contains(&of.default.as_str())
             && !text.contains("by default")

@@ -96,6 +96,12 @@ impl Source {
                     Defaults { source: self, queue: &queue, name: &name }.visit_item_impl(of);
                     self.items.push((queue.clone(), item));
                 }
+                // A list with methods of its own is a list.
+                Item::Struct(syn::ItemStruct { ident, fields: syn::Fields::Unnamed(of), .. })
+                    if of.unnamed.len() == 1 && path_end(&of.unnamed[0].ty) == "Vec" =>
+                {
+                    self.aliases.insert(format!("{queue}.{ident}"), of.unnamed[0].ty.clone());
+                }
                 Item::Struct(syn::ItemStruct { ident, .. })
                 | Item::Enum(syn::ItemEnum { ident, .. }) => {
                     self.types.insert(format!("{queue}.{ident}"));
@@ -143,6 +149,14 @@ impl Source {
             match item {
                 Item::Impl(of) if of.trait_.is_none() => self.implementation(&mut model, queue, of),
                 Item::Impl(of) => self.default_of_fields(&mut model, queue, of),
+                Item::Macro(of) if of.mac.path.is_ident("iterate") => {
+                    if let Ok(Loop(name, ty)) = syn::parse2(of.mac.tokens.clone()) {
+                        let names = Names { source: &self, queue, owner: &name, generics: &[] };
+                        let item = names.ty(&ty);
+                        let of = model.types.get_mut(&format!("{queue}.{name}"));
+                        of.expect("a loop is a struct").item = Some(item);
+                    }
+                }
                 Item::Macro(of) if of.mac.path.is_ident("setters") => {
                     if let Ok(setters) = syn::parse2::<Setters>(of.mac.tokens.clone()) {
                         self.option_setters(&mut model, queue, setters);
@@ -186,7 +200,8 @@ impl Source {
         };
         let (required, settings, methods) = (Vec::new(), Vec::new(), Vec::new());
         let docs = docs(&of.attrs);
-        let made = Struct { kind, name, docs, fields, required, settings, methods };
+        let item = None;
+        let made = Struct { kind, name, docs, fields, required, settings, methods, item };
         model.types.insert(key, made);
     }
 
@@ -487,6 +502,21 @@ impl syn::parse::Parse for Kinds {
             });
         }
         Ok(Self(kinds))
+    }
+}
+
+/// A loop and what it yields to those who block, as `iterate!` takes them.
+struct Loop(String, syn::Type);
+
+impl syn::parse::Parse for Loop {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        input.call(Attribute::parse_outer)?;
+        let name: syn::Ident = input.parse()?;
+        input.parse::<syn::Ident>()?;
+        let item = input.parse()?;
+        input.parse::<syn::Token![,]>()?;
+        input.parse::<syn::Type>()?;
+        Ok(Self(name.to_string(), item))
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Surface(BTreeMap<String, BTreeMap<String, Words>>);
 pub(crate) struct Words {
     /// `None`: it has to be given. `Some(Value::None)`: none, if not given.
     pub(crate) default: Option<Value>,
-    /// How many items a list has at most.
+    /// How many items a list has at most, and how long a wait is in milliseconds.
     pub(crate) max: Option<u64>,
     /// As in the core's comments: a part of a sentence without a full stop.
     pub(crate) docs: String,
@@ -78,8 +78,8 @@ impl Surface {
 fn number(model: &Model, heading: &str, constant: &str) -> u64 {
     let queue = heading.split('.').next().unwrap_or("");
     match model.constant(queue, constant).map(|of| &of.value) {
-        Some(Value::Number(number)) => *number,
-        _ => panic!("surface.md: {constant} is no number of items"),
+        Some(Value::Number(number) | Value::Duration(number)) => *number,
+        _ => panic!("surface.md: {constant} is no number of items, and no time"),
     }
 }
 

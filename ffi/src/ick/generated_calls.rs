@@ -441,9 +441,9 @@ pub unsafe extern "C" fn millpond_ick_batches_commit(
 /// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
 /// client was closed.
 ///
-/// `entries` is set to it, which the caller frees with `millpond_ick_entries_free`; to NULL on
-/// failure, and also on success when the loop is over. After an error that a retry can fix (see
-/// `millpond_error_retry`) the loop can be continued.
+/// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`; to NULL
+/// on failure, and also on success when the loop is over. After an error that a retry can fix
+/// (see `millpond_error_retry`) the loop can be continued.
 ///
 /// Threads: one at a time; see `millpond_ick_batches`.
 #[unsafe(no_mangle)]

@@ -969,7 +969,7 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_new(
 /// Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
 /// `time_digits` that is not 1 to 10.
 ///
-/// `keys` is set to it, which the caller frees with `millpond_keys_free`; to NULL on failure,
+/// `keys` is set to them, which the caller frees with `millpond_keys_free`; to NULL on failure,
 /// and also on success when the loop is over. After an error that a retry can fix (see
 /// `millpond_error_retry`) the loop can be continued.
 ///
@@ -1137,9 +1137,9 @@ pub unsafe extern "C" fn millpond_shuffle_messages_new(
 ///
 /// Delivery: as `millpond_shuffle_read`.
 ///
-/// `batch` is set to it, which the caller frees with `millpond_shuffle_batch_free`; to NULL on
-/// failure, and also on success when the loop is over. After an error that a retry can fix (see
-/// `millpond_error_retry`) the loop can be continued.
+/// `batch` is set to them, which the caller frees with `millpond_shuffle_batch_free`; to NULL
+/// on failure, and also on success when the loop is over. After an error that a retry can fix
+/// (see `millpond_error_retry`) the loop can be continued.
 ///
 /// Threads: one at a time; see `millpond_shuffle_messages`.
 #[unsafe(no_mangle)]
