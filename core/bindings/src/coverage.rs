@@ -17,14 +17,16 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::c_abi::CAbi;
+use crate::c::abi::CAbi;
+use crate::c::functions::function_name;
 use crate::declared::{Declared, PHP, PYTHON, RBS, Syntax, TYPESCRIPT};
 use crate::docs::camel;
 use crate::forms::form_of;
 use crate::model::{Kind, Method, Model, Param, Type};
+use crate::node::types::node_name;
 use crate::output::Output;
 use crate::surface::Surface;
-use crate::{c, c_functions, node_types, php, python, ruby};
+use crate::{c, php, python, ruby};
 
 /// A host, and what it calls things.
 pub(crate) struct Host<'a> {
@@ -95,8 +97,8 @@ pub(crate) fn missing(
     let node = Host {
         name: "node",
         declared: declared(&TYPESCRIPT, &node_files),
-        class: &|key| Some(node_types::node_name(key).to_owned()),
-        method: &|key, method| dotted(node_types::node_name(key), &camel(method)),
+        class: &|key| Some(node_name(key).to_owned()),
+        method: &|key, method| dotted(node_name(key), &camel(method)),
         spelled: &|name| {
             let ms = |name: &str| camel(&format!("{name}_ms"));
             vec![
@@ -116,7 +118,7 @@ pub(crate) fn missing(
         declared: declared(&RBS, &ruby_files),
         class: &|key| Some(ruby::name(key)),
         method: &|key, method| {
-            let name = ruby::find(ruby::NAMES, &format!("{key}.{method}")).unwrap_or(method);
+            let name = ruby::find(ruby::names::NAMES, &format!("{key}.{method}")).unwrap_or(method);
             dotted(&ruby::name(key), name)
         },
         spelled: &|name| {
@@ -167,7 +169,7 @@ pub(crate) fn missing(
         method: &|key, method| {
             let of_worker =
                 key.strip_suffix(".Worker").map(|queue| format!(".{queue}_worker_{method}"));
-            let name = c_functions::function_name(model, key, method);
+            let name = function_name(model, key, method);
             name.map(|name| name.replacen("millpond_", ".", 1)).or(of_worker)
         },
         spelled: &|name| {

@@ -9,33 +9,23 @@
 //!
 //! `model` is what the core says, read by `source`. `comments` is what is said of an item in one host: the core's
 //! comment, rendered by `docs` in the host's words, and what the host's own page adds, read by `overlay`. Each
-//! host has an emitter, which says what the host calls things, and a folder of `templates`, where the text is.
+//! host has an emitter, a folder of `templates` with the text, and one file of exceptions, `names`. What the emitters
+//! have in common is found once: `forms` of methods, and what a method is in the C library (`c::calls`).
 //! `coverage` sees that each item is in each host, or that a page in `hosts` says why it is not.
 
 mod c;
-mod c_abi;
-mod c_calls;
-mod c_functions;
 mod comments;
 mod coverage;
 mod declared;
 mod docs;
 mod forms;
-mod header;
 mod model;
 mod node;
-mod node_calls;
-mod node_types;
 mod output;
 mod overlay;
 mod php;
-mod php_classes;
 mod python;
-mod python_blocking;
-mod python_calls;
 mod ruby;
-mod ruby_calls;
-mod ruby_comments;
 mod source;
 mod surface;
 mod templates;
@@ -45,7 +35,7 @@ mod tests;
 use std::path::Path;
 use std::process::ExitCode;
 
-use c_abi::CAbi;
+use c::abi::CAbi;
 use model::Model;
 use output::Output;
 use surface::Surface;
@@ -93,7 +83,7 @@ fn main() -> ExitCode {
 /// The C headers, of what the emitters have written.
 fn headers(root: &Path) -> Output {
     let mut output = Output::new(root);
-    header::emit(root, &mut output);
+    c::header::emit(root, &mut output);
     output
 }
 

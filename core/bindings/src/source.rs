@@ -97,9 +97,9 @@ impl Source {
                     self.items.push((queue.clone(), item));
                 }
                 // A list with methods of its own is a list.
-                Item::Struct(syn::ItemStruct { ident, fields: syn::Fields::Unnamed(of), .. })
-                    if of.unnamed.len() == 1 && path_end(&of.unnamed[0].ty) == "Vec" =>
-                {
+                Item::Struct(syn::ItemStruct {
+                    ident, fields: syn::Fields::Unnamed(of), ..
+                }) if of.unnamed.len() == 1 && path_end(&of.unnamed[0].ty) == "Vec" => {
                     self.aliases.insert(format!("{queue}.{ident}"), of.unnamed[0].ty.clone());
                 }
                 Item::Struct(syn::ItemStruct { ident, .. })

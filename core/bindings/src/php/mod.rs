@@ -2,6 +2,9 @@
 //! library's memory and options written to it, word by word; methods that are one call of the library; and the
 //! interfaces and comments of classes. The text of files is in `ffi/php/templates`.
 
+mod classes;
+mod names;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -9,51 +12,15 @@ use minijinja::context;
 use minijinja::value::Serde;
 use serde::Serialize;
 
-use crate::c_abi::{CAbi, CStruct, CType};
+use crate::c::abi::{CAbi, CStruct, CType};
 use crate::comments::{Comment, Comments};
 use crate::docs::{Words, camel, pascal, snake, wrap};
 use crate::model::{ErrorKind, Kind, Model, Setting, Struct, Type, Value, own_name};
 use crate::output::Output;
-use crate::php_classes::{CLASSES, VALUES};
+
+use crate::php::names::{CLASSES, ENUMS, OPTIONS, OTHERS, VALUES};
 use crate::surface::Surface;
 use crate::templates::Templates;
-
-/// The options, what PHP calls them, and their structure. What is new is a list of cells for `Packed`.
-const OPTIONS: &[(&str, &str, &str)] = &[
-    ("events.Config", "EventConfig", "event_config"),
-    ("events.NewEvent", "NewEvent", "new_event"),
-    ("events.Schedule", "Schedule", "schedule"),
-    ("events.Worker", "EventWorkerOptions", "events_worker_options"),
-    ("shuffle.ShuffleConsumer", "ConsumerOptions", "shuffle_consumer_options"),
-    ("shuffle.ShuffleQueue", "ShuffleOptions", "shuffle_options"),
-    ("shuffle.Worker", "ShuffleWorkerOptions", "shuffle_worker_options"),
-    ("tasks.NewDoc", "NewDoc", "new_doc"),
-    ("tasks.NewTask", "NewTask", "new_task"),
-    ("tasks.Worker", "WorkerOptions", "tasks_worker_options"),
-];
-
-const ENUMS: &[(&str, &str)] = &[
-    ("client.Retry", "Retry"),
-    ("events.Cancelled", "Cancelled"),
-    ("events.DeadReason", "DeadReason"),
-    ("events.EventState", "EventState"),
-    ("events.Held", "Held"),
-    ("events.IfExists", "IfExists"),
-    ("events.Missed", "Missed"),
-    ("events.Overlap", "Overlap"),
-    ("events.PutStatus", "PutStatus"),
-    ("events.Redriven", "Redriven"),
-    ("events.Rescheduled", "Rescheduled"),
-    ("events.Settled", "Settled"),
-    ("events.Status", "PublishStatus"),
-    ("ick.Set", "IckSet"),
-    ("shuffle.TrackKeys", "TrackKeys"),
-    ("worker.ReportKind", "ReportKind"),
-];
-
-/// The records that PHP has in another shape.
-const OTHERS: &[&str] =
-    &["events.Config", "events.EventId", "ick.Stats", "step.StreamId", "tasks.DocKey"];
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
     let words = PhpWords { model };

@@ -1,142 +1,27 @@
 //! C: the statuses, structures with their comments and conversions, and their `_init` functions, in
 //! `ffi/src/*/generated.rs`. `cbindgen` makes the header of them, as of what is written by hand.
 
+pub(crate) mod abi;
+pub(crate) mod calls;
+pub(crate) mod functions;
+pub(crate) mod header;
+pub(crate) mod names;
+
 use std::path::Path;
 
 use minijinja::{Value as View, context};
 
-use crate::c_abi::{CAbi, CType};
-use crate::c_functions::{QUEUES, c_handle, function_name, own_name};
+use crate::c::abi::{CAbi, CType};
+use crate::c::functions::{c_handle, function_name, own_name};
+use crate::c::names::{
+    BY_HAND, ENUMS, EVENT_ID, LISTS, OPTIONS, QUEUES, RECORDS, REFUSALS, REVISED, WORKERS,
+};
 use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
 use crate::output::Output;
 use crate::overlay::Overlay;
 use crate::surface::Surface;
 use crate::templates::Templates;
-
-/// What calls return, by its name in C. What ends with an id or a position is an argument too, and its layout
-/// is fixed.
-pub(crate) const RECORDS: &[(&str, &str)] = &[
-    ("tasks.Task", "task"),
-    ("tasks.Doc", "doc"),
-    ("tasks.TaskId", "task_id"),
-    ("tasks.DocId", "doc_id"),
-    ("tasks.Position", "task_position"),
-    ("tasks.DocPosition", "doc_position"),
-    ("tasks.QueueStats", "task_queue_stats"),
-    ("tasks.NamespaceStats", "task_namespace_stats"),
-    ("shuffle.StreamStats", "shuffle_stream_stats"),
-    ("events.Event", "event"),
-    ("events.Published", "published_event"),
-    ("events.EventPosition", "event_position"),
-    ("events.Receipt", "event_receipt"),
-    ("events.Stats", "event_stats"),
-    ("events.ScheduleInfo", "schedule_info"),
-    ("events.SyncedSchedules", "schedules_synced"),
-];
-
-/// Enums, which C passes as numbers from 1 on, what the names of their values begin with, and whether calls take them.
-const ENUMS: &[(&str, &str, bool)] = &[
-    ("ick.Set", "ICK", true),
-    ("shuffle.TrackKeys", "SHUFFLE_TRACK", true),
-    ("events.EventState", "EVENT", true),
-    ("events.DeadReason", "EVENT", true),
-    ("events.IfExists", "IF_EXISTS", true),
-    ("events.Status", "EVENT", false),
-    ("events.Settled", "EVENT_END", false),
-    ("events.Held", "EVENT_LEASE", false),
-    ("events.Cancelled", "EVENT_CANCEL", false),
-    ("events.Rescheduled", "EVENT_RESCHEDULE", false),
-    ("events.Redriven", "EVENT_REDRIVE", false),
-    ("events.Missed", "MISSED", true),
-    ("events.Overlap", "OVERLAP", true),
-    ("events.PutStatus", "SCHEDULE", false),
-];
-
-/// The queues that have workers: what they are called, the type of a handler and what it works on.
-const WORKERS: &[(&str, &str, &str, &str, &str, &str)] = &[
-    (
-        "shuffle",
-        "shuffle queues",
-        "shuffle",
-        "messages",
-        "fields",
-        "at least once; the job of a program that ends is taken over when its lease is over",
-    ),
-    ("tasks", "stores of tasks", "task", "tasks", "tasks->value", "as `millpond_tasks_claim`"),
-    (
-        "events",
-        "queues of events",
-        "event",
-        "events",
-        "events->payload",
-        "as `millpond_events_receive`",
-    ),
-];
-
-/// What is a text in C.
-pub(crate) const EVENT_ID: &str = "events.EventId";
-
-/// Lists of what was refused.
-const REFUSALS: &[(&str, &str)] = &[("tasks.Dependency", "tasks_dependency")];
-
-/// Structures that are written by hand.
-const BY_HAND: &[(&str, &str)] = &[
-    ("ick.Added", "ick_added"),
-    ("shuffle.Receipt", "shuffle_receipt"),
-    ("step.StreamId", "shuffle_id"),
-];
-
-/// What calls take, by its name in C. A change of a task is written by hand: it has what `Task::change` copies.
-pub(crate) const OPTIONS: &[(&str, &str)] = &[
-    ("tasks.NewTask", "new_task"),
-    ("tasks.NewDoc", "new_doc"),
-    ("tasks.DocChange", "doc_change"),
-    ("tasks.TaskChange", "task_change"),
-    ("tasks.Modification", "tasks_modification"),
-    ("tasks.TaskQuery", "task_query"),
-    ("tasks.DocQuery", "doc_query"),
-    ("tasks.Filter", "tasks_filter"),
-    ("tasks.TaskFilter", "task_filter"),
-    ("shuffle.ShuffleQueue", "shuffle_options"),
-    ("shuffle.ShuffleConsumer", "shuffle_consumer_options"),
-    ("events.NewEvent", "new_event"),
-    ("events.Config", "event_config"),
-    ("events.Schedule", "schedule"),
-    ("events.EventQuery", "event_query"),
-    ("events.RedriveFilter", "event_redrive_filter"),
-    ("events.PurgeFilter", "event_purge_filter"),
-];
-
-/// What is by hand and has comments of the core's: structures, enums and functions.
-const REVISED: &[(&str, &str, &str)] = &[
-    ("client.rs", "options", "client.Options"),
-    ("recovery.rs", "recovered", "client.Recovery"),
-    ("status.rs", "retry", "client.Retry"),
-    ("shuffle/batch.rs", "shuffle_message", "shuffle.Message"),
-    ("shuffle/consumer.rs", "shuffle_reclaim", "shuffle.ShuffleConsumer.reclaim"),
-    ("tasks/list_docs.rs", "tasks_get_doc", "tasks.TaskStore.get_doc"),
-    ("tasks/list_stores.rs", "client_task_stores", "client.Client.task_stores"),
-    ("tasks/renew.rs", "tasks_renew", "tasks.TaskStore.renew"),
-    ("shuffle/worker.rs", "shuffle_worker_options", "shuffle.Worker"),
-    ("tasks/worker.rs", "tasks_worker_options", "tasks.Worker"),
-    ("events/worker.rs", "events_worker_options", "events.Worker"),
-];
-
-/// Settings that add to a list: what C calls one, and all.
-const LISTS: &[(&str, &str, &str)] = &[
-    ("tasks.Filter.exact", "exact", "exact"),
-    ("tasks.Filter.prefix", "prefix", "prefixes"),
-    ("tasks.Modification.insert", "insert", "inserts"),
-    ("tasks.Modification.change", "change", "changes"),
-    ("tasks.Modification.delete", "delete", "deletes"),
-    ("tasks.Modification.depend", "depend", "depends"),
-    ("tasks.Modification.insert_doc", "doc_insert", "doc_inserts"),
-    ("tasks.Modification.put_doc", "doc_put", "doc_puts"),
-    ("tasks.Modification.change_doc", "doc_change", "doc_changes"),
-    ("tasks.Modification.delete_doc", "doc_delete", "doc_deletes"),
-    ("tasks.Modification.depend_doc", "doc_depend", "doc_depends"),
-];
 
 const LIST: &str = "for (index, item) in $list.enumerate() {
     it = it.$set($item.read(caller, |field| of(&format!(\"$own[{index}].{field}\")))?);

@@ -10,10 +10,8 @@ use crate::comments::Comment;
 use crate::forms::{Form, forms};
 use crate::model::{Kind, Method, Model, Param as Declared, Setting, Struct, Type, rust_path};
 use crate::python::class_name;
+use crate::python::names::CALLS;
 use crate::surface::Surface;
-
-/// What Python calls otherwise.
-const NAMES: [(&str, &str); 1] = [("claimant", "claimant_id")];
 
 /// A method as Python has it.
 #[derive(Clone, Serialize)]
@@ -69,7 +67,7 @@ impl Signature {
     /// The parameter for one of the core's.
     fn param(&self, core: &str) -> Option<&Param> {
         let of = |name: &str| self.params.iter().find(|param| param.name == name);
-        of(core).or_else(|| of(NAMES.iter().find(|(_, name)| *name == core)?.0))
+        of(core).or_else(|| of(CALLS.iter().find(|(_, name)| *name == core)?.0))
     }
 }
 
@@ -97,7 +95,7 @@ impl<'a> Calls<'a> {
     pub(crate) fn method(&self, owner: &str, name: &str) -> Option<&'a Method> {
         let of =
             |name: &str| self.model.types.get(owner)?.methods.iter().find(|of| of.name == name);
-        of(name).or_else(|| of(NAMES.iter().find(|(python, _)| *python == name)?.1))
+        of(name).or_else(|| of(CALLS.iter().find(|(python, _)| *python == name)?.1))
     }
 
     /// Whether its settings are arguments.
@@ -123,7 +121,7 @@ impl<'a> Calls<'a> {
         let is = |(name, core): &&(&str, &'static str)| {
             *name == python && declared.iter().any(|of| of.name == *core)
         };
-        NAMES.iter().find(is).map_or(python, |(_, core)| core)
+        CALLS.iter().find(is).map_or(python, |(_, core)| core)
     }
 
     /// The options that a method takes and Python has as arguments, by their name.

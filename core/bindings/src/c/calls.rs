@@ -1,7 +1,7 @@
 //! What a method is in the C library, for the hosts that call it there: its function, and that function's parameters,
 //! each with its kind in one word.
 
-use crate::c_abi::{CAbi, CFunction, CType};
+use crate::c::abi::{CAbi, CFunction, CType};
 use crate::model::Method;
 
 /// A parameter of a function, or a field of its options.

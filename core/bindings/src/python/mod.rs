@@ -1,6 +1,10 @@
 //! Python: the blocking modules, the classes of errors, records and what reads and writes them. The modules for
 //! asyncio are in `python/modules`, the text of all else in `python/templates`.
 
+mod blocking;
+mod calls;
+mod names;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -11,20 +15,13 @@ use crate::comments::{Comment, Comments, ParamDocs};
 use crate::docs::{Words, wrap};
 use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type, own_name, rust_path};
 use crate::output::Output;
-use crate::python_blocking::blocking;
-use crate::python_calls::{Calls, Signature};
+use crate::python::blocking::blocking;
+use crate::python::calls::{Calls, Signature};
+use crate::python::names::{BY_HAND, CLASSES, NAMES};
 use crate::surface::Surface;
 use crate::templates::Templates;
 
 const FOLDER: &str = "python/python/millpond";
-
-/// Records that are classes of the native half: how many of their fields are positional, how many of these
-/// have to be given, and the field that is JSON.
-const CLASSES: [(&str, usize, usize, &str); 2] =
-    [("tasks.Task", 3, 2, "value"), ("tasks.Doc", 5, 3, "content")];
-
-/// Records that are written by hand.
-const BY_HAND: [&str; 4] = ["ick.Entry", "ick.Stats", "shuffle.Message", "shuffle.Receipt"];
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
     let words = Python(model);
@@ -325,18 +322,6 @@ fn paragraphs(comment: Comment) -> Vec<String> {
     let errors = (!errors.is_empty()).then(|| format!(":raises: {}.", errors.join("; ")));
     text.chain(params).chain(errors).collect()
 }
-
-/// Names that other queues have too.
-const NAMES: [(&str, &str); 8] = [
-    ("events.Config", "EventConfig"),
-    ("events.Job", "EventJob"),
-    ("events.Receipt", "Delivery"),
-    ("events.Stats", "EventStats"),
-    ("events.Worker", "EventWorker"),
-    ("shuffle.Stats", "ShuffleStats"),
-    ("shuffle.Worker", "ShuffleWorker"),
-    ("shuffle.Job", "ShuffleJob"),
-];
 
 pub(crate) fn class_name(key: &str) -> &str {
     let name = NAMES.iter().find(|(of, _)| *of == key);

@@ -1,12 +1,13 @@
 //! The comments of Ruby, as YARD has them, above the public items of files by hand; and the files whose methods have no
 //! body where it is one call of the library: `def receive(max = 1) = core` in `modules`.
 
-use crate::c_abi::CAbi;
+use crate::c::abi::CAbi;
 use crate::comments::{Comment, Failure, ParamDocs};
 use crate::model::Type;
 use crate::output::Output;
+use crate::ruby::calls::{body, laid_out};
+use crate::ruby::names::{LISTED, TAKEN};
 use crate::ruby::{Ruby, WIDTH, comment, example, name};
-use crate::ruby_calls::{body, laid_out};
 
 const LIBRARY: &str = "ffi/ruby/lib/millpond";
 const MODULES: &str = "ffi/ruby/modules";
@@ -15,15 +16,6 @@ const MODULES: &str = "ffi/ruby/modules";
 const LOOP: &str = "[self] or, without a block, an Enumerator";
 const INTERRUPT: &str =
     "@raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back";
-
-/// What is taken for a type of the core, where that is more than its name.
-const TAKEN: &str = "tasks.TaskId=Task, TaskId;tasks.DocId=Doc, DocId;tasks.Position=Position, Task;\
-    tasks.DocPosition=DocPosition, Doc;shuffle.Receipt=Message, Receipt;step.StreamId=DeadLetter, String;\
-    tasks.DocKey=String;events.Receipt=Event, EventReceipt;events.EventId=String, Event, Published;\
-    events.EventPosition=EventPosition, Event;events.NewEvent=Hash, String;events.Schedule=Hash";
-
-/// What a list has several of, and one does not stand for a list of one: a Hash is a list of pairs already.
-const LISTED: [&str; 2] = ["events.NewEvent", "events.Schedule"];
 
 impl Ruby<'_> {
     /// Writes the library's files of `modules`.

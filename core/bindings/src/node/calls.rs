@@ -9,34 +9,12 @@ use serde::Serialize;
 use crate::docs::{camel, snake};
 use crate::forms::forms;
 use crate::model::{Kind, Method, Model, Param, Type, Value, own_name, rust_path};
-use crate::node::{READ_BY_HAND, has_steps, js_name_of, read, reader, records};
-use crate::node_types::node_name;
+use crate::node::names::{BY_HAND, NO_HANDLES, PLACES, READ_BY_HAND};
+use crate::node::types::node_name;
+use crate::node::{has_steps, js_name_of, read, reader, records};
 use crate::output::Output;
 use crate::surface::Surface;
 use crate::templates::Templates;
-
-/// Handles that are by hand in Node, as its loops are.
-const NO_HANDLES: [&str; 3] = ["events.Worker", "shuffle.Worker", "tasks.Worker"];
-
-/// Methods by hand, for Node has them otherwise.
-const BY_HAND: [&str; 7] = [
-    "events.EventQueue.publish",
-    "events.EventQueue.publish_call",
-    "events.EventQueue.settle_many",
-    "ick.ConsumerLease.release",
-    "shuffle.ShuffleConsumer.read",
-    "shuffle.ShuffleConsumer.read_many",
-    "tasks.TaskStore.insert",
-];
-
-/// Parameters that may be left out in their place, and what they are then.
-const PLACES: [(&str, &str, &str); 5] = [
-    ("", "err", "''"),
-    ("exchange", "members", "[]"),
-    ("dead_letters", "max", "100"),
-    ("dead_letter", "reason", "''"),
-    ("receive", "max", "1"),
-];
 
 /// A parameter, in each of the languages.
 #[derive(Clone, Serialize)]

@@ -1,69 +1,13 @@
 //! Ruby: the bodies of methods that are one call of the library. A file in `modules` has the signature
 //! (`def receive(max = 1) = core`); this finds the function, how each argument is converted, and what the result is.
 
-use crate::c_abi::CAbi;
-use crate::c_calls::{CArgument, arguments, function};
+use crate::c::abi::CAbi;
+use crate::c::calls::{CArgument, arguments, function};
 use crate::docs::{grouped, snake};
 use crate::model::{Method, Model, Type};
 use crate::ruby::name;
+use crate::ruby::names::{ARGUMENTS, HANDLES, RESULTS};
 use crate::surface::Surface;
-
-/// The handles that Ruby holds; an Ick is the client and a name.
-const HANDLES: &[(&str, &str)] = &[
-    ("events.EventQueue", "events_queue"),
-    ("events.Job", "events_job"),
-    ("ick.ConsumerLease", "ick_lease"),
-    ("ick.Ick", "client"),
-    ("ick.IckChannel", "ick_channel"),
-    ("shuffle.Job", "shuffle_job"),
-    ("shuffle.ShuffleConsumer", "shuffle_consumer"),
-    ("shuffle.ShuffleQueue", "shuffle_queue"),
-    ("tasks.Job", "tasks_job"),
-    ("tasks.TaskStore", "tasks_store"),
-];
-
-/// How arguments are converted: the kind of C; the name, behind that of its queue, if only that is meant; what makes
-/// the value of the argument `$` (a number of items at most is `#`); and whether that is several arguments of C.
-const ARGUMENTS: &[(&str, &str, &str, bool)] = &[
-    ("*c_char+", "", "Convert.sized(\"$\", $)", true),
-    ("*bytes+", "events.ids", "EventResults.ids($).first(2)", true),
-    ("*bytes+", "ick.members", "Convert.members($, #)", true),
-    ("*bytes+", "", "TaskArguments.names(\"$\", $, #)", true),
-    ("*event_receipt", "", "EventResults.delivery($)", false),
-    ("*event_receipt+", "", "EventResults.receipts($)", true),
-    ("*ick_pair+", "", "Convert.pairs($)", true),
-    ("*new_event+", "", "EventResults.new_events($)", true),
-    ("*schedule+", "", "EventResults.schedules($)", true),
-    ("*shuffle_field+", "", "ShuffleArguments.fields($)", true),
-    ("*shuffle_id+", "", "ShuffleArguments.letter_ids($)", true),
-    ("*shuffle_receipt+", "", "ShuffleArguments.receipts($)", true),
-    ("*tasks_modification", "", "TaskArguments.modification($)", false),
-    ("bool", "", "($ ? true : false)", false),
-    ("i64_ms", "ick.ttl", "Convert.some_milliseconds(\"$\", $)", false),
-    ("i64_ms", "wait", "Batches.wait_ms($)", false),
-    ("i64_ms", "", "TaskArguments.milliseconds(\"$\", $)", false),
-    ("i64_s", "", "ShuffleArguments.deadline($)", false),
-    ("u32", "events.state", "EventResults.number(\"$\", $, EventResults::STATES)", false),
-    ("u32", "", "Convert.small_size(\"$\", $)", false),
-    ("u64", "", "Convert.size(\"$\", $)", false),
-    ("u64_ms", "", "Convert.milliseconds(\"$\", $)", false),
-    ("usize", "", "Convert.size(\"$\", $)", false),
-];
-
-/// What yields the places of results to a call and returns them, by the kind of C.
-const RESULTS: &[(&str, &str)] = &[
-    ("*bool", "Call.number(:bool)"),
-    ("*i64_ms", "Call.number(:int64)"),
-    ("*ick_added", "Added.of"),
-    ("*shuffle_receipt", "ShuffleResults.receipt"),
-    ("*u32", "Call.number(:uint32)"),
-    ("*u64", "Call.number(:uint64)"),
-    ("**events_result", "EventResults.of(@encoding)"),
-    ("**ick_entries", "Convert.entries(@encoding)"),
-    ("**keys", "Convert.keys(@encoding)"),
-    ("**shuffle_stats", "ShuffleResults.stats"),
-    ("**tasks_result", "TaskResults.of"),
-];
 
 /// The body of a method, each statement on a line.
 pub(crate) fn body(

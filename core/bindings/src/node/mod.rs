@@ -1,18 +1,19 @@
 //! Node: error classes, records with their writers in Rust and readers in JavaScript, and `index.d.ts`.
 
+mod calls;
+mod names;
+pub(crate) mod types;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::docs::camel;
 use crate::model::{Field, Kind, Model, Setting, Type, Value, own_name, rust_path};
-use crate::node_calls;
-use crate::node_types::{declarations, node_name};
+use crate::node::names::{CLASSES, NO_OPTIONS, NO_STEPS, OTHERS, READ_BY_HAND, SEVERAL};
+use crate::node::types::{declarations, node_name};
 use crate::output::Output;
 use crate::surface::Surface;
-
-/// Results that JavaScript has in another shape.
-const OTHERS: [&str; 3] = ["ick.Added", "ick.Entry", "step.StreamId"];
 
 /// The records that cross the boundary: what calls return, and what errors hold.
 pub(crate) fn records(model: &Model) -> BTreeSet<&str> {
@@ -21,12 +22,6 @@ pub(crate) fn records(model: &Model) -> BTreeSet<&str> {
     found.retain(|key| !OTHERS.contains(key));
     found
 }
-
-/// Those of them that JavaScript reads by hand.
-pub(crate) const READ_BY_HAND: [&str; 3] = ["ick.Stats", "shuffle.DeadLetter", "shuffle.Message"];
-
-/// Those of them that are classes of JavaScript, which fill in what is not given.
-const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
 
 pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
     let template = std::fs::read_to_string(root.join("node/scripts/declarations.d.ts"))
@@ -60,7 +55,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     output.add_rust("node/src/generated/records.rs", writers(model));
     output.add("node/lib/generated/records.js", "//", readers(model));
     options(model, output);
-    node_calls::emit(root, model, surface, output);
+    calls::emit(root, model, surface, output);
 }
 
 /// The core's constants, by queue.
@@ -220,27 +215,10 @@ pub(crate) fn read(model: &Model, ty: &Type) -> String {
     }
 }
 
-/// Setters that are no options in JavaScript.
-const NO_OPTIONS: [&str; 7] = [
-    "client.Options.pool",
-    "client.Options.repair",
-    "events.Worker.tell_all",
-    "shuffle.Worker.tell_all",
-    "tasks.TaskChange.no_value",
-    "tasks.TaskChange.retry",
-    "tasks.Worker.tell_all",
-];
-
-/// What has setters, and none that JavaScript gives as steps.
-const NO_STEPS: [&str; 3] = ["client.Error", "ick.IckChannel", "tasks.Modification"];
-
 /// Whether JavaScript gives its options as steps.
 pub(crate) fn has_steps(model: &Model, key: &str) -> bool {
     model.types.get(key).is_some_and(|of| !of.settings.is_empty()) && !NO_STEPS.contains(&key)
 }
-
-/// Setters that add one of several, by the name of all.
-const SEVERAL: [(&str, &str); 2] = [("exact", "exact"), ("prefix", "prefixes")];
 
 /// How options are checked in JavaScript, and how the steps are done that come of them in Rust.
 fn options(model: &Model, output: &mut Output) {
@@ -257,7 +235,7 @@ fn options(model: &Model, output: &mut Output) {
         let (settings, is_handle) = (&model.types[key].settings, model.is(key, Kind::Handle));
         let mut checks = Vec::new();
         let path = rust_path(key) + if is_handle { "<Async>" } else { "" };
-        let snake = node_calls::snake_of(key);
+        let snake = calls::snake_of(key);
         let _ = writeln!(
             rust,
             "pub(crate) fn {snake}(&mut self, mut of: {path}) -> napi::Result<{path}> {{\n\

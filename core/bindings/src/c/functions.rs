@@ -6,44 +6,13 @@ use std::path::Path;
 
 use minijinja::{Value as View, context};
 
-use crate::c::{C, EVENT_ID, c_name, c_struct, has_struct, is_fixed, member};
+use crate::c::names::{EVENT_ID, MAIN, NAMES, NOT_IN_C, QUEUES};
+use crate::c::{C, c_name, c_struct, has_struct, is_fixed, member};
 use crate::docs::{Block, Docs, grouped, snake};
 use crate::forms::{Form, form_of, forms};
 use crate::model::{Kind, Method, Model, Param, Setting, Struct, Type, Value};
 use crate::output::Output;
 use crate::templates::Templates;
-
-pub(crate) const QUEUES: &[(&str, &str)] = &[
-    ("ick", "Icks"),
-    ("shuffle", "shuffle queues"),
-    ("tasks", "stores of tasks"),
-    ("events", "queues of events"),
-];
-
-/// Handles whose functions begin with their queue alone; the first has the functions of a client and a name.
-const MAIN: &[&str] = &[
-    "ick.Ick",
-    "shuffle.ShuffleQueue",
-    "shuffle.ShuffleConsumer",
-    "tasks.TaskStore",
-    "events.EventQueue",
-];
-
-/// What C calls otherwise.
-const NAMES: &[(&str, &str)] = &[
-    ("ick.Ick.lease", "lease_acquire"),
-    ("tasks.Job.move_to", "move"),
-    ("shuffle.Job.time_left", "time_left_ms"),
-    ("tasks.Job.time_left", "time_left_ms"),
-    ("events.Job.time_left", "time_left_ms"),
-    ("ick.ConsumerLease", "ick_lease"),
-    ("shuffle.Message", "shuffle_batch"),
-    ("shuffle.ShuffleConsumer.read_many", "read"),
-    ("tasks.TaskStore.claim_many", "claim"),
-];
-
-/// What C does not have, or has in another function.
-const NOT_IN_C: &[&str] = &["stop_listening", "shuffle.Garbage.scanned", "shuffle.Garbage.deleted"];
 
 /// What a function does with a result: how it is declared, what comes before the call and after it, and the
 /// words on it.

@@ -10,34 +10,10 @@ use std::collections::BTreeSet;
 
 use crate::docs::{Docs, Renderer, Words, camel, grouped, snake, wrap};
 use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value, own_name};
+use crate::node::calls::{Argument, Call, calls};
+use crate::node::names::NAMES;
 use crate::node::{js_name, option_names};
-use crate::node_calls::{Argument, Call, calls};
 use crate::surface::Surface;
-
-/// What is called otherwise than in the core.
-const NAMES: &[(&str, &str)] = &[
-    ("client.Options", "ConnectOptions"),
-    ("events.Config", "EventConfig"),
-    ("events.EventQuery", "EventQueryOptions"),
-    ("events.Job", "EventJob"),
-    ("events.PurgeFilter", "PurgeEventsOptions"),
-    ("events.Receipt", "Delivery"),
-    ("events.RedriveFilter", "RedriveEventsOptions"),
-    ("events.Stats", "EventStats"),
-    ("events.Worker", "EventWorker"),
-    ("shuffle.Job", "ShuffleJob"),
-    ("shuffle.Stats", "ShuffleStats"),
-    ("shuffle.Worker", "ShuffleWorker"),
-    ("tasks.Dependency", "DependencyError"),
-    ("tasks.DocId", "DocHandle"),
-    ("tasks.DocQuery", "ListDocsOptions"),
-    ("tasks.Filter", "FilterOptions"),
-    ("tasks.Job", "Job"),
-    ("tasks.TaskFilter", "TaskFilterOptions"),
-    ("tasks.TaskId", "TaskHandle"),
-    ("tasks.TaskQuery", "ListOptions"),
-    ("tasks.Worker", "TaskWorker"),
-];
 
 const WIDTH: usize = 100;
 

@@ -1,44 +1,23 @@
 //! Ruby: the declarations of the C library for ffi, errors, records with their readers, and signatures.
 
+mod calls;
+mod comments;
+pub(crate) mod names;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::c::abi::{CAbi, CType};
 use crate::c::c_name;
-use crate::c_abi::{CAbi, CType};
 use crate::comments::Comments;
 use crate::docs::{Docs, Words, pascal, snake, wrap};
 use crate::model::{Enum, ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
+use crate::ruby::names::{CLASSES, NAMES, OTHERS, PARENTS};
 use crate::surface::Surface;
 
 const FOLDER: &str = "ffi/ruby/lib/millpond/generated";
 pub(crate) const WIDTH: usize = 112;
-
-/// The classes of Ruby that an error is, if there is one that fits.
-const PARENTS: &str = "InvalidArgument=ArgumentError InvalidUrl=ArgumentError ConnectionFailed=IOError \
-    ConnectionLost=IOError Timeout=::Timeout::Error Storage=IOError";
-
-/// What Ruby calls otherwise: types, and parts of records.
-pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=Modification#insert_doc \
-    shuffle.Stats=ShuffleStats shuffle.Worker=ShuffleWorker shuffle.Job=ShuffleJob tasks.Dependency=DependencyError client.Error.dependency=DependencyError \
-    tasks.Claims=TaskStore#claims tasks.Jobs=Worker#jobs shuffle.Messages=ShuffleConsumer#messages \
-    ick.Batches=Ick#each_batch ick.Ick.batches=each_batch ick.IckChannel.batches=each_batch \
-    ick.ConsumerLease.batches=each_batch tasks.Job.is_lost=lost? tasks.Job.is_ended=ended? \
-    shuffle.Job.is_lost=lost? \
-    tasks.TaskStore.are_empty=are_empty? ick.ConsumerLease.is_lost=lost? \
-    tasks.TaskStore.claimant=claimant ick.IckChannel.draining=draining \
-    tasks.Job.retry_after=retry tasks.Job.release_after=release tasks.Job.claim_docs_within=claim_docs \
-    shuffle.ShuffleConsumer.extend=renew events.EventQueue.extend=renew tasks.Task.value=json tasks.Doc.content=json \
-    events.Stats=EventStats events.Config=EventConfig events.Worker=EventWorker events.Job=EventJob \
-    events.Receipt=EventReceipt events.Deliveries=EventQueue#deliveries events.Job.is_lost=lost? \
-    events.Job.is_cancelled=cancelled?";
-
-/// Records that are classes, whose other half is by hand.
-const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
-
-/// Results that are written by hand, or that Ruby has in another shape.
-const OTHERS: [&str; 5] =
-    ["ick.Entry", "ick.Stats", "shuffle.Message", "step.StreamId", "worker.JobCounts"];
 
 /// The records that are a Struct: those that calls return, and the one that calls take.
 fn structs(model: &Model) -> BTreeSet<&str> {

@@ -1,0 +1,75 @@
+//! What Node calls otherwise than the core, writes by hand or does not have: all exceptions of its emitter.
+
+/// Results that JavaScript has in another shape.
+pub(crate) const OTHERS: [&str; 3] = ["ick.Added", "ick.Entry", "step.StreamId"];
+
+/// Those of them that JavaScript reads by hand.
+pub(crate) const READ_BY_HAND: [&str; 3] = ["ick.Stats", "shuffle.DeadLetter", "shuffle.Message"];
+
+/// Those of them that are classes of JavaScript, which fill in what is not given.
+pub(crate) const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
+
+/// Setters that are no options in JavaScript.
+pub(crate) const NO_OPTIONS: [&str; 7] = [
+    "client.Options.pool",
+    "client.Options.repair",
+    "events.Worker.tell_all",
+    "shuffle.Worker.tell_all",
+    "tasks.TaskChange.no_value",
+    "tasks.TaskChange.retry",
+    "tasks.Worker.tell_all",
+];
+
+/// What has setters, and none that JavaScript gives as steps.
+pub(crate) const NO_STEPS: [&str; 3] = ["client.Error", "ick.IckChannel", "tasks.Modification"];
+
+/// Setters that add one of several, by the name of all.
+pub(crate) const SEVERAL: [(&str, &str); 2] = [("exact", "exact"), ("prefix", "prefixes")];
+
+/// Handles that are by hand in Node, as its loops are.
+pub(crate) const NO_HANDLES: [&str; 3] = ["events.Worker", "shuffle.Worker", "tasks.Worker"];
+
+/// Methods by hand, for Node has them otherwise.
+pub(crate) const BY_HAND: [&str; 7] = [
+    "events.EventQueue.publish",
+    "events.EventQueue.publish_call",
+    "events.EventQueue.settle_many",
+    "ick.ConsumerLease.release",
+    "shuffle.ShuffleConsumer.read",
+    "shuffle.ShuffleConsumer.read_many",
+    "tasks.TaskStore.insert",
+];
+
+/// Parameters that may be left out in their place, and what they are then.
+pub(crate) const PLACES: [(&str, &str, &str); 5] = [
+    ("", "err", "''"),
+    ("exchange", "members", "[]"),
+    ("dead_letters", "max", "100"),
+    ("dead_letter", "reason", "''"),
+    ("receive", "max", "1"),
+];
+
+/// What is called otherwise than in the core.
+pub(crate) const NAMES: &[(&str, &str)] = &[
+    ("client.Options", "ConnectOptions"),
+    ("events.Config", "EventConfig"),
+    ("events.EventQuery", "EventQueryOptions"),
+    ("events.Job", "EventJob"),
+    ("events.PurgeFilter", "PurgeEventsOptions"),
+    ("events.Receipt", "Delivery"),
+    ("events.RedriveFilter", "RedriveEventsOptions"),
+    ("events.Stats", "EventStats"),
+    ("events.Worker", "EventWorker"),
+    ("shuffle.Job", "ShuffleJob"),
+    ("shuffle.Stats", "ShuffleStats"),
+    ("shuffle.Worker", "ShuffleWorker"),
+    ("tasks.Dependency", "DependencyError"),
+    ("tasks.DocId", "DocHandle"),
+    ("tasks.DocQuery", "ListDocsOptions"),
+    ("tasks.Filter", "FilterOptions"),
+    ("tasks.Job", "Job"),
+    ("tasks.TaskFilter", "TaskFilterOptions"),
+    ("tasks.TaskId", "TaskHandle"),
+    ("tasks.TaskQuery", "ListOptions"),
+    ("tasks.Worker", "TaskWorker"),
+];

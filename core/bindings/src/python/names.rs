@@ -1,0 +1,25 @@
+//! What Python calls otherwise than the core, writes by hand or does not have: all exceptions of its emitter.
+
+/// Records that are classes of the native half: how many of their fields are positional, how many of these
+/// have to be given, and the field that is JSON.
+pub(crate) const CLASSES: [(&str, usize, usize, &str); 2] =
+    [("tasks.Task", 3, 2, "value"), ("tasks.Doc", 5, 3, "content")];
+
+/// Records that are written by hand.
+pub(crate) const BY_HAND: [&str; 4] =
+    ["ick.Entry", "ick.Stats", "shuffle.Message", "shuffle.Receipt"];
+
+/// Names that other queues have too.
+pub(crate) const NAMES: [(&str, &str); 8] = [
+    ("events.Config", "EventConfig"),
+    ("events.Job", "EventJob"),
+    ("events.Receipt", "Delivery"),
+    ("events.Stats", "EventStats"),
+    ("events.Worker", "EventWorker"),
+    ("shuffle.Stats", "ShuffleStats"),
+    ("shuffle.Worker", "ShuffleWorker"),
+    ("shuffle.Job", "ShuffleJob"),
+];
+
+/// What Python calls otherwise.
+pub(crate) const CALLS: [(&str, &str); 1] = [("claimant", "claimant_id")];
