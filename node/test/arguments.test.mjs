@@ -4,16 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import vm from 'node:vm'
 
-import * as millpond from 'millpond'
 import { connect, InvalidArgumentError, InvalidUrlError } from 'millpond'
 
-import { onEveryBackend, refused } from './support.mjs'
-
-function detached() {
-  const bytes = new Uint8Array(4)
-  structuredClone(bytes, { transfer: [bytes.buffer] })
-  return bytes
-}
+import { allRefused, detached, onEveryBackend, refused } from './support.mjs'
 
 const CALLS = [
   [(ick) => ick.add([[1, 'a'], [2, 3]]), 'pairs[1][1] has to be a string or a Uint8Array', TypeError],
@@ -47,27 +40,18 @@ const CALLS = [
   [(ick) => ick.reserve(10n ** 17n), 'below 10^17'],
   [(ick) => ick.reserve(10n ** 30n), 'below 10^17'],
   [(ick) => ick.reserve(1, { backwash: 1 }), 'backwash has to be true or false', TypeError],
-  [(ick) => ick.reserve(1, true), 'options has to be an object, not a boolean', TypeError],
-  [(ick) => ick.reserve(1, null), 'options has to be an object, not null', TypeError],
   [(ick) => ick.reserve(1, { set: 'consumer' }), 'the option set is not known; there is backwash, signal'],
-  [(ick) => ick.stats({ toString: 1 }), 'the option toString is not known'],
   [(ick) => ick.peek(1, { set: 'both' }), "set is 'both'; it has to be 'producer' or 'consumer'"],
   [(ick) => ick.lease('1'), 'ttlMs has to be a number of milliseconds', TypeError],
   [(ick) => ick.lease(0), 'between a millisecond and a day'],
   [(ick) => ick.lease(-1), 'ttlMs is -1'],
   [(ick) => ick.add([detached()]), 'pairs[0] is detached'],
-  [(ick) => ick.commit(['a', detached()]), 'members[1] is detached'],
-  [(ick) => ick.add([], { signal: {} }), 'signal has to be an AbortSignal', TypeError]
+  [(ick) => ick.commit(['a', detached()]), 'members[1] is detached']
 ]
 
 onEveryBackend('calls', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
-  for (const [call, message, Kind] of CALLS) {
-    // A promise that rejects, and nothing that is thrown: callers have one kind of error to
-    // handle.
-    const made = call(ick)
-    await assert.rejects(made, refused(message, Kind), message)
-  }
+  await allRefused(CALLS, ick)
   assert.equal(await ick.stats(), null)
   // The largest size that a double can say, as scripts do.
   assert.deepEqual(await ick.reserve(10n ** 17n - 16n), [])
@@ -119,28 +103,16 @@ onEveryBackend('options that are inherited', async ({ connect, name }) => {
   assert.deepEqual(await ick.peek(9, Object.create({ set: 'consumer' })), [['a', 1]])
 })
 
-test('handles are made by others', () => {
-  for (const name of ['Client', 'Ick', 'IckChannel', 'ConsumerLease', 'Batches']) {
-    const message = new RegExp(`^${name} has no public constructor; .* makes one$`)
-    assert.throws(() => new millpond[name](), { name: 'TypeError', message })
-  }
-})
-
 test('handles', async () => {
   const client = await connect('memory:')
   const name = new Uint8Array(new SharedArrayBuffer(1)).fill(120)
   await client.ick(name).add(['a'])
   assert.equal((await client.ick('x').unlink()), 2)
   for (const [call, message, Kind] of [
-    [() => client.ick(detached()), 'name is detached'],
-    [() => client.ick(), 'name has to be a string or a Uint8Array', TypeError],
-    [() => client.ick('\ud800'), 'name has half a surrogate pair'],
     [() => client.ick('x', { returnBuffer: true }), 'the option returnBuffer is not known'],
     [() => client.ickChannel('x', 0), 'has 1 to 65536 icks, not 0'],
     [() => client.ickChannel('x', 2 ** 40), 'shards is 1099511627776, which is too large'],
     [() => client.ick('x').batches(1, { wait: 1 }), 'the option wait is not known; there is waitMs'],
-    [() => client.ick('x').batches(1, { waitMs: '1' }), 'waitMs has to be a number', TypeError],
-    [() => client.ick('x').batches(1, { waitMs: -1 }), 'waitMs is -1'],
     [() => client.ick('x').batches('1'), 'max has to be a whole number', TypeError],
     [() => client.ickChannel('x', 2).batches([0, '1'], 1), 'numbers[1] has to be a whole number', TypeError],
     [() => client.ickChannel('x', 2).batches(2, 1), 'numbers has to be an iterable', TypeError],
@@ -150,8 +122,6 @@ test('handles', async () => {
   ]) {
     assert.throws(call, refused(message, Kind))
   }
-  const long = client.ick('x'.repeat(100_000)).add(['a'])
-  await assert.rejects(long, { code: 'INVALID_ARGUMENT', message: /65536 are allowed/ })
 })
 
 test('connect', async () => {

@@ -9,61 +9,93 @@ import { promisify } from 'node:util'
 
 import { connect } from 'millpond'
 
+import { LOOPS, next, WAITS } from './kit.mjs'
 import { sharedServer, startServers } from './servers.mjs'
 import { directory, newName } from './support.mjs'
 
-const here = fileURLToPath(new URL('.', import.meta.url))
+const cwd = fileURLToPath(new URL('.', import.meta.url))
+const LIMITS = { cwd, timeout: 60_000, killSignal: 'SIGKILL' }
 
 /** Runs a program; it is killed, and the test fails, if it does not end. */
 async function run(program, ...given) {
-  const source = `import { connect } from 'millpond'\nconst given = process.argv.slice(1)\n${program}`
+  const source = `import { connect } from 'millpond'
+import { LOOPS, next, WAITS } from './kit.mjs'
+const given = process.argv.slice(1)
+${program}`
   const options = ['--input-type=module', '-e', source, '--', ...given]
-  const limits = { cwd: here, timeout: 60_000, killSignal: 'SIGKILL' }
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, options, limits)
-  return { stdout, stderr }
+  return promisify(execFile)(process.execPath, options, LIMITS)
+}
+
+/** In memory, on a file and on a server. */
+async function urls() {
+  return ['memory:', `file:${path.join(await directory(), 'data')}`, (await sharedServer()).url]
 }
 
 const IDLE = `
-const ick = (await connect(given[0])).ick(given[1])
+const client = await connect(given[0])
+const ick = client.ick(given[1])
 const lease = await ick.lease(60_000)
 await lease.reserve(1)
 lease.signal.addEventListener('abort', () => {})
-const store = (await connect(given[0])).tasks(given[1])
+const store = client.tasks(given[1])
 await store.insert('q')
 const { value: job } = await store.worker('q').jobs().next()
 job.signal.addEventListener('abort', () => {})
-const batches = ick.batches(1, { waitMs: Infinity })
-console.log(await ick.add(['a']), (await batches.next()).value.length)
+const tracking = client.shuffleQueue(given[1], { trackKeys: 'queue' })
+await tracking.writeTracked('tenant', { n: '1' }, 'n', { deadline: 1_000_000_000 })
+const garbage = tracking.gc()
+console.log((await garbage.next()).value)
+const loops = []
+for (const row of LOOPS) {
+  const queue = row.open(client, given[1] + row.name)
+  await row.put(queue, 'a')
+  loops.push(row.loop(queue, { waitMs: Infinity }))
+  console.log(await next(row, loops.at(-1)))
+}
 `
 
 test('with clients, leases and loops that are idle', async () => {
-  const urls = ['memory:', `file:${path.join(await directory(), 'data')}`, (await sharedServer()).url]
-  for (const url of urls) {
+  for (const url of await urls()) {
     const { stdout, stderr } = await run(IDLE, url, newName())
-    assert.deepEqual([stdout, stderr], ['{ new: 1, lowered: 0 } 1\n', ''])
+    assert.deepEqual([stdout, stderr], [`[ '1' ]\n${"[ 'a' ]\n".repeat(LOOPS.length)}`, ''])
   }
 })
 
-test('not before a call has its result', async () => {
-  const waits = `
-const ick = (await connect(given[0])).ick(given[1])
-ick.batches(1, { waitMs: 300 }).next().then(({ done }) => console.log('over', done))
+const WAITING = `
+const client = await connect(given[0])
+WAITS.forEach(async (row) => {
+  const queue = row.open(client, given[1] + row.name)
+  const over = row.isEndless ? [] : await row.wait(queue, { waitMs: 300 })
+  const waiting = row.wait(queue, { waitMs: Infinity, signal: AbortSignal.timeout(100) })
+  console.log(over, await waiting.catch((error) => error.name))
+})
 `
-  for (const url of ['memory:', (await sharedServer()).url]) {
-    assert.equal((await run(waits, url, newName())).stdout, 'over true\n')
+
+test('not before a wait is over or aborted', async () => {
+  for (const url of await urls()) {
+    const { stdout, stderr } = await run(WAITING, url, newName())
+    assert.deepEqual([stdout, stderr], ['[] TimeoutError\n'.repeat(WAITS.length), ''])
   }
 })
 
-test('when the last wait is aborted', async () => {
-  const aborts = `
-const ick = (await connect(given[0])).ick(given[1])
-const signal = AbortSignal.timeout(100)
-const asked = ick.batches(1, { waitMs: Infinity, signal }).next()
-setTimeout(() => {}, 150) // the signal's own timer keeps no program alive
-await asked.catch((error) => console.log(error.name))
-`
-  for (const url of ['memory:', (await sharedServer()).url]) {
-    assert.equal((await run(aborts, url, newName())).stdout, 'TimeoutError\n')
+test('CommonJS', async () => {
+  const source = `
+const { connect } = require('millpond')
+async function main() {
+  const { LOOPS } = await import('./kit.mjs')
+  const [url, name] = process.argv.slice(1)
+  const client = await connect(url)
+  for (const row of LOOPS) {
+    const queue = row.open(client, name + row.name)
+    await row.put(queue, 'a')
+    for await (const batch of row.loop(queue, {})) console.log(row.valuesOf(batch), await row.size(queue))
+  }
+}
+main()`
+  for (const url of await urls()) {
+    const options = ['-e', source, '--', url, newName()]
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, options, LIMITS)
+    assert.deepEqual([stdout, stderr], ["[ 'a' ] 1\n".repeat(LOOPS.length), ''])
   }
 })
 
@@ -92,10 +124,18 @@ setTimeout(() => { ${ending} }, 5)
   await server.stop()
 })
 
+const ACKNOWLEDGED = `
+const client = await connect(given[0])
+for (const row of LOOPS) await row.put(row.open(client, row.name), 'a')
+process.exit(0)
+`
+
 test('what a file has acknowledged is there afterwards', async () => {
   const url = `file:${path.join(await directory(), 'data')}`
-  await run(`await (await connect(given[0])).ick('x').add([[1, 'a']]); process.exit(0)`, url)
+  await run(ACKNOWLEDGED, url)
   const client = await connect(url)
-  assert.deepEqual(await client.ick('x').reserve(1), [['a', 1]])
+  for (const row of LOOPS) {
+    assert.deepEqual(await next(row, row.loop(row.open(client, row.name), {})), ['a'], row.name)
+  }
   await client.close()
 })

@@ -4,9 +4,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import path from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 
-import { ClosedError, connect, InvalidArgumentError, LeaseLostError } from 'millpond'
+import { connect, InvalidArgumentError, LeaseLostError } from 'millpond'
 import { Redis } from 'ioredis'
 
 import { sharedServer } from './servers.mjs'
@@ -179,44 +178,6 @@ onEveryBackend('a loop that is left keeps its batch', async ({ connect, name }) 
   assert.deepEqual(await ick.reserve(3), [['b', 2], ['c', 3]])
 })
 
-onEveryBackend('waiting ends', async ({ connect, name }) => {
-  const ick = (await connect()).ick(name)
-  await ick.add([[1, 'a']])
-  const began = performance.now()
-  const batches = ick.batches(1, { waitMs: 200 })
-  assert.deepEqual(await collect(batches), [[['a', 1]]])
-  assert.ok(performance.now() - began > 195)
-  assert.deepEqual(await batches.next(), { done: true, value: undefined })
-})
-
-onEveryBackend('waiting sees what comes', async ({ connect, name }) => {
-  const ick = (await connect()).ick(name)
-  const produce = async () => {
-    for (const number of [0, 1, 2]) {
-      await sleep(50)
-      await ick.add([[number, `${number}`]])
-    }
-  }
-  const consume = async () => {
-    const seen = []
-    for await (const batch of ick.batches(1, { waitMs: Infinity })) {
-      seen.push(...membersOf(batch))
-      if (seen.length === 3) return seen
-    }
-  }
-  const [seen] = await Promise.all([consume(), produce()])
-  assert.deepEqual(seen, ['0', '1', '2'])
-})
-
-onEveryBackend('one request at a time', async ({ connect, name }) => {
-  const ick = (await connect()).ick(name)
-  const batches = ick.batches(1, { waitMs: Infinity })
-  const asked = batches.next()
-  await assert.rejects(batches.next(), { code: 'INVALID_ARGUMENT', message: /requested already/ })
-  await ick.add([[1, 'a']])
-  assert.deepEqual((await asked).value, [['a', 1]])
-})
-
 onEveryBackend('a lease', async ({ connect, name }) => {
   const ick = (await connect()).ick(name)
   await ick.add([[1, 'a'], [2, 'b'], [3, 'c'], [4, 'd']])
@@ -278,19 +239,6 @@ onEveryBackend('a channel', async ({ connect, name }) => {
   for (const wrong of [[3], []]) {
     assert.throws(() => channel.batches(wrong, 1), InvalidArgumentError)
   }
-})
-
-onEveryBackend('a client that is closed', async ({ connect, name }) => {
-  const client = await connect()
-  const ick = client.ick(name)
-  await ick.add([[1, 'a']])
-  const waiting = ick.batches(1, { waitMs: Infinity })
-  await waiting.next()
-  const refused = assert.rejects(waiting.next(), ClosedError)
-  await client[Symbol.asyncDispose]()
-  await refused
-  await assert.rejects(ick.add([[1, 'a']]), ClosedError)
-  await client.close()
 })
 
 test('a file is durable, and is closed when its client is collected as garbage', async () => {

@@ -2,119 +2,86 @@
 
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 import { connect } from 'millpond'
 
+import { CALLS, LOOPS, WAITS } from './kit.mjs'
 import { sharedServer } from './servers.mjs'
 import { directory, newName, renewals, RENEWING, untilNotRenewed } from './support.mjs'
 
 const GROWTH_BYTES_MAX = 16 * 1024 * 1024
 
-/** Makes this many calls, of every kind, 50 at a time; some fail and some are aborted. */
-async function use(client, name, calls) {
-  const CALLS_A_TURN = 10
-  const one = async (number) => {
-    const ick = client.ick(`${name}-${number}`, { returnBuffers: number % 2 === 0 })
-    for (let turn = 0; turn < calls / 50 / CALLS_A_TURN; turn += 1) {
-      await ick.add([[1, 'a'], [2, Buffer.from('b')], [3, `c${turn}`]])
-      await ick.stats()
-      await ick.reserve(10)
-      await ick.add([[NaN, 'x']]).catch(() => {})
-      const controller = new AbortController()
-      const aborted = ick.peek(1, { signal: controller.signal }).catch(() => {})
-      controller.abort()
-      await aborted
-      await ick.commit(['a'])
-      const batches = ick.batches(10)
-      while (!(await batches.next()).done);
-      const lease = await ick.lease(1000)
-      await lease.release()
-    }
-    await ick.delete()
+/** Of some classes what is used beside their calls, their waits and their loops. */
+const OWN = {
+  async ConsumerLease(released, client, name) {
+    const ick = client.ick(name)
+    await ick.add([[1, 'a'], [2, Buffer.from('b')]])
+    const lease = await ick.lease(1000)
+    for await (const _ of lease.batches(1));
+    await lease.release()
+  },
+
+  async ShuffleQueue(queue) {
+    const consumer = queue.consumer('own', 'c')
+    // One message is no text.
+    await queue.writeMany([['a', { n: '1' }], ['b', [['n', Buffer.from([0xff])]]]])
+    await queue.writeTracked('a', { n: 'x' }, 'n', { deadline: 1 })
+    for (const message of await consumer.readMany(3)) assert.equal(message.bytes.length, 1)
+    for await (const _ of queue.gc());
+    await consumer.ackAndDelete((await consumer.reclaim(0, 10)).messages)
+  },
+
+  async TaskStore(store, client, name) {
+    const doc = { namespace: 'own', key: 'k', content: 1, skipColliding: true }
+    await store.modify({ inserts: [{ queue: 'own', value: 1 }], docInserts: [{ ...doc, id: 'd' }] })
+    const task = await store.claim('own')
+    await store.modify({ changes: [task.change({ value: 4 }).retry('no')] })
+    await store.worker('own').drain(async (job) => {
+      await job.claimDocs('own', 'k')
+      if (job.signal.aborted) throw new Error('lost')
+    })
+    await store.insert('left', 1)
+    const { value: job } = await store.worker('left').jobs().next() // and it is forgotten
+    await client.tasks(name, { claimant: job.task.claimant }).modify({ deletes: [job.task] })
   }
-  await Promise.all(Array.from({ length: 50 }, (_, number) => one(number)))
 }
 
-/** The same for shuffle queues, 20 at a time, on half of which some messages are no text. */
-async function useShuffle(client, name, calls) {
-  const CALLS_A_TURN = 10
+/** Makes each call of a class, which may fail, aborts each and each wait, and goes through each loop, in each turn. */
+async function use(client, name, { open, calls, own }, turns) {
+  const waits = WAITS.filter((row) => row.open === open)
+  const loops = LOOPS.filter((row) => row.open === open)
   const one = async (number) => {
-    const options = { returnBuffers: number % 2 === 0, trackKeys: 'queue' }
-    const queue = client.shuffleQueue(`${name}-${number}`, options)
-    const consumer = queue.consumer('g', 'c')
-    for (let turn = 0; turn < calls / 20 / CALLS_A_TURN; turn += 1) {
-      await queue.writeMany([['a', { n: '1' }], ['b', [['n', Buffer.from([0xff])]]]])
-      await queue.writeTracked('a', { n: 'x' }, 'n', { deadline: 1 })
-      await queue.write('a', {}).catch(() => {})
-      for (const message of await consumer.readMany(2)) readOf(message)
+    for (let turn = 0; turn < turns; turn += 1) {
+      const queue = await open(client, `${name}-${number}`)
+      // What is aborted is done all the same, in a queue where it disturbs nothing.
+      const other = await open(client, `${name}-${number}-aborted`)
+      const begin = (handle, options) => Object.entries(calls).map(([method, args]) => handle[method](...args, options))
+      await Promise.allSettled(begin(queue, {}))
       const controller = new AbortController()
-      const { signal } = controller
-      const messages = consumer.messages({ waitMs: Infinity, signal })
-      await messages.next().catch(() => {})
-      const waits = [messages.next(), consumer.read({ waitMs: Infinity, signal })]
-      const aborted = Promise.allSettled(waits)
-      await queue.stats('g')
+      const options = { waitMs: Infinity, signal: controller.signal }
+      const asked = [...begin(other, { signal: controller.signal }), ...waits.map(({ wait }) => wait(queue, options))]
+      const aborted = Promise.allSettled(asked)
+      await client.taskStores()
       controller.abort()
       await aborted
-      for await (const _ of queue.gc());
-      const taken = await consumer.reclaim(0, 10)
-      assert.equal(await consumer.ackAndDelete(taken.messages), 3)
-    }
-  }
-  await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)))
-}
-
-/** The same for task stores, 20 at a time. */
-async function useTasks(client, name, calls) {
-  const CALLS_A_TURN = 12
-  const one = async (number) => {
-    const store = client.tasks(`${name}-${number}`)
-    const doc = { namespace: 'n', key: 'k', content: 1, skipColliding: true }
-    for (let turn = 0; turn < calls / 20 / CALLS_A_TURN; turn += 1) {
-      const inserts = [1, 2, 3].map((value) => ({ queue: 'q', value }))
-      await store.modify({ inserts, docInserts: [{ ...doc, id: 'd' }] })
-      await store.modify({ deletes: [{ id: 'none', version: 0 }] }).catch(() => {})
-      const task = await store.claim('q')
-      await store.modify({ changes: [task.change({ value: 4 }).retry('no')] })
-      const controller = new AbortController()
-      const { signal } = controller
-      const waits = [
-        store.claims('none', { waitMs: Infinity, signal }).next(),
-        store.worker('none').run(() => {}, { signal })
-      ]
-      const aborted = Promise.allSettled(waits)
-      await store.queueStats()
-      controller.abort()
-      await aborted
-      await store.worker('q').drain(async (job) => {
-        await job.claimDocs('n', 'k')
-        if (job.signal.aborted) throw new Error('lost')
-      })
-      await store.insert('left', 1)
-      const { value: job } = await store.worker('left').jobs().next() // and it is forgotten
-      const holder = client.tasks(`${name}-${number}`, { claimant: job.task.claimant })
-      await holder.modify({ deletes: [job.task] })
+      for (const { put, loop, settle } of loops) {
+        await put(queue, 'a', 'b', 'c')
+        for await (const batch of loop(queue, { max: 2 })) await settle(queue, batch)
+      }
+      await own?.(queue, client, `${name}-${number}`)
     }
   }
   await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)))
 }
 
-function readOf(message) {
-  try {
-    return message.fields.length
-  } catch {
-    return message.bytes.length
-  }
-}
-
-async function grows(url, calls, uses = use) {
-  const client = await connect(url, { timeoutMs: 60_000 })
+async function grows(url, row, turns) {
+  const client = await connect(url, { timeoutMs: 60_000, returnBuffers: url.startsWith('file:') })
   const name = newName()
-  await uses(client, name, calls / 5)
+  await use(client, name, row, turns / 5)
   const before = resident()
-  await uses(client, name, calls)
+  await use(client, name, row, turns)
   await settles(before)
   await client.close()
 }
@@ -139,24 +106,17 @@ async function settles(before) {
 /** `make test-all` makes ten times as many calls, and finds leaks a tenth as large. */
 const TIMES = process.env.MILLPOND_DEEP ? 10 : 1
 
-test('many calls', { timeout: 300_000 }, () => grows('memory:', TIMES * 100_000))
-
-test('on a file', { timeout: 300_000 }, async () => {
-  await grows(`file:${path.join(await directory(), 'data')}?sync=never`, TIMES * 20_000)
-})
-
-test('on a server', { timeout: 300_000 }, async () => {
-  await grows((await sharedServer()).url, TIMES * 20_000)
-})
-
-test('shuffle queues', { timeout: 300_000 }, async () => {
-  await grows('memory:', TIMES * 2_500, useShuffle)
-  await grows((await sharedServer()).url, TIMES * 1_000, useShuffle)
-})
-
-test('task stores', { timeout: 300_000 }, async () => {
-  await grows('memory:', TIMES * 2_500, useTasks)
-  await grows((await sharedServer()).url, TIMES * 1_000, useTasks)
+describe('calls, waits and loops', () => {
+  const { Client: _, ...rows } = CALLS
+  for (const [name, row] of Object.entries(rows)) {
+    test(name, { timeout: 300_000 }, async () => {
+      const turns = TIMES * (name === 'Ick' ? 200 : 20)
+      const used = { ...row, own: OWN[name] }
+      await grows('memory:', used, turns)
+      await grows(`file:${path.join(await directory(), 'data')}?sync=never`, used, turns / 5)
+      await grows((await sharedServer()).url, used, turns / 5)
+    })
+  }
 })
 
 /** Collects garbage while the event loop goes on. */
@@ -169,37 +129,28 @@ async function collectGarbage() {
 
 test('a loop keeps its lease', async () => {
   const ick = (await connect('memory:')).ick('x')
-  const loop = async () => (await ick.lease(60_000)).batches(1)
+  const loop = async () => (await ick.lease(60_000)).batches(1, { waitMs: Infinity })
   const batches = await loop()
   await collectGarbage()
   assert.equal(await ick.lease(60_000), null)
-  assert.equal((await batches.next()).done, true)
+  const asked = batches.next()
+  await collectGarbage()
+  assert.equal(await ick.lease(60_000), null)
+  await ick.add([[1, 'a']])
+  assert.deepEqual((await asked).value, [['a', 1]])
 })
 
 test('what waits keeps what it needs', async () => {
+  const url = `memory:${newName()}`
   const waits = async () => {
-    const client = await connect('memory:x')
-    const lease = await client.ick('x').lease(60_000)
-    const consumer = client.shuffleQueue('x').consumer('g', 'c')
-    return [
-      lease.batches(1, { waitMs: Infinity }).next(),
-      consumer.read({ waitMs: Infinity }),
-      consumer.messages({ max: 1, waitMs: Infinity }).next(),
-      client.tasks('x').claims('q', { waitMs: Infinity }).next(),
-      client.tasks('x').worker('p', { waitMs: Infinity }).jobs().next()
-    ]
+    const client = await connect(url)
+    return WAITS.map(({ open, name, wait }) => wait(open(client, name), { waitMs: Infinity }))
   }
   const asked = await waits()
   await collectGarbage()
-  const client = await connect('memory:x')
-  assert.equal(await client.ick('x').lease(60_000), null)
-  await client.ick('x').add([[1, 'a']])
-  await client.shuffleQueue('x').writeMany([['a', { n: '1' }], ['a', { n: '2' }]])
-  await client.tasks('x').modify({ inserts: ['p', 'q'].map((queue) => ({ queue })) })
-  const [batch, message, loop, claimed, job] = await Promise.all(asked)
-  assert.deepEqual(batch.value, [['a', 1]])
-  assert.deepEqual([message.field('n'), loop.value[0].field('n')].sort(), ['1', '2'])
-  assert.deepEqual([claimed.value[0].queue, job.value.task.queue], ['q', 'p'])
+  const client = await connect(url)
+  for (const { open, name, put } of WAITS) await put(open(client, name), 'a')
+  assert.deepEqual(await Promise.all(asked), WAITS.map(() => ['a']))
 })
 
 test('a job that is dropped is not renewed', async () => {

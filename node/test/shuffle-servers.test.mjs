@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { connect, WrongTypeError } from 'millpond'
 import { Redis } from 'ioredis'
 
-import { sharedServer, startServers } from './servers.mjs'
-import { directory, newName, numbersOf } from './support.mjs'
+import { sharedServer } from './servers.mjs'
+import { directory, newName } from './support.mjs'
 
 test('a preferred stream and the default stream', async () => {
   const { url } = await sharedServer()
@@ -74,19 +74,4 @@ test('a file keeps its queues', async () => {
   assert.deepEqual(messages[0].fields, message.fields)
   assert.equal(messages[0].deliveries, 2)
   await again.close()
-})
-
-test('on a cluster', { timeout: 60_000 }, async () => {
-  const server = await startServers('cluster')
-  const client = await connect(server.url)
-  const queue = client.shuffleQueue('{jobs}')
-  await queue.write('tenant', { n: '1' })
-  const consumer = queue.consumer('g', 'c')
-  assert.deepEqual(numbersOf([await consumer.read()]), ['1'])
-  const waiting = consumer.read({ waitMs: Infinity })
-  await queue.write('tenant', { n: '2' })
-  assert.equal((await waiting).field('n'), '2')
-  await assert.rejects(client.shuffleQueue('jobs').len(), { code: 'CROSS_SLOT' })
-  await client.close()
-  await server.stop()
 })

@@ -1,9 +1,8 @@
-// Workers of shuffle queues, on every backend; what they share with those of task stores is in tasks-worker.test.mjs.
+// Workers of shuffle queues, on every backend; what they share with other workers is in running.test.mjs.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 
-import { LeaseLostError, Reject, Release, Retry } from 'millpond'
+import { Reject, Release, Retry } from 'millpond'
 
 import { onEveryBackend } from './support.mjs'
 
@@ -38,23 +37,4 @@ onEveryBackend('what becomes of a message', async ({ connect, name }) => {
   assert.deepEqual(reasons, ['rejected: no image', 'rejected: returned'])
   assert.deepEqual(failed.map(([n]) => n).sort(), ['error', 'generator', 'modification', 'reject', 'returned'])
   assert.equal(await queue.len(), 0)
-})
-
-onEveryBackend('a message that a stop gives back', async ({ connect, name }) => {
-  const queue = (await connect()).shuffleQueue(name, { returnBuffers: true })
-  await queue.write('tenant', { n: Buffer.from([0xff]) })
-  const worker = queue.consumer('workers', 'worker-1').worker({ leaseMs: 60_000 })
-  const seen = []
-  await worker.run((job) => {
-    const aborted = once(job.signal, 'abort').then(() => seen.push(job.isLost, job.signal.reason))
-    assert.deepEqual(job.message.field('n'), Buffer.from([0xff]))
-    worker.stop(20)
-    return aborted
-  }, { onError: assert.fail })
-  await new Promise(setImmediate)
-  assert.ok(seen[0] && seen[1] instanceof LeaseLostError)
-  const other = queue.consumer('workers', 'worker-2')
-  // That was no delivery.
-  const again = await other.worker().drain((job) => assert.equal(job.message.deliveries, 1))
-  assert.deepEqual(again, { done: 1, retried: 0, dead: 0, others: 0 })
 })

@@ -1,10 +1,12 @@
 // What each call of a shuffle queue does, on every backend.
 
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 
-import { ClosedError, Message, shard } from 'millpond'
+import { connect, Message, shard } from 'millpond'
 
-import { numbersOf, onEveryBackend } from './support.mjs'
+import { startServers } from './servers.mjs'
+import { collect, numbersOf, onEveryBackend, until } from './support.mjs'
 
 onEveryBackend('write, read and acknowledge', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
@@ -278,14 +280,50 @@ onEveryBackend('settings that no queue can have', async ({ connect, name }) => {
   assert.equal(await queue.len(), 0)
 })
 
-onEveryBackend('a client that is closed', async ({ connect, name }) => {
-  const client = await connect()
-  const queue = client.shuffleQueue(name)
+/** Writes messages with these numbers. */
+async function write(queue, ...numbers) {
+  await queue.writeMany(numbers.map((number) => ['tenant', { n: `${number}` }]))
+}
+
+onEveryBackend('a loop ends when there is nothing left', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name, { streams: 1 })
+  await write(queue, 1, 2, 3, 4, 5)
   const consumer = queue.consumer('g', 'c')
-  const waits = [consumer.read({ waitMs: Infinity }), consumer.messages({ waitMs: 60_000 }).next()]
-  const refused = Promise.all(waits.map((wait) => assert.rejects(wait, ClosedError)))
-  await queue.len()
+  const batches = await collect(consumer.messages({ max: 2 }))
+  assert.deepEqual(batches.map(numbersOf), [['1', '2'], ['3', '4'], ['5']])
+  // Nothing is done until it is acknowledged.
+  assert.equal(await queue.pendingCount('g'), 5)
+})
+
+onEveryBackend('a loop that is left keeps nothing from others', async ({ connect, name }) => {
+  const queue = (await connect()).shuffleQueue(name, { streams: 1 })
+  await write(queue, 1, 2)
+  const consumer = queue.consumer('g', 'c')
+  await assert.rejects(async () => {
+    for await (const _ of consumer.messages({ max: 1 })) throw new RangeError('in the handler')
+  }, RangeError)
+  for await (const batch of consumer.messages({ max: 1 })) {
+    assert.deepEqual(numbersOf(batch), ['2'])
+    break
+  }
+  const { messages } = await queue.consumer('g', 'other').reclaim(0, 10)
+  assert.deepEqual(numbersOf(messages), ['1', '2'])
+})
+
+test('a read that is aborted on its way leaves its message pending', async () => {
+  const server = await startServers()
+  const client = await connect(server.url, { timeoutMs: 60_000 })
+  const queue = client.shuffleQueue('jobs')
+  await write(queue, 1)
+  await server.run('stop')
+  const controller = new AbortController()
+  const reading = queue.consumer('g', 'c').read({ signal: controller.signal })
+  controller.abort()
+  await assert.rejects(reading, { name: 'AbortError' })
+  await server.run('cont')
+  await until(async () => (await queue.pendingCount('g')) === 1, 'it is taken')
+  const { messages } = await queue.consumer('g', 'other').reclaim(0, 10)
+  assert.deepEqual(numbersOf(messages), ['1'])
   await client.close()
-  await refused
-  await assert.rejects(queue.write('tenant', { n: '1' }), ClosedError)
+  await server.stop()
 })

@@ -66,6 +66,26 @@ export function onEveryBackend(title, run, urlOptions = '') {
   })
 }
 
+/** Such tests of each row of a table: they get the row, a client, and its `queue`, which is what `open` makes. */
+export function onEveryRow(title, rows, run, urlOptions) {
+  const ofRow = (row) => async ({ connect, name }) => {
+    const client = await connect()
+    await run({ ...row, client, queue: await row.open(client, name) })
+  }
+  describe(title, () => rows.forEach((row) => onEveryBackend(row.name, ofRow(row), urlOptions)))
+}
+
+/** A signal of another library, which `abort` aborts what is under way with, and which can be used again. */
+export function reusableSignal() {
+  const target = new EventTarget()
+  return {
+    aborted: false,
+    addEventListener: (...given) => target.addEventListener(...given),
+    removeEventListener: (...given) => target.removeEventListener(...given),
+    abort: () => target.dispatchEvent(new Event('abort'))
+  }
+}
+
 /**
  * Checks the error for an argument that is wrong: of a wrong type if `Kind` is TypeError, or else of
  * a wrong value.
@@ -78,6 +98,22 @@ export function refused(message, Kind = InvalidArgumentError) {
     assert.ok(error.message.includes(message), `${error.message}\nis not\n${message}`)
     return true
   }
+}
+
+/** Checks that each of these calls rejects, whose rows are a call, what its error says, and its kind. */
+export async function allRefused(calls, ...given) {
+  for (const [call, message, Kind] of calls) {
+    // A promise that rejects, and nothing that is thrown: callers have one kind of error to handle.
+    const made = call(...given)
+    await assert.rejects(made, refused(message, Kind), message)
+  }
+}
+
+/** Bytes that were transferred. */
+export function detached() {
+  const bytes = new Uint8Array(4)
+  structuredClone(bytes, { transfer: [bytes.buffer] })
+  return bytes
 }
 
 /** The members of entries. */

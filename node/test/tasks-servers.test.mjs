@@ -1,13 +1,16 @@
-// What a task store does on servers alone.
+// What a task store does on servers and files alone.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 
-import { connect, TimeoutError, WrongTypeError } from 'millpond'
+import { connect, WrongTypeError } from 'millpond'
 import { Redis } from 'ioredis'
 
-import { sharedServer, startServers } from './servers.mjs'
-import { newName, until } from './support.mjs'
+import { sharedServer, withoutReplies } from './servers.mjs'
+import { directory, newName, RENEWING, untilNotRenewed } from './support.mjs'
 
 test('a key that holds something else', async () => {
   const { url } = await sharedServer()
@@ -25,104 +28,60 @@ test('a key that holds something else', async () => {
   await client.close()
 })
 
-test('on a cluster', { timeout: 60_000 }, async () => {
-  const server = await startServers('cluster')
-  const client = await connect(server.url)
-  // All keys of a store carry its name as their tag.
-  const store = client.tasks('shop')
-  await store.insert('inbox', { n: 1 })
-  await store.worker('inbox').drain((job) => ({
-    ...job.delete(),
-    inserts: [{ queue: 'outbox', value: job.task.value.n + 1 }],
-    docInserts: [{ namespace: 'n', key: 'k' }]
-  }))
-  const waiting = store.claims(['inbox', 'outbox'], { max: 10, waitMs: Infinity })
-  assert.equal((await waiting.next()).value[0].value, 2)
-  const asked = waiting.next()
-  await store.insert('inbox', 3)
-  assert.equal((await asked).value[0].value, 3)
-  assert.deepEqual(await store.namespaceStats(), [{ namespace: 'n', size: 1, claimed: 0 }])
-  await client.close()
-  await server.stop()
-})
-
-/** Ends a job while the server replies to nothing, with calls that may take this long. */
-async function endWithoutReply(server, timeoutMs) {
+test('no reply', { timeout: 120_000 }, () => withoutReplies(async (server, timeoutMs) => {
   const client = await connect(server.url, { timeoutMs })
   const store = client.tasks('shop')
   await store.insert('q', 1)
-  const claims = store.claims('q')
   const { value: job } = await store.worker('q', { leaseMs: 60_000 }).jobs().next()
   await server.run('stop')
-  await Promise.all([
-    assert.rejects(claims.next(), TimeoutError),
-    assert.rejects(job.done(), { code: 'TIMEOUT', retry: 'unknown' })
-  ])
+  await assert.rejects(job.done(), { code: 'TIMEOUT', retry: 'unknown' })
   await server.run('cont')
   // A job whose end got no reply can be ended once more; it may have been done.
   await job.done().catch((error) => assert.equal(error.code, 'LEASE_LOST'))
   assert.deepEqual(await store.queues(), new Map())
-  // A loop goes on after an error that a retry can fix.
-  assert.deepEqual(await claims.next(), { done: true, value: undefined })
   await client.close()
-}
+}))
 
-test('no reply', { timeout: 120_000 }, async () => {
-  // Where the machine stands still any reply may be late: what fails is done again with more time.
-  for (const timeoutMs of [1_500, 6_000, 24_000]) {
-    const server = await startServers()
-    try {
-      return await endWithoutReply(server, timeoutMs)
-    } catch (error) {
-      if (timeoutMs === 24_000) throw error
-    } finally {
-      await server.stop()
-    }
-  }
+test('a file keeps its tasks', async () => {
+  const url = `file:${await directory()}`
+  const client = await connect(url)
+  const store = client.tasks('shop')
+  await store.modify({
+    inserts: [{ queue: 'q', value: 'é', id: 'a' }],
+    docInserts: [{ namespace: 'n', key: 'k', id: 'd', content: { a: 1 } }]
+  })
+  const task = await store.claim('q', { leaseMs: 60_000 })
+  const { docs } = await store.listDocs('n')
+  await client.close()
+  const again = (await connect(url)).tasks('shop', { claimant: task.claimant })
+  assert.deepEqual(await again.fetch(['a']), [task])
+  assert.deepEqual(await again.fetchDocs('n', ['d']), docs)
+  await again.modify({ deletes: [task], docDeletes: docs })
 })
 
-test('a worker goes on when its server was away', { timeout: 60_000 }, async () => {
-  const server = await startServers()
-  const client = await connect(server.url)
-  const store = client.tasks('shop')
-  const queue = client.shuffleQueue('jobs')
-  const produce = {
-    tasks: () => store.insert('q', 1),
-    messages: () => queue.write('ann', { n: '1' })
-  }
-  const workers = {
-    tasks: store.worker('q'),
-    messages: queue.consumer('workers', 'worker-1').worker({ delete: true })
-  }
-  const told = { tasks: [], messages: [] }
-  const done = { tasks: 0, messages: 0 }
-  const running = Object.entries(workers).map(([kind, worker]) =>
-    worker.run(() => { done[kind] += 1 }, {
-      onError: (job, error) => told[kind].push([job, error.message]),
-      onEvent: ({ kind: event }) => told[kind].push(event)
-    })
-  )
-  for (const kind in workers) {
-    await produce[kind]()
-    await until(() => told[kind].length === 1, 'a job is done')
-  }
-  await server.run('kill')
-  for (const kind in workers) await until(() => told[kind].length === 3, 'the server is away')
-  await server.run('restart')
-  for (const kind in workers) {
-    await until(() => told[kind].length === 5, 'the server is back')
-    await until(() => produce[kind]().then(() => true, () => false), 'the client is connected')
-    await until(() => done[kind] === 2, 'a job is done')
-    workers[kind].stop()
-  }
-  await Promise.all(running)
-  for (const kind in workers) {
-    const [first, away, [of, why], back, [ofBack, again], last, ...more] = told[kind]
-    assert.deepEqual([first, away, back, last, of, ofBack], ['done', 'away', 'back', 'done', null, null])
-    assert.match(why, /refused|lost|closed|connect/i)
-    assert.match(again, /the server is back/)
-    assert.deepEqual(more, [])
-  }
+test('the task of a program that is killed comes back', async () => {
+  const { url } = await sharedServer()
+  const name = newName()
+  const client = await connect(`${url}${RENEWING}`)
+  const store = client.tasks(name)
+  await store.insert('q', 1)
+  const source = `
+import { connect } from 'millpond'
+const [url, name] = process.argv.slice(1)
+const worker = (await connect(url)).tasks(name).worker('q', { leaseMs: 60_000 })
+await worker.run(() => new Promise(() => setInterval(console.log, 10, 'at work')))
+`
+  const options = ['--input-type=module', '-e', source, '--', `${url}${RENEWING}`, name]
+  const cwd = fileURLToPath(new URL('.', import.meta.url))
+  const child = spawn(process.execPath, options, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  assert.equal(await store.claim('q'), null)
+  child.kill('SIGKILL')
+  const [{ id, claimant }] = (await store.list('q')).tasks
+  const task = await untilNotRenewed(store, id)
+  // Its lease ends here, since a minute is long.
+  await client.tasks(name, { claimant }).renew({ tasks: [task] }, { leaseMs: 50 })
+  const { value } = await store.claims('q', { waitMs: 60_000 }).next()
+  assert.deepEqual([value[0].claims, value[0].attempt], [2, 0])
   await client.close()
-  await server.stop()
 })

@@ -1,10 +1,10 @@
-// Workers, their jobs, and what an abort does to both, on every backend.
+// Workers of task stores and their jobs, on every backend; what they share with other workers is in running.test.mjs.
 
 import assert from 'node:assert/strict'
-import { getEventListeners, once } from 'node:events'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inspect, isDeepStrictEqual } from 'node:util'
+import { isDeepStrictEqual } from 'node:util'
 
 import { connect, LeaseLostError, MillpondError, Move, Reject, Release, Retry } from 'millpond'
 
@@ -108,28 +108,6 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
   ])
   const [stats] = await store.queueStats({ exact: ['q'] })
   assert.deepEqual([stats.size, stats.available], [11, 0])
-})
-
-onEveryBackend('what cannot be read is a failure all the same', async ({ connect, name }) => {
-  const store = (await connect()).tasks(name)
-  const throwing = (property) => Object.defineProperty(new Error('x'), property, { get: () => assert.fail(property) })
-  const thrown = [
-    throwing('message'),
-    throwing('name'),
-    Object.assign(new Error('x'), { message: Symbol('x') }),
-    { [inspect.custom]: () => assert.fail('inspect') }
-  ]
-  const returned = [Object.defineProperty({}, 'then', { get: () => assert.fail('then') })]
-  for (const kind of [...thrown.keys(), 'then']) await insert(store, 'q', kind)
-  const failed = []
-  const drained = await store.worker('q').drain(
-    (job) => {
-      if (job.task.value === 'then') return returned[0]
-      throw thrown[job.task.value]
-    },
-    { onError: (job) => failed.push(job.task.value) }
-  )
-  assert.deepEqual([drained.retried, failed.sort()], [5, [0, 1, 2, 3, 'then']])
 })
 
 onEveryBackend('what is released', async ({ connect, name }) => {
@@ -270,6 +248,7 @@ async function endLeases(client, name, leaseMs) {
   await client.close()
   if (!signal.aborted) await once(signal, 'abort')
   assert.ok(signal.reason instanceof LeaseLostError)
+  late.leave()
   assert.deepEqual(signals.map(({ aborted }) => aborted), signals.map(() => false))
 }
 
@@ -374,62 +353,6 @@ test('what goes wrong is logged if nobody asks', async (t) => {
   await client.close()
 })
 
-onEveryBackend('so many jobs at once', async ({ connect, name }) => {
-  const store = (await connect()).tasks(name)
-  await insert(store, 'q', ...Array.from({ length: 25 }, (_, number) => number))
-  const worker = store.worker('q', { prefetch: 3 })
-  let [now, most, count] = [0, 0, 0]
-  await worker.run(async () => {
-    now += 1
-    most = Math.max(most, now)
-    // None ends before there are as many as there can be, and then one too many would be seen.
-    await until(() => most >= 10, 'ten jobs run')
-    await sleep(20)
-    now -= 1
-    if (++count === 25) worker.stop()
-  })
-  assert.equal(most, 10)
-  assert.deepEqual(await store.queues(), new Map())
-})
-
-onEveryBackend('a stop waits for what runs and gives back the rest', async ({ connect, name }) => {
-  const store = (await connect()).tasks(name)
-  await insert(store, 'q', 1, 2, 3, 4, 5)
-  const worker = store.worker('q', { concurrency: 2, prefetch: 10, leaseMs: 60_000 })
-  const seen = []
-  await worker.run(async (job) => {
-    if (seen.push(job.task.value) === 2) worker.stop()
-    await until(() => seen.length >= 2, 'two jobs run')
-    await sleep(50)
-  })
-  assert.equal(seen.length, 2)
-  const { tasks } = await store.list('q')
-  const left = tasks.map(({ attempt, atMs, modifiedMs }) => [attempt, atMs <= modifiedMs])
-  assert.deepEqual(left, [[0, true], [0, true], [0, true]])
-  // It stays stopped.
-  await worker.run(() => assert.fail('it was stopped'))
-  assert.deepEqual(await worker.drain(() => assert.fail('it was stopped')), NOTHING)
-})
-
-onEveryBackend('a stop has a deadline', async ({ connect, name }) => {
-  const store = (await connect()).tasks(name)
-  await insert(store, 'q', 1)
-  const worker = store.worker('q', { leaseMs: 60_000 })
-  let late
-  await worker.run((job) => {
-    const { signal } = job
-    worker.stop(60_000)
-    worker.stop(30)
-    late = once(signal, 'abort').then(() => job.delete())
-    return late
-  }, { onError: assert.fail })
-  const task = await store.claim('q')
-  assert.deepEqual([task.attempt, task.err], [0, ''])
-  await late
-  await store.time()
-  assert.deepEqual(await store.fetch([task.id]), [task])
-})
-
 onEveryBackend('a handler that takes too long', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
   await insert(store, 'q', 1)
@@ -491,106 +414,25 @@ onEveryBackend('a job waits for documents', async ({ connect, name }) => {
   assert.ok(released.atMs >= released.modifiedMs + 8 && released.atMs <= released.modifiedMs + 16)
 })
 
-onEveryBackend('an abort', async ({ connect, name }) => {
+onEveryBackend('a retry after an abort', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
-  const controller = new AbortController()
-  const { signal } = controller
-  const reason = new RangeError('no more')
-  const worker = store.worker('q', { waitMs: Infinity })
-  const waits = [
-    worker.run(() => {}, { signal }),
-    worker.jobs({ signal }).next(),
-    store.claims('q', { waitMs: Infinity, signal }).next()
-  ]
-  const settled = Promise.allSettled(waits)
-  await store.time()
-  controller.abort(reason)
-  for (const result of await settled) assert.equal(result.reason, reason)
-  assert.deepEqual(getEventListeners(signal, 'abort'), [])
-  for (const call of [
-    store.insert('q', 1, { signal }),
-    store.modify({}, { signal }),
-    store.claim('q', { signal }),
-    store.claimMany('q', 1, { signal }),
-    store.renew({ tasks: [] }, { signal }),
-    store.fetch(['a'], { signal }),
-    store.list('q', { signal }),
-    store.queues({ signal }),
-    store.areEmpty({ exact: ['q'], signal }),
-    store.queueStats({ signal }),
-    store.claimDocs('n', 'k', { signal }),
-    store.getDoc('n', 'k', { signal }),
-    store.putDoc('n', 'k', 1, { signal }),
-    store.fetchDocs('n', ['a'], { signal }),
-    store.listDocs('n', { signal }),
-    store.namespaceStats({ signal }),
-    store.time({ signal }),
-    worker.run(() => {}, { signal })
-  ]) {
-    await assert.rejects(call, (error) => error === reason)
-  }
-  // Those that wait no more take no task from others.
-  const asked = store.claims('q', { waitMs: 20_000 }).next()
-  await store.time()
   await insert(store, 'q', 1)
-  assert.equal((await asked).value[0].value, 1)
-})
-
-onEveryBackend('an abort while a handler works', async ({ connect, name }) => {
-  const store = (await connect()).tasks(name)
-  const run = async (handler) => {
-    await insert(store, 'q', 1)
-    const controller = new AbortController()
-    const worker = store.worker('q', { waitMs: Infinity })
-    const running = worker.run((job) => handler(job, controller), { signal: controller.signal })
-    await assert.rejects(running, { name: 'AbortError' })
-    const { tasks } = await store.list('q')
-    await store.modify({ deletes: tasks })
-    return tasks.map(({ attempt, atMs, modifiedMs }) => [attempt, atMs - modifiedMs])
-  }
-  // One that is done is done, one that stops with the signal has released its task.
-  assert.deepEqual(await run((_, controller) => controller.abort()), [])
-  const stops = async (_, controller) => {
-    controller.abort()
-    await sleep(60_000, undefined, { signal: controller.signal })
-  }
-  assert.deepEqual(await run(stops), [[0, 0]])
-  const throws = (_, controller) => {
-    controller.abort()
-    controller.signal.throwIfAborted()
-  }
-  assert.deepEqual(await run(throws), [[0, 0]])
-  const fails = (_, controller) => {
+  const controller = new AbortController()
+  const running = store.worker('q').run(() => {
     controller.abort()
     throw new Retry('of its own', { delayMs: 7_000 })
-  }
-  assert.deepEqual(await run(fails), [[1, 7_000]])
+  }, { signal: controller.signal })
+  await assert.rejects(running, { name: 'AbortError' })
+  const [{ attempt, atMs, modifiedMs }] = (await store.list('q')).tasks
+  assert.deepEqual([attempt, atMs - modifiedMs], [1, 7_000])
 })
 
-onEveryBackend('a claim waits for a task and for its time', async ({ connect, name }) => {
+onEveryBackend('a claim waits for the time of a task', async ({ connect, name }) => {
   const store = (await connect()).tasks(name)
-  const wait = () => store.claims(['a', 'b'], { waitMs: 60_000 }).next()
-  for (const options of [{}, { delayMs: 300 }]) {
-    const asked = wait()
-    await store.time()
-    await store.insert('b', 1, options)
-    const { value, done } = await asked
-    assert.equal(done, false, 'it was woken')
-    const [task] = value
-    assert.equal(task.value, 1)
-    await store.modify({ deletes: [task] })
-  }
-  const began = performance.now()
-  assert.deepEqual(await collect(store.claims('a', { waitMs: 150 })), [])
-  assert.ok(performance.now() - began > 145)
+  const asked = store.claims(['a', 'b'], { waitMs: 60_000 }).next()
+  await store.time()
+  await store.insert('b', 1, { delayMs: 300 })
+  const { value, done } = await asked
+  assert.equal(done, false, 'it was woken')
+  assert.equal(value[0].value, 1)
 }, NEVER_POLLING)
-
-onEveryBackend('one request at a time', async ({ connect, name }) => {
-  const store = (await connect()).tasks(name)
-  const jobs = store.worker('q', { waitMs: Infinity }).jobs()
-  const asked = jobs.next()
-  await assert.rejects(jobs.next(), { code: 'INVALID_ARGUMENT', message: /requested already/ })
-  assert.deepEqual(await jobs.return(), { done: true, value: undefined })
-  assert.deepEqual(await asked, { done: true, value: undefined })
-  assert.deepEqual(await jobs.next(), { done: true, value: undefined })
-})

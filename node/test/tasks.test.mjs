@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-import { ClosedError, DependencyError, Doc, Task } from 'millpond'
+import { DependencyError, Doc, Task } from 'millpond'
 
 import { collect, onEveryBackend } from './support.mjs'
 
@@ -333,31 +333,4 @@ onEveryBackend('the loop of claims', async ({ connect, name }) => {
   const batches = await collect(store.claims(['q'], { max: 2, leaseMs: LONG_MS }))
   assert.deepEqual(batches.map(({ length }) => length), [2, 2, 1])
   assert.deepEqual(batches.flat().map(({ value }) => value).sort(), [1, 2, 3, 4, 5])
-  const over = store.claims('q')
-  assert.deepEqual(await over.next(), { done: true, value: undefined })
-  await store.insert('q', 6)
-  assert.deepEqual(await over.next(), { done: true, value: undefined })
-  for await (const [task] of store.claims('q', { waitMs: Infinity })) {
-    assert.equal(task.value, 6)
-    break
-  }
-})
-
-onEveryBackend('a client that is closed', async ({ connect, name }) => {
-  const client = await connect()
-  const store = client.tasks(name)
-  await store.insert('w', 1)
-  const job = (await store.worker('w').jobs().next()).value
-  const waits = [
-    store.claims('q', { waitMs: Infinity }).next(),
-    store.worker('q', { waitMs: 60_000 }).jobs().next(),
-    store.worker('q').run(() => {})
-  ]
-  const refused = Promise.all(waits.map((wait) => assert.rejects(wait, ClosedError)))
-  await store.time()
-  await client.close()
-  await refused
-  await assert.rejects(store.insert('q', 1), ClosedError)
-  await assert.rejects(job.done(), ClosedError)
-  job.leave()
 })

@@ -4,95 +4,114 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 
 import { connect } from 'millpond'
 
+import { LOOPS, next } from './kit.mjs'
 import { sharedServer } from './servers.mjs'
-import { membersOf, newName, until } from './support.mjs'
+import { NEVER_POLLING, newName, RENEWING, until, untilNotRenewed } from './support.mjs'
 
-const program = new URL('worker.mjs', import.meta.url)
+const program = new URL('thread.mjs', import.meta.url)
 
-function startWorker(task, url, name, number = 0) {
-  return new Worker(program, { workerData: { task, url, name, number } })
-}
-
-async function urls() {
-  return [`memory:${newName()}`, (await sharedServer()).url]
-}
-
-test('workers share a queue', async () => {
-  for (const url of await urls()) {
-    const name = newName()
-    const client = await connect(url)
-    const workers = [0, 1, 2, 3].map((number) => startWorker('produce', url, name, number))
-    const exits = workers.map((worker) => once(worker, 'exit'))
-    const seen = []
-    for await (const batch of client.ick(name).batches(50, { waitMs: Infinity })) {
-      seen.push(...membersOf(batch))
-      if (seen.length === 2000) break
-    }
-    assert.equal(new Set(seen).size, 2000)
-    for (const [code] of await Promise.all(exits)) assert.equal(code, 0)
-    await client.close()
-  }
-})
-
-test('a worker that is ended in the middle of its calls', async () => {
-  for (const url of await urls()) {
-    const client = await connect(url)
-    const ick = client.ick(newName())
-    for (let turn = 0; turn < 10; turn += 1) {
+/** A test of each loop, with threads, in memory and on a server. */
+function onEveryLoop(title, run, loops = LOOPS, urlOptions = '') {
+  const ofRow = (row) => async () => {
+    for (const shared of [`memory:${newName()}`, (await sharedServer()).url]) {
+      const url = `${shared}${urlOptions}`
       const name = newName()
-      const workers = [0, 1].map((number) => startWorker('busy', url, name, number))
-      await Promise.all(workers.map((worker) => once(worker, 'message')))
-      await Promise.all(workers.map((worker) => worker.terminate()))
-      // Its leases are released, long before they would expire.
-      for (const number of [0, 1]) {
-        const lease = () => client.ick(`${name}-lease-${number}`).lease(60_000)
-        await until(async () => (await lease()) !== null, 'the lease is free')
-      }
-      assert.equal((await ick.add([[turn, `${turn}`]])).new, 1)
+      const client = await connect(url)
+      const start = (task, number = 0, own = name) =>
+        new Worker(program, { workerData: { task, url, row: row.name, name: own, number } })
+      await run({ ...row, client, queue: row.open(client, name), name, start })
+      await client.close()
     }
-    assert.equal((await ick.reserve(100)).length, 10)
-    await client.close()
   }
+  describe(title, () => loops.forEach((row) => test(row.name, { timeout: 120_000 }, ofRow(row))))
+}
+
+onEveryLoop('workers share a queue', async ({ queue, size, loop, valuesOf, settle, start }) => {
+  const threads = [0, 1, 2, 3].map((number) => start('produce', number))
+  const exits = threads.map((thread) => once(thread, 'exit'))
+  const seen = []
+  for await (const batch of loop(queue, { max: 50, waitMs: 60_000 })) {
+    seen.push(...valuesOf(batch))
+    await settle(queue, batch)
+    if (seen.length === 1000) break
+  }
+  assert.equal(new Set(seen).size, 1000)
+  for (const [code] of await Promise.all(exits)) assert.equal(code, 0)
+  assert.equal(await size(queue), 0)
 })
 
-test('a worker that is ended while it waits gets no work', async () => {
-  for (const url of await urls()) {
-    const client = await connect(url)
+onEveryLoop('what a worker has taken can be settled by another', async (row) => {
+  const { queue, put, size, valuesOf, settle, start } = row
+  const thread = start('hand on')
+  const received = once(thread, 'message')
+  await put(queue, 'é')
+  const [batch] = await received
+  assert.deepEqual(valuesOf(batch), ['é'])
+  await settle(queue, batch)
+  assert.equal(await size(queue), 0)
+  await thread.terminate()
+}, LOOPS.filter(({ isJob }) => !isJob))
+
+onEveryLoop('a worker that is ended while it waits gets nothing', async (row) => {
+  const { queue, put, size, loop, start } = row
+  const thread = start('wait')
+  await once(thread, 'message')
+  await thread.terminate()
+  const asked = next(row, loop(queue, { waitMs: 60_000 }))
+  await size(queue)
+  await put(queue, 'a')
+  assert.deepEqual(await asked, ['a'])
+}, LOOPS, NEVER_POLLING)
+
+onEveryLoop('a worker that is ended in the middle of its calls', async ({ client, queue, put, size, start }) => {
+  const turns = 3
+  for (let turn = 0; turn < turns; turn += 1) {
     const name = newName()
-    const worker = startWorker('wait', url, name)
-    await once(worker, 'message')
-    await worker.terminate()
-    const signal = AbortSignal.timeout(20_000)
-    const asked = client.ick(name).batches(1, { waitMs: Infinity, signal }).next()
-    await client.ick(name).stats()
-    await client.ick(name).add([[1, 'a']])
-    assert.deepEqual((await asked).value, [['a', 1]])
-    await client.close()
+    const threads = [0, 1].map((number) => start('busy', number, name))
+    await Promise.all(threads.map((thread) => once(thread, 'message')))
+    await Promise.all(threads.map((thread) => thread.terminate()))
+    // Its leases are released, long before they would expire.
+    for (const number of [0, 1]) {
+      const lease = () => client.ick(`${name}-lease-${number}`).lease(60_000)
+      await until(async () => (await lease()) !== null, 'the lease is free')
+    }
+    await put(queue, `${turn}`)
   }
+  assert.equal(await size(queue), turns)
 })
 
-test('a worker that ends by itself with calls under way', async () => {
-  for (const url of await urls()) {
-    const worker = startWorker('exit', url, newName())
-    assert.deepEqual(await once(worker, 'exit'), [7])
-  }
+onEveryLoop('a worker that ends by itself with calls under way', async ({ start }) => {
+  assert.deepEqual(await once(start('exit'), 'exit'), [7])
 })
+
+onEveryLoop('the job of a worker that is ended is not renewed', async ({ client, queue, name, put, start }) => {
+  await put(queue, 'a')
+  const thread = start('keep')
+  const [{ id, claimant }] = await once(thread, 'message')
+  await thread.terminate()
+  const task = await untilNotRenewed(queue, id)
+  assert.deepEqual([task.claims, task.claimant], [1, claimant])
+  // Its lease ends here, since a minute is long.
+  await client.tasks(name, { claimant }).renew({ tasks: [task] }, { leaseMs: 50 })
+  const { value } = await queue.claims('q', { waitMs: 60_000 }).next()
+  assert.equal(value[0].claims, 2)
+}, LOOPS.filter(({ isJob }) => isJob), RENEWING)
 
 test('an addon that only workers have loaded', async () => {
   const source = `
     const { once } = require('node:events')
     const { Worker } = require('node:worker_threads')
     async function main() {
-      const [program, url, name] = process.argv.slice(1)
+      const [program, url, name, row] = process.argv.slice(1)
       for (let turn = 0; turn < 5; turn += 1) {
-        const workerData = { task: 'busy', url, name: name + turn, number: 0 }
+        const workerData = { task: 'busy', url, row, name: name + turn, number: 0 }
         const worker = new Worker(new URL(program), { workerData })
         await once(worker, 'message')
         await worker.terminate()
@@ -102,8 +121,8 @@ test('an addon that only workers have loaded', async () => {
       console.log('done')
     }
     main()`
-  for (const url of await urls()) {
-    const options = ['-e', source, '--', program.href, url, newName()]
+  for (const url of [`memory:${newName()}`, (await sharedServer()).url]) {
+    const options = ['-e', source, '--', program.href, url, newName(), LOOPS[0].name]
     const ran = await promisify(execFile)(process.execPath, options, { timeout: 60_000 })
     assert.deepEqual([ran.stdout, ran.stderr], ['done\n', ''])
   }
