@@ -7,31 +7,44 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import Any
 
+import kit
 import pytest
 import uvloop
+from kit import each_wait
 
 import millpond.aio
-from millpond import Modification
 
 ENDLESS = 60.0
 """How long work goes on that nobody stops, in seconds: longer than any test of it may take."""
 
 
-async def write_read_ack(client: Any, until: float) -> None:
-    queue = client.shuffle_queue("x")
-    consumer = queue.consumer("g", "c")
+async def put_take_end(kind: kit.Queue, client: Any, until: float) -> None:
+    queue = kind.open(client, "x")
     while time.monotonic() < until:
-        await queue.write("t", {"n": "1"})
-        await consumer.ack_and_delete(await consumer.read(60))
+        await kind.put(queue, 1)
+        await kind.end(queue, await kind.takes(queue, 1)[0])
 
 
-async def add_and_commit(client: Any, until: float) -> None:
-    ick = client.ick("x")
+async def put_wait_end(how: kit.Wait, client: Any, until: float) -> None:
+    queue = how.queue.open(client, "x")
+    call = how.begin(queue, 60)
     while time.monotonic() < until:
-        await ick.add([(1, "a")])
-        await ick.commit([member for member, _ in await ick.reserve(1)])
+        await how.queue.put(queue, 1)
+        await how.queue.end(queue, await call())
+
+
+async def run_a_worker(kind: kit.Queue, client: Any, until: float) -> None:
+    queue = kind.open(client, "x")
+
+    async def handle(job: Any) -> None:
+        if time.monotonic() < until:
+            await kind.put(queue, 1)
+
+    await kind.put(queue, 1)
+    await kind.worker(queue).drain(handle)
 
 
 async def take_batches(client: Any, until: float) -> None:
@@ -57,14 +70,7 @@ async def be_refused(client: Any, until: float) -> None:
             await queue.write("", {})
 
 
-async def claim_and_delete(client: Any, until: float) -> None:
-    store = client.tasks("x")
-    while time.monotonic() < until:
-        await store.insert("q", 1)
-        await store.modify(Modification().delete(await store.claim("q")))
-
-
-async def run_a_worker(client: Any, until: float) -> None:
+async def run_tasks(client: Any, until: float) -> None:
     def handle(job: Any) -> Any:
         return job.delete().insert("q") if time.monotonic() < until else None
 
@@ -73,12 +79,14 @@ async def run_a_worker(client: Any, until: float) -> None:
     await store.worker("q").drain(handle)
 
 
-WORK = [write_read_ack, add_and_commit, take_batches, take_messages, be_refused]
-WORK += [claim_and_delete, run_a_worker]
+WORK = {work.__name__: work for work in (take_batches, take_messages, be_refused, run_tasks)}
+WORK |= {f"put_take_end {kind}": partial(put_take_end, kind) for kind in kit.QUEUES}
+WORK |= {f"put_wait_end {how}": partial(put_wait_end, how) for how in kit.WAITS}
+WORK |= {f"run_a_worker {kind}": partial(run_a_worker, kind) for kind in kit.WORKERS}
 
 
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
-@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_a_timeout_ends_work(work: Any, new_loop: Any) -> None:
     async def main() -> None:
         client = millpond.aio.connect("memory:")
@@ -92,9 +100,10 @@ def test_a_timeout_ends_work(work: Any, new_loop: Any) -> None:
     loop.close()
 
 
-async def test_other_tasks_run(url: str) -> None:
+@each_wait
+async def test_other_tasks_run(url: str, how: kit.Wait) -> None:
     client = millpond.aio.connect(url)
-    work = asyncio.create_task(write_read_ack(client, time.monotonic() + ENDLESS))
+    work = asyncio.create_task(put_wait_end(how, client, time.monotonic() + ENDLESS))
     began = time.monotonic()
     for _ in range(50):
         await asyncio.sleep(0.001)

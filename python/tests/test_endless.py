@@ -13,7 +13,6 @@ import millpond
 
 Invalid = millpond.InvalidArgumentError
 MEMBER = repeat("m")
-RECEIPT = millpond.Receipt(0, "1-1")
 
 
 def message_of(fields: Any) -> Any:
@@ -23,19 +22,10 @@ def message_of(fields: Any) -> Any:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda c: c.ick("x").add(MEMBER), "pairs has more than 1000000 items"),
         (lambda c: c.ick("x").add(zip(count(), MEMBER)), "pairs has more than 1000000 items"),
         (lambda c: c.ick("x").add(f"{n}" for n in count()), "pairs has more than 1000000 items"),
         (lambda c: c.ick("x").add(["m"] * 1_000_001), "pairs has more than 1000000 items"),
-        (lambda c: c.ick_channel("x", 2).add(MEMBER), "pairs has more than 1000000 items"),
-        (lambda c: c.ick("x").commit(MEMBER), "members has more than 1000000 items"),
-        (lambda c: c.ick("x").exchange(1, MEMBER), "members has more than 250000 items"),
         (lambda c: c.ick("x").commit(repeat("m" * (1 << 20))), "members[1024] there are more than"),
-        (lambda c: c.shuffle_queue("x").write("t", repeat(("f", "v"))), "fields has more than 327"),
-        (
-            lambda c: c.shuffle_queue("x").write_many(repeat(message_of([]))),
-            "messages has more than 1000000 items",
-        ),
         (
             lambda c: c.shuffle_queue("x").write_many([message_of(repeat(("f", "v")))]),
             "messages[0][1] has more than 32768 items",
@@ -44,18 +34,6 @@ def message_of(fields: Any) -> Any:
             lambda c: c.shuffle_queue("x").write_many(repeat(message_of({"f": "v" * (1 << 20)}))),
             "messages[1023] there are more than 1073741824 bytes",
         ),
-        (
-            lambda c: c.shuffle_queue("x").consumer("g", "c").ack(repeat(RECEIPT)),
-            "messages has more than 1000000 items",
-        ),
-        (lambda c: c.tasks("x").claim(repeat("q")), "queues has more than 1000 items"),
-        (lambda c: c.tasks("x").claim_many(repeat("q"), 1), "queues has more than 1000 items"),
-        (lambda c: c.tasks("x").fetch(map(str, count())), "ids has more than 10000 items"),
-        (lambda c: c.tasks("x").fetch_docs("n", repeat("d")), "ids has more than 10000 items"),
-        (lambda c: c.tasks("x").renew(repeat(("t", 1))), "tasks has more than 100000 items"),
-        (lambda c: c.tasks("x").renew([], repeat(("n", "d", 1))), "docs has more than 100000"),
-        (lambda c: c.tasks("x").queues(repeat("q")), "exact has more than 10000 items"),
-        (lambda c: c.tasks("x").queues((), repeat("q")), "prefixes has more than 10000 items"),
         (lambda c: c.tasks("x").queues(["q"] * 5_001, ["q"] * 5_000), "at most 10000 names"),
     ],
 )

@@ -109,8 +109,6 @@ async def test_loops_wait(connect: Any, url: str, name: str) -> None:
             break
         await queue.publish("now")
     assert payloads == [b"later", b"now"]
-    async for events in queue.deliveries(wait=0.005):
-        raise AssertionError(events)
 
 
 async def test_a_worker_ends_events_as_its_handler_says(connect: Any, url: str, name: str) -> None:

@@ -1,9 +1,8 @@
-"""Fork is normal: a client on Redis works in every child, whatever the parent did before."""
+"""Fork is normal: a client on Redis works in every child, whatever its parent does or did."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 import multiprocessing
 import os
 import re
@@ -16,9 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import kit
 import pytest
 import redis
+from kit import each_wait, returned
 from processes import in_child
+from waiting import PATIENCE
 
 import millpond
 import millpond.aio
@@ -93,51 +95,115 @@ def test_many_forks_while_threads_work(shared_server: Any, name: str) -> None:
         assert stats.pset_size == counts[number] > 0
 
 
-@pytest.mark.parametrize("kind", ["memory", "file"])
-def test_an_embedded_client_belongs_to_its_process(kind: str, tmp_path: Path) -> None:
-    url = "memory:" if kind == "memory" else f"file:{tmp_path / 'data'}"
-    client = millpond.connect(url)
-    ick = client.ick("x")
-    ick.add([(1, "a")])
-    batches = ick.batches(1, wait=math.inf)
-    async_ick = millpond.aio.connect(url).ick("x")
+@each_wait
+@pytest.mark.parametrize("used", [False, True])
+def test_a_queue_works_in_a_child(
+    shared_server: Any, name: str, how: kit.Wait, used: bool
+) -> None:
+    kind, client = how.queue, millpond.connect(shared_server.url)
+    queue = kind.open(client, name)
+    call = how.begin(queue)
+    if used:
+        kind.put(queue, -1)
+        assert kind.numbers(call()) == [-1]
 
     def work() -> None:
-        for call in (lambda: ick.add([(1, "b")]), ick.stats, lambda: next(batches)):
+        own = queue if kind.is_shared else kind.open(client, f"{name}-child")
+        for number in range(100):
+            kind.put(own, number)
+        results = kind.takes(own, 100)
+        assert sorted(n for result in results for n in kind.numbers(result)) == [*range(100)]
+        for result in results:
+            kind.end(own, result)
+        assert not returned(how.begin(own, 0.05))
+
+    in_child(work)
+    assert kind.size(kind.look(queue)) == used
+    kind.put(queue, 100)
+    assert kind.numbers(call()) == [100]
+
+
+@each_wait
+def test_forks_while_threads_wait(shared_server: Any, name: str, how: kit.Wait) -> None:
+    kind, client = how.queue, millpond.connect(shared_server.url)
+    queues = kind.open_many(client, name, 3)
+    got: list[Any] = []
+    waits = [lambda call=how.begin(queue, 60): got.append(call()) for queue in queues]
+    threads = [threading.Thread(target=wait) for wait in waits]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)
+
+    def work() -> None:
+        own = kind.open(client, f"{name}-child")
+        assert not returned(how.begin(own, 0.02))
+        threading.Timer(0.05, kind.put, (own, 1)).start()
+        result = how.begin(own, 60)()
+        assert kind.numbers(result) == [1]
+        kind.end(own, result)
+
+    for _ in range(5):
+        in_child(work)
+    assert not got
+    for number, queue in enumerate(queues):
+        kind.put(queue, number)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert sorted(number for result in got for number in kind.numbers(result)) == [0, 1, 2]
+
+
+@each_wait
+@pytest.mark.parametrize("url", ["memory", "file"], indirect=True)
+def test_an_embedded_client_belongs_to_its_process(url: str, how: kit.Wait) -> None:
+    kind, client = how.queue, millpond.connect(url)
+    queue = kind.open(client, "x")
+    kind.put(queue, 1)
+    call = how.begin(queue)
+    result = call()
+    async_queue = kind.open(millpond.aio.connect(url), "x")
+
+    def work() -> None:
+        for refused in [*how.calls(queue, result), call]:
             with pytest.raises(millpond.ForkedError):
-                call()
+                refused()
 
         async def main() -> None:
             with pytest.raises(millpond.ForkedError):
-                await async_ick.stats()
+                await kind.look(async_queue)
 
         asyncio.run(main())
         client.close()
         with millpond.connect("memory:") as own:
-            assert own.ick("x").add([(1, "a")]).new == 1
+            kind.put(kind.open(own, "x"), 1)
 
     in_child(work)
-    assert ick.add([(1, "c")]).new == 1
+    kind.put(queue, 2)
+    assert kind.numbers(call()) == [2]
+    kind.end(queue, result)
 
 
-def test_asyncio_in_a_child(shared_server: Any, name: str) -> None:
-    client = millpond.aio.connect(shared_server.url)
-    ick = client.ick(name)
+@each_wait
+def test_asyncio_in_a_child(shared_server: Any, name: str, how: kit.Wait) -> None:
+    kind, client = how.queue, millpond.aio.connect(shared_server.url)
+    queue = kind.open(client, name)
+    kept = how.begin(kind.open(client, f"{name}-empty"))
 
-    async def work(first: int) -> None:
-        members = [str(number) for number in range(first, first + 100)]
-        answers = await asyncio.gather(*(ick.add([(1, member)]) for member in members))
-        assert answers == [millpond.Added(1, 0)] * 100
+    async def work() -> None:
+        await asyncio.gather(*(kind.put(queue, number) for number in range(100)))
+        results: list[Any] = await asyncio.gather(*kind.takes(queue, 100))
+        assert sorted(n for result in results for n in kind.numbers(result)) == [*range(100)]
+        await asyncio.gather(*(kind.end(queue, result) for result in results))
         with pytest.raises(asyncio.TimeoutError):
-            waiting = client.ick(f"{name}-empty").batches(1, wait=math.inf).__anext__()
-            await asyncio.wait_for(waiting, 0.05)
+            await asyncio.wait_for(kept(), 0.05)
 
-    asyncio.run(work(0))
-    for turn in range(1, 6):
-        in_child(lambda: asyncio.run(work(turn * 100)))  # noqa: B023
-    asyncio.run(work(600))
-    stats: Any = asyncio.run(ick.stats())
-    assert stats.pset_size == 700
+    async def left() -> int:
+        return kind.size(await kind.look(queue))
+
+    asyncio.run(work())
+    for _ in range(5):
+        in_child(lambda: asyncio.run(work()))
+    asyncio.run(work())
+    assert asyncio.run(left()) == 0
 
 
 def test_a_child_does_not_give_back_its_parents_lease(shared_server: Any, name: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import math
 import time
 from typing import Any
 
 import pytest
-from waiting import SOON, renewing, until_async
+from waiting import renewing, until_async
 
 import millpond
 
@@ -167,37 +166,6 @@ async def test_a_block_that_ends_well_commits_the_last_batch(
         pass
 
 
-@pytest.mark.parametrize("wait", [0.2, datetime.timedelta(milliseconds=200)])
-async def test_waiting_ends(connect: Any, url: str, name: str, wait: Any) -> None:
-    ick = connect(url).ick(name)
-    await ick.add([(1, "a")])
-    began = time.monotonic()
-    assert [len(batch) async for batch in ick.batches(1, wait=wait)] == [1]
-    assert 0.2 <= time.monotonic() - began < SOON
-
-
-async def test_waiting_sees_what_comes(connect: Any, url: str, name: str) -> None:
-    ick = connect(url).ick(name)
-
-    async def produce() -> None:
-        for number in range(3):
-            await asyncio.sleep(0.1)
-            await ick.add([(number, str(number))])
-
-    async def consume() -> list[bytes]:
-        seen: list[bytes] = []
-        async for batch in ick.batches(1, wait=60):
-            seen.append(batch[0][0])
-            if len(seen) == 3:
-                break
-        return seen
-
-    # A blocking loop needs a thread, and the loop of the thread is its own.
-    got = asyncio.get_running_loop().run_in_executor(None, asyncio.run, consume())
-    await produce()
-    assert await asyncio.wait_for(got, SOON) == [b"0", b"1", b"2"]
-
-
 async def test_lease(connect: Any, url: str, name: str) -> None:
     ick = connect(url).ick(name)
     await ick.add([(1, "a"), (2, "b"), (3, "c"), (4, "d")])
@@ -252,14 +220,6 @@ async def test_channel(connect: Any, url: str, name: str) -> None:
     for wrong in [[3], []]:
         with pytest.raises(millpond.InvalidArgumentError):
             channel.batches(wrong, 1)
-
-
-async def test_closed(connect: Any, url: str, name: str) -> None:
-    async with connect(url) as client:
-        await client.ick(name).add([(1, "a")])
-    with pytest.raises(millpond.ClosedError):
-        await client.ick(name).add([(1, "a")])
-    await client.aclose()
 
 
 def test_a_file_is_durable_and_held_by_one(tmp_path: Any) -> None:

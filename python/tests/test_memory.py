@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import kit
 import pytest
+from kit import each_wait
 
 import millpond
 import millpond.aio
+from millpond import Modification
 
 # `make test-all` makes ten times as many calls, and finds leaks a tenth as large.
 TIMES = 10 if os.environ.get("MILLPOND_DEEP") else 1
-CALLS = TIMES * 20_000
 GROWTH_BYTES_MAX = 8 * 1024 * 1024
 
 
@@ -26,70 +29,196 @@ def resident_bytes() -> int:
     return int(line.split()[1]) * 1024
 
 
-def use(ick: Any, calls: int) -> None:
-    for number in range(0, calls, 5):
-        members = [f"{number}-{one}" for one in range(10)]
-        ick.add([(1.0, member) for member in members])
-        ick.reserve(10)
-        with pytest.raises(millpond.InvalidArgumentError):
-            ick.add([(float("nan"), "x")])
-        ick.stats()
-        ick.commit(members)
+def use_ick(ick: Any) -> None:
+    members = [str(number) for number in range(10)]
+    ick.add([(1.0, member) for member in members])
+    ick.reserve(10)
+    with pytest.raises(millpond.InvalidArgumentError):
+        ick.add([(float("nan"), "x")])
+    ick.stats()
+    ick.commit(members)
 
 
-async def use_async(client: Any, name: str, calls: int) -> None:
-    async def one(number: int) -> None:
-        ick = client.ick(f"{name}{number}")
-        await ick.add([(1.0, f"{member}") for member in range(10)])
-        await ick.stats()
-        await ick.reserve(10)
-        async with ick.batches(10) as batches:
-            async for _ in batches:
-                pass
-
-    for _ in range(0, calls, 5 * 50):
-        await asyncio.gather(*(one(number) for number in range(50)))
+async def use_ick_async(ick: Any) -> None:
+    await ick.add([(1.0, f"{member}") for member in range(10)])
+    await ick.stats()
+    await ick.reserve(10)
+    async with ick.batches(10) as batches:
+        async for _ in batches:
+            pass
 
 
-@pytest.mark.timeout(400)
-def test_blocking(url: str, name: str) -> None:
-    calls = CALLS
+def use_shuffle(queue: Any) -> None:
+    consumer = queue.consumer("g", "c")
+    queue.write_many(
+        (f"tenant-{number}", {"n": str(number), "more": "x" * 20}) for number in range(10)
+    )
+    message = consumer.read()
+    messages = consumer.read_many(9)
+    assert message.fields[0] != messages[-1].fields[1]
+    consumer.extend(messages)
+    consumer.ack_and_delete(message)
+    consumer.ack_and_delete(messages)
+    with pytest.raises(millpond.InvalidArgumentError):
+        queue.write("", {"a": "b"})
+    assert consumer.read() is None
+    queue.write_tracked("t", {"job": "j-1"}, "job")
+    queue.delete_tracked("j-1")
+
+
+async def use_shuffle_async(queue: Any) -> None:
+    consumer = queue.consumer("g", "c")
+    await queue.write_many([("t", {"n": "1"}), ("u", {"n": "2"})])
+    await queue.stats("g")
+    async for batch in consumer.messages(10):
+        await consumer.ack_and_delete(batch)
+    async for _ in queue.gc():
+        pass
+
+
+def use_tasks(store: Any) -> None:
+    gathered = Modification().insert_doc("n", "k", {"more": "x" * 20}, id="d")
+    for number in range(4):
+        gathered.insert("q", {"n": number, "more": "x" * 20})
+    store.modify(gathered)
+    task = store.claim("q")
+    assert task.value["more"] == "x" * 20
+    with pytest.raises(millpond.InvalidArgumentError):
+        store.insert("")
+    with pytest.raises(millpond.DependencyError):
+        store.modify(Modification().delete((task.id, 7)).insert("q", 1))
+    store.renew(task)
+    (doc,) = store.claim_docs("n", "k")
+    store.modify(Modification().delete((task.id, 2)).delete_doc(doc))
+    assert store.list("q").tasks[0].claims == 0
+    for job in store.worker("q").jobs():
+        if job.task.value["n"] % 2:
+            job.move_to("p", "why")
+        else:
+            job.done()
+    for batch in store.claims("p", max=10):
+        done = Modification()
+        for one in batch:
+            done.delete(one)
+        store.modify(done)
+    assert store.queue_stats() == []
+
+
+async def use_tasks_async(store: Any) -> None:
+    async def handle(job: Any) -> Any:
+        await asyncio.sleep(0)
+        return job.delete() if job.task.value else None
+
+    await asyncio.gather(store.insert("q", 0), store.insert("q", 1))
+    await store.worker("q").drain(handle)
+    assert await store.are_empty("q")
+
+
+def use_events(queue: Any) -> None:
+    queue.publish_many([millpond.NewEvent("x" * 20, key="k", headers={"a": "1"}), "y"])
+    with pytest.raises(millpond.InvalidArgumentError):
+        queue.publish("x", delay=-1)
+    events = queue.receive(10)
+    queue.extend(events)
+    queue.ack_many(events)
+    queue.worker().drain(lambda job: None)
+    for event in queue.list("ready").events:
+        queue.cancel(event.id)
+    assert queue.stats().events == 0
+
+
+async def use_events_async(queue: Any) -> None:
+    async def handle(job: Any) -> None:
+        await asyncio.sleep(0)
+
+    await queue.publish_many(["1", "2"])
+    async for events in queue.deliveries():
+        await queue.ack_many(events)
+    await queue.publish("3")
+    await queue.worker().drain(handle)
+    assert (await queue.stats()).events == 0
+
+
+class Use(NamedTuple):
+    """How a queue is used, and how often: a step is slower on Redis and in a file."""
+
+    open: Callable[[Any, str], Any]
+    blocking: Callable[[Any], None]
+    awaited: Callable[[Any], Any]
+    rounds: int
+    rounds_in_memory: int
+
+
+def shuffle(client: Any, name: str) -> Any:
+    return client.shuffle_queue(name, streams=4, track_keys="queue")
+
+
+USES = {
+    "ick": Use(kit.ICK.open, use_ick, use_ick_async, 4_000, 20_000),
+    "shuffle": Use(shuffle, use_shuffle, use_shuffle_async, 120, 2_000),
+    "tasks": Use(kit.TASKS.open, use_tasks, use_tasks_async, 40, 300),
+    "events": Use(kit.EVENTS.open, use_events, use_events_async, 120, 1_000),
+}
+each_use = pytest.mark.parametrize("use", USES.values(), ids=USES)
+
+
+def prepared(url: str, use: Use) -> tuple[str, int]:
     if url.startswith("file:"):
         url += "?sync=never"
-    elif url == "memory:":
-        calls = TIMES * 100_000
-    ick = millpond.connect(url).ick(name)
-    use(ick, calls // 10)
+    return url, TIMES * (use.rounds_in_memory if url == "memory:" else use.rounds)
+
+
+@each_use
+@pytest.mark.timeout(400)
+def test_blocking(url: str, name: str, use: Use) -> None:
+    url, rounds = prepared(url, use)
+    queue = use.open(millpond.connect(url), name)
+
+    def work(rounds: int) -> None:
+        for _ in range(rounds):
+            use.blocking(queue)
+
+    work(rounds // 10)
     before = resident_bytes()
-    use(ick, calls)
+    work(rounds)
     assert resident_bytes() - before < GROWTH_BYTES_MAX
 
 
+@each_use
 @pytest.mark.timeout(400)
-def test_asyncio(url: str, name: str) -> None:
-    if url.startswith("file:"):
-        url += "?sync=never"
+def test_asyncio(url: str, name: str, use: Use) -> None:
+    url, rounds = prepared(url, use)
 
     async def main() -> None:
         client = millpond.aio.connect(url)
-        await use_async(client, name, CALLS // 10)
+
+        async def work(rounds: int) -> None:
+            for _ in range(0, rounds, 50):
+                queues = [use.open(client, f"{name}{number}") for number in range(50)]
+                await asyncio.gather(*map(use.awaited, queues))
+
+        await work(rounds // 10)
         before = resident_bytes()
-        await use_async(client, name, CALLS)
+        await work(rounds)
         assert resident_bytes() - before < GROWTH_BYTES_MAX
 
     asyncio.run(main())
 
 
-def test_loops_and_cancelled_waits() -> None:
+@each_wait
+def test_cancelled_waits(how: kit.Wait) -> None:
     client = millpond.aio.connect("memory:")
 
     async def main() -> None:
+        queue = how.queue.open(client, "x")
+        kept = how.begin(queue, 60)
         for _ in range(20):
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(client.ick("x").batches(1, wait=60).__anext__(), 0.0001)
+            for call in (kept, how.begin(queue, 60)):
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(call(), 0.0001)
 
     asyncio.run(main())
     before = resident_bytes()
-    for _ in range(200):
+    for _ in range(100):
         asyncio.run(main())
     assert resident_bytes() - before < GROWTH_BYTES_MAX

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
-import time
 from collections import OrderedDict
 from typing import Any
 
 import pytest
 import redis
-from waiting import SOON, until_async
 
 import millpond
 
@@ -290,50 +287,6 @@ async def test_the_loop(connect: Any, url: str, name: str) -> None:
         assert await queue.pending_count("g") == len(batch)
         await consumer.ack_and_delete(batch)
     assert (sizes, sorted(seen)) == ([4, 4, 2], list(range(10)))
-    async for _ in consumer.messages():
-        raise AssertionError("there is nothing left")
-
-
-@pytest.mark.parametrize("wait", [0.1, datetime.timedelta(milliseconds=100)])
-async def test_waiting_ends(connect: Any, url: str, name: str, wait: Any) -> None:
-    consumer = connect(url).shuffle_queue(name).consumer("g", "c")
-    for read in (lambda: consumer.read(wait), lambda: consumer.read_many(9, wait=wait)):
-        began = time.monotonic()
-        assert not await read()
-        assert 0.1 <= time.monotonic() - began < SOON
-    began = time.monotonic()
-    assert [batch async for batch in consumer.messages(1, wait=wait)] == []
-    assert 0.1 <= time.monotonic() - began < SOON
-    began = time.monotonic()
-    assert await consumer.read(wait=0) is None
-    assert time.monotonic() - began < SOON
-
-
-@pytest.mark.parametrize("how", ["read", "read_many", "messages"])
-async def test_waiting_sees_what_comes(connect: Any, url: str, name: str, how: str) -> None:
-    queue = connect(url).shuffle_queue(name)
-    consumer = queue.consumer("g", "c")
-
-    seen: list[int] = []
-
-    async def consume() -> None:
-        loop = consumer.messages(wait=60)
-        while len(seen) < 3:
-            if how == "read":
-                seen.extend(numbers([await consumer.read(60)]))
-            elif how == "read_many":
-                seen.extend(numbers(await consumer.read_many(5, 60)))
-            else:
-                seen.extend(numbers(await loop.__anext__()))
-
-    # A blocking loop needs a thread, and the loop of the thread is its own.
-    got = asyncio.get_running_loop().run_in_executor(None, asyncio.run, consume())
-    for number, (key, fields) in enumerate(numbered(3)):
-        await asyncio.sleep(0.1)
-        await queue.write(key, fields)
-        await until_async(lambda: len(seen) > number)  # noqa: B023
-    await asyncio.wait_for(got, SOON)
-    assert seen == [0, 1, 2]
 
 
 async def test_errors_name_the_operation(connect: Any, shared_server: Any, name: str) -> None:
@@ -345,15 +298,6 @@ async def test_errors_name_the_operation(connect: Any, shared_server: Any, name:
     with pytest.raises(millpond.WrongTypeError) as raised:
         await queue.consumer("g", "c").read(60)
     assert raised.value.operation == "shuffle.read"
-
-
-async def test_closed(connect: Any, url: str, name: str) -> None:
-    async with connect(url) as client:
-        queue = client.shuffle_queue(name)
-        await queue.write("t", {"a": "b"})
-    for call in (queue.len, queue.consumer("g", "c").read):
-        with pytest.raises(millpond.ClosedError):
-            await call()
 
 
 def test_a_file_is_durable(tmp_path: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_arguments import Long, Unprintable
+from kit import refused
 
 import millpond
 
@@ -29,19 +29,13 @@ def dying(queue: Any, max_deliveries: int) -> Any:
         (lambda q: q.write("t", [("a", "b", "c")]), TypeError, "fields[0] must be (field, value)"),
         (lambda q: q.write("t", ["ab"]), TypeError, "fields[0] must be (field, value), not str"),
         (lambda q: q.write("t", "ab"), TypeError, "fields must be an iterable"),
-        (lambda q: q.write("t", None), TypeError, "fields must be an iterable"),
         (lambda q: q.write("t", {"a": "\udc80"}), UnicodeEncodeError, "surrogates"),
-        (lambda q: q.write("t", Unprintable()), ZeroDivisionError, ""),
         (lambda q: q.write_many([("t", {"a": "b"}), "t"]), TypeError, "messages[1] must be (sha"),
         (lambda q: q.write_many([("t", {"a": 1})]), TypeError, "messages[0][1]['a'] must be str"),
         (lambda q: q.write_many([(1, {"a": "b"})]), TypeError, "messages[0][0] must be str"),
         (lambda q: q.write_many([("t", {"a": "b"}), ("t", {})]), Invalid, "message 1 has 0 fields"),
         (lambda q: q.write_many({"t": {"a": "b"}}), TypeError, "messages[0] must be (shard_key"),
         (lambda q: q.write_many("t"), TypeError, "messages must be an iterable"),
-        (lambda q: q.write_many(range(10**12)), TypeError, "messages[0] must be (shard_key"),
-        (lambda q: q.write_many(Long()), TypeError, "messages[0] must be (shard_key"),
-        (lambda q: q.write("t", Long()), TypeError, "fields[0] must be (field, value)"),
-        (lambda q: q.consumer("g", "c").ack(Long()), TypeError, "messages[0] must be a Message"),
         (lambda q: q.pending_count(""), Invalid, "group's name is empty"),
         (lambda q: q.pending_count(None), TypeError, "group must be str, bytes"),
         (lambda q: q.stats(1), TypeError, "group must be str, bytes"),
@@ -49,19 +43,15 @@ def dying(queue: Any, max_deliveries: int) -> Any:
         (lambda q: q.dead_letters(10_001), Invalid, "1 to 10000 dead letters"),
         (lambda q: q.consumer("", "c").read(), Invalid, "group's name is empty"),
         (lambda q: q.consumer("g", "").read(), Invalid, "consumer's name is empty"),
-        (lambda q: q.consumer("g", "c").read("1"), TypeError, "wait must be a number of seconds"),
-        (lambda q: q.consumer("g", "c").read(-1), Invalid, "wait is -1"),
         (lambda q: q.consumer("g", "").read(60), Invalid, "consumer's name is empty"),
         (lambda q: q.consumer("g", "c").read_many(0), Invalid, "1 to 10000 messages, not 0"),
         (lambda q: q.consumer("g", "c").read_many(2**64), Invalid, "1 to 10000 messages, not"),
         (lambda q: q.consumer("g", "c").read_many(-1), Invalid, "max is negative"),
         (lambda q: q.consumer("g", "c").read_many(1.0), TypeError, "max must be int, not float"),
         (lambda q: q.consumer("g", "c").ack("1-1"), TypeError, "messages must be an iterable"),
-        (lambda q: q.consumer("g", "c").ack(None), TypeError, "messages must be an iterable"),
         (lambda q: q.consumer("g", "c").ack(["1-1"]), TypeError, "messages[0] must be a Message"),
         (lambda q: q.consumer("g", "c").extend([None]), TypeError, "messages[0] must be a Mess"),
         (lambda q: q.consumer("g", "c").ack_and_delete(5), TypeError, "messages must be an iter"),
-        (lambda q: q.consumer("g", "c").ack(Unprintable()), ZeroDivisionError, ""),
         (lambda q: q.consumer("g", "c").reclaim("1", 1), TypeError, "min_idle must be a number"),
         (lambda q: q.consumer("g", "c").reclaim(float("inf"), 1), Invalid, "over 100 years"),
         (lambda q: q.consumer("g", "c").reclaim(1, 0), Invalid, "1 to 10000 messages, not 0"),
@@ -73,9 +63,7 @@ async def test_calls(
     connect: Any, url: str, name: str, call: Any, error: Any, message: str
 ) -> None:
     queue = connect(url).shuffle_queue(name)
-    with pytest.raises(error) as raised:
-        await call(queue)
-    assert message in str(raised.value)
+    await refused(lambda: call(queue), error, message)
     assert await queue.len() == 0
 
 
@@ -95,11 +83,8 @@ async def test_handles(connect: Any) -> None:
         (lambda: queue.consumer("g", "c", default_stream=1), TypeError, "'bool'"),
         (lambda: queue.consumer("g", "c", max_deliveries=-1), Invalid, "max_deliveries is neg"),
         (lambda: queue.consumer("g", "c").messages("1"), TypeError, "max must be int"),
-        (lambda: queue.consumer("g", "c").messages(wait="1"), TypeError, "wait must be a number"),
     ]:
-        with pytest.raises(error) as raised:
-            call()
-        assert message in str(raised.value)
+        await refused(call, error, message)
 
 
 async def test_settings_that_no_queue_can_have(connect: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
 from waiting import until, until_async
 
 import millpond
@@ -82,11 +81,3 @@ async def test_a_coroutine_is_cancelled_at_its_timeout(url: str, name: str) -> N
     worker.stop()
     await run
     assert not cancelled[0].is_lost
-
-
-def test_a_coroutine_function_is_no_handler_of_threads() -> None:
-    async def handle(job: Any) -> None: ...
-
-    queue = millpond.connect("memory:").shuffle_queue("x")
-    with pytest.raises(TypeError, match="a coroutine function"):
-        queue.consumer("g", "c").worker().run(handle)

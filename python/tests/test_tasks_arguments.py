@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from test_arguments import Long, Unprintable
+from kit import refused
 
 import millpond
 from millpond import Doc, Modification, Move, Retry, Task
@@ -123,12 +123,8 @@ def modify(call: Any) -> Any:
         (modify(lambda m: m.delete_doc(("n", "d"))), TypeError, "doc must be a Doc or (namespace"),
         (modify(lambda m: m.depend_doc(("n", 1, 1))), TypeError, "doc[1] must be str, not int"),
         (lambda s: s.claim([]), Invalid, "a claim names at least one queue"),
-        (lambda s: s.claim(str(n) for n in range(1_001)), Invalid, "queues has more than 1000"),
         (lambda s: s.claim(["q", 1]), TypeError, "queues[1] must be str, not int"),
-        (lambda s: s.claim(None), TypeError, "queues must be an iterable"),
         (lambda s: s.claim(b"q"), TypeError, "queues must be an iterable"),
-        (lambda s: s.claim(Unprintable()), ZeroDivisionError, ""),
-        (lambda s: s.claim(Long()), TypeError, "queues[0] must be str"),
         (lambda s: s.claim("q", "30"), TypeError, "lease must be a number of seconds"),
         (lambda s: s.claim("q", -1), Invalid, "lease is -1"),
         (lambda s: s.claim("q", math.inf), Invalid, "100 years are allowed"),
@@ -141,7 +137,6 @@ def modify(call: Any) -> Any:
         (lambda s: s.renew(["a"]), TypeError, "tasks[0] must be a Task or (id, version)"),
         (lambda s: s.renew((), [("n", "d")]), TypeError, "docs[0] must be a Doc or (namespace"),
         (lambda s: s.fetch([]), Invalid, "at least one id"),
-        (lambda s: s.fetch(str(n) for n in range(10_001)), Invalid, "ids has more than 10000"),
         (lambda s: s.fetch_docs("n", [None]), TypeError, "ids[0] must be str"),
         (lambda s: s.list("q", limit=0), Invalid, "a page has 1 to 10000 entries, not 0"),
         (lambda s: s.list("q", limit=2**70), Invalid, "a page has 1 to 10000 entries"),
@@ -159,16 +154,13 @@ def modify(call: Any) -> Any:
         (lambda s: s.are_empty(), Invalid, "the filter names no queue"),
         (lambda s: s.claim_docs("n", ["k", ""]), Invalid, "key is empty"),
         (lambda s: s.claim_docs("n", []), Invalid, "a claim names at least one key"),
-        (lambda s: s.claim_docs("n", 1), TypeError, "keys must be an iterable"),
     ],
 )
 async def test_calls(
     connect: Any, url: str, name: str, call: Any, error: Any, message: str
 ) -> None:
     store = connect(url, timeout=60).tasks(name)
-    with pytest.raises(error) as raised:
-        await call(store)
-    assert message in str(raised.value)
+    await refused(lambda: call(store), error, message)
     assert await store.queues() == {}
     assert await store.namespace_stats() == []
 
@@ -183,7 +175,6 @@ async def test_handles(connect: Any) -> None:
         (lambda: client.tasks("x", claimant=b"me"), TypeError, "claimant must be str, not bytes"),
         (lambda: store.claims(1), TypeError, "queues must be an iterable"),
         (lambda: store.claims("q", max="1"), TypeError, "max must be int"),
-        (lambda: store.claims("q", wait="1"), TypeError, "wait must be a number of seconds"),
         (lambda: store.worker("q", 1), TypeError, "positional"),
         (lambda: store.worker("q", backoff=-1), Invalid, "backoff is -1"),
         (lambda: store.worker("q", concurrency=-1), Invalid, "concurrency is negative"),
@@ -203,9 +194,7 @@ async def test_handles(connect: Any) -> None:
         (lambda: doc.change(delay=1, release=True), Invalid, "release sets the time too"),
         (lambda: Modification(1), TypeError, "positional"),
     ]:
-        with pytest.raises(error) as raised:
-            call()
-        assert message in str(raised.value)
+        await refused(call, error, message)
 
 
 async def test_settings_that_no_store_can_have(connect: Any) -> None:

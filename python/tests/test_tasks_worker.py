@@ -384,25 +384,6 @@ def test_what_a_signal_handler_raises_is_no_attempt_in_a_task(url: str, name: st
     assert is_untried(store)
 
 
-async def test_a_run_that_is_cancelled_gives_the_task_back(url: str, name: str) -> None:
-    store = millpond.aio.connect(url).tasks(name)
-    await store.insert("q")
-
-    began = asyncio.Event()
-
-    async def handle(job: Any) -> None:
-        began.set()
-        await asyncio.sleep(60)
-
-    run = asyncio.ensure_future(store.worker("q").run(handle))
-    await asyncio.wait_for(began.wait(), SOON)
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
-    (task,) = await store.claims("q", wait=PATIENCE).__anext__()
-    assert (task.claims, task.attempt) == (2, 0)
-
-
 async def test_any_value_ends_a_job(connect: Any, url: str, name: str) -> None:
     store = connect(url).tasks(name)
     for value in (5, "done", [], {}, {"status": "sent"}, False):
@@ -448,22 +429,10 @@ async def test_why_what_was_meant_failed(connect: Any, url: str, name: str) -> N
     assert {job.task.id for job, _ in told} == {"t"} and told[4][1].depends == [("none", 7)]
 
 
-def test_what_cannot_be_a_handler(name: str) -> None:
-    async def coroutine(job: Any) -> None: ...
-
-    def generator(job: Any) -> Any:
-        yield
-
-    store = millpond.connect("memory:").tasks(name)
-    task = store.insert("q")
-    for handler in (coroutine, generator):
-        with pytest.raises(TypeError, match="the handler is a "):
-            store.worker("q").run(handler)
-    with pytest.raises(TypeError, match="the handler has to be a function, not NoneType"):
-        store.worker("q").run(None)
+def test_a_backoff_that_is_too_long() -> None:
+    worker = millpond.connect("memory:").tasks("x").worker("q", backoff=7_200)
     with pytest.raises(millpond.InvalidArgumentError, match="the backoff is 7200s"):
-        store.worker("q", backoff=7_200).run(print)
-    assert store.claim("q").version == task.version + 1
+        worker.run(print)
 
 
 async def test_troubles_are_logged(
@@ -490,48 +459,6 @@ async def test_troubles_are_logged(
     assert (report.kind, report.job.task.id, report.error) == ("dead", "t", None)
     assert dead.getMessage() == report.message
     assert "exhausted: ZeroDivisionError: why" in report.message
-
-
-@pytest.mark.parametrize("kind", ["tasks", "messages"])
-async def test_a_worker_goes_on_when_its_server_was_away(
-    connect: Any, own_server: Any, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO", "millpond")
-    client, producer = connect(own_server.url), millpond.connect(own_server.url)
-    if kind == "tasks":
-        worker = client.tasks("shop").worker("q")
-    else:
-        worker = client.shuffle_queue("jobs").consumer("workers", "worker-1").worker()
-
-    def produce() -> bool:
-        try:
-            if kind == "tasks":
-                producer.tasks("shop").insert("q")
-            else:
-                producer.shuffle_queue("jobs").write("ann", {"n": "1"})
-        except millpond.MillpondError:
-            return False  # not connected again yet
-        return True
-
-    told: list[str] = []
-
-    def on_event(report: Any) -> None:
-        told.append(report.kind)
-        if report.kind == "away":
-            own_server.run("restart")
-        elif report.kind == "back":
-            until(produce)
-        elif len(told) == 1:
-            own_server.run("kill")
-        else:
-            worker.stop()
-
-    assert produce()
-    await worker.run(lambda job: None, on_event=on_event)
-    assert told == ["done", "away", "back", "done"]
-    away, back = caplog.records
-    assert (away.levelname, back.levelname) == ("ERROR", "WARNING")
-    assert "the server is back" in back.getMessage()
 
 
 async def test_jobs_run_at_once(connect: Any, url: str, name: str) -> None:
