@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+const char *checked_row;
+
 void check_failed(const char *file, int line, const char *what) {
+    if (checked_row != NULL)
+        fprintf(stderr, "%s: ", checked_row);
     fprintf(stderr, "%s:%d: %s\n", file, line, what);
     fflush(stdout);
     _exit(1);
@@ -73,6 +78,17 @@ millpond_client *connect_with_options(const struct backend *backend, const char 
     return connect_to(&other);
 }
 
+millpond_status connect_with_clock(const char *url, millpond_clock *clock,
+                                          millpond_client **client, millpond_error **error) {
+    millpond_options options;
+    millpond_options_init(&options, sizeof options);
+    CHECK(options.clock == NULL);
+    options.url.data = url;
+    options.url.length = strlen(url);
+    options.clock = clock;
+    return millpond_connect_with(&options, client, error);
+}
+
 void add(millpond_client *client, const char *name, const char *pairs) {
     char words[1024];
     millpond_error *error;
@@ -84,6 +100,25 @@ void add(millpond_client *client, const char *name, const char *pairs) {
         millpond_ick_pair pair = {member, strlen(member), atof(score), false};
         OK(millpond_ick_add(client, name, strlen(name), &pair, 1, NULL, &error));
     }
+}
+
+static pthread_t interrupted;
+static int checks;
+
+static bool stop_at_the_third(void) {
+    CHECK(pthread_equal(pthread_self(), interrupted));
+    return ++checks == 3;
+}
+
+void interrupt_at_the_third_check(void) {
+    interrupted = pthread_self();
+    checks = 0;
+    millpond_on_interrupt(stop_at_the_third);
+}
+
+void was_interrupted(void) {
+    millpond_on_interrupt(NULL);
+    CHECK(checks == 3);
 }
 
 int64_t now_ms(void) {

@@ -52,6 +52,10 @@ struct backend with_options(const struct backend *backend, const char *options);
 /* A client of it. */
 millpond_client *connect_with_options(const struct backend *backend, const char *options);
 
+/* A client whose engine has this clock. */
+millpond_status connect_with_clock(const char *url, millpond_clock *clock, millpond_client **client,
+                                   millpond_error **error);
+
 /* A server of our own, which ends with this process. */
 struct servers *servers_start(const char *kind, struct backend *backend);
 /* Kills, stops, continues or restarts it: see millpond-test-servers. */
@@ -60,6 +64,18 @@ void servers_stop(struct servers *servers);
 
 /* Flags these members, "member score member score ...". */
 void add(millpond_client *client, const char *name, const char *pairs);
+
+/* The row of a table that is checked; NULL: none. */
+extern const char *checked_row;
+
+/* Interrupts the call that this thread makes next at the third time that it asks. */
+void interrupt_at_the_third_check(void);
+/* It was interrupted then; no other call is. */
+void was_interrupted(void);
+
+/* Calls each function that takes a handle with this one, which it refuses with this text. Generated from
+   millpond.h by programs/layouts.py. */
+void with_every_handle(void *handle, const char *says);
 
 /* A test that waits this long for what it expects gives up. */
 #define PATIENCE_MS 60000
@@ -74,17 +90,16 @@ struct test {
 };
 
 /* What holds on every backend, and what needs a Redis. Each ends with a test without a name. */
-extern const struct test steps_tests[], loop_tests[], lease_tests[], channel_tests[],
-    mistake_tests[], thread_tests[], fork_tests[], size_tests[];
-extern const struct test shuffle_tests[], shuffle_group_tests[], shuffle_loop_tests[],
-    shuffle_tracking_tests[], shuffle_mistake_tests[];
+extern const struct test loop_tests[], steps_tests[], lease_tests[], channel_tests[], mistake_tests[],
+    fork_tests[], size_tests[];
+extern const struct test shuffle_tests[], shuffle_group_tests[], shuffle_tracking_tests[],
+    shuffle_mistake_tests[];
 extern const struct test task_tests[], task_list_tests[], task_loop_tests[], job_tests[],
-    task_mistake_tests[], task_fork_tests[],
-    worker_tests[], shuffle_worker_tests[], event_tests[], signal_tests[];
-extern const struct test redis_loop_tests[], redis_shuffle_loop_tests[], redis_task_loop_tests[],
-    redis_fork_tests[], connection_tests[], foreign_tests[], foreign_shuffle_tests[],
-    foreign_task_tests[], redis_worker_tests[];
+    task_mistake_tests[];
+extern const struct test worker_tests[], shuffle_worker_tests[], event_tests[], signal_tests[];
+extern const struct test redis_loop_tests[], redis_fork_tests[], connection_tests[], foreign_tests[],
+    foreign_shuffle_tests[], foreign_task_tests[], redis_worker_tests[];
 /* What needs no backend. */
-extern const struct test error_tests[], clock_tests[];
+extern const struct test error_tests[], handle_tests[], clock_tests[];
 
 #endif

@@ -2,22 +2,8 @@
 
 #include "tasks.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <time.h>
-
-#define HOUR_MS 3600000
-
-static millpond_status connect_with_clock(const char *url, millpond_clock *clock,
-                                          millpond_client **client, millpond_error **error) {
-    millpond_options options;
-    millpond_options_init(&options, sizeof options);
-    CHECK(options.clock == NULL);
-    options.url.data = url;
-    options.url.length = strlen(url);
-    options.clock = clock;
-    return millpond_connect_with(&options, client, error);
-}
 
 static uint64_t time_of(millpond_client *client) {
     millpond_tasks_store *store = store_of(client, "shop", NULL);
@@ -84,51 +70,7 @@ static void is_of_the_engine(const struct backend *backend) {
     millpond_client_free(second);
 }
 
-static void *claim_waiting(void *argument) {
-    millpond_bytes queue = B("q");
-    millpond_tasks_result *result;
-    millpond_error *error;
-    OK(millpond_tasks_claim(argument, &queue, 1, MILLPOND_NOT_SET, 1, 60000, &result, &error));
-    return result;
-}
-
-static void wakes_those_that_wait(const struct backend *backend) {
-    millpond_bytes queue = B("q");
-    millpond_clock *clock;
-    millpond_client *client;
-    millpond_tasks_store *store;
-    millpond_tasks_result *result;
-    millpond_new_task task;
-    millpond_tasks_modification modification = {.size = sizeof modification, .inserts = &task,
-                                                .insert_count = 1};
-    millpond_error *error;
-    pthread_t thread;
-    void *claimed;
-    (void)backend;
-
-    OK(millpond_clock_new(MILLPOND_NOT_SET, &clock, &error));
-    OK(connect_with_clock("memory:", clock, &client, &error));
-    store = store_of(client, "shop", NULL);
-    millpond_new_task_init(&task, sizeof task);
-    task.queue = queue;
-    task.delay_ms = HOUR_MS;
-    OK(millpond_tasks_modify(store, &modification, NULL, &error));
-    CHECK(pthread_create(&thread, NULL, claim_waiting, store) == 0);
-    sleep_ms(50);
-    OK(millpond_clock_advance(clock, HOUR_MS - 1, &error));
-    OK(millpond_tasks_claim(store, &queue, 1, MILLPOND_NOT_SET, 1, 0, &result, &error));
-    CHECK(result == NULL);
-    OK(millpond_clock_advance(clock, 1, &error));
-    CHECK(pthread_join(thread, &claimed) == 0 && claimed != NULL);
-    CHECK(task_of(claimed)->claims == 1);
-    millpond_tasks_result_free(claimed);
-    millpond_tasks_store_free(store);
-    millpond_client_free(client);
-    millpond_clock_free(clock);
-}
-
 const struct test clock_tests[] = {
     {"a_clock_stands_still_until_it_is_moved", stands_still_until_it_is_moved},
     {"a_clock_is_of_the_engine", is_of_the_engine},
-    {"an_advance_wakes_those_that_wait", wakes_those_that_wait},
     {NULL, NULL}};

@@ -1,10 +1,8 @@
-/* Queues of events: calls, loops, workers, wrong calls, and forks. */
+/* Queues of events: calls, workers, and wrong calls. */
 
-#include "fork.h"
 #include "redis.h"
 #include "tasks.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #define WRONG(says, call) FAILS(MILLPOND_INVALID_ARGUMENT, says, call)
@@ -127,42 +125,6 @@ static void a_name_is_published_once_and_can_be_moved(const struct backend *back
     millpond_client_free(client);
 }
 
-static void *publish_soon(void *queue) {
-    sleep_ms(100);
-    publish(queue, "of a thread", MILLPOND_NOT_SET);
-    return NULL;
-}
-
-/* For a time that comes, and for an event that another publishes. */
-static void a_loop_waits(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
-    millpond_events_queue *queue = queue_named(client, "awaited events");
-    millpond_events_deliveries *loop;
-    millpond_events_result *result;
-    millpond_error *error;
-    pthread_t thread;
-    int64_t begun = now_ms();
-
-    publish(queue, "later", 150);
-    OK(millpond_events_deliveries_new(queue, MILLPOND_NOT_SET, 10, 30000, &loop, &error));
-    OK(millpond_events_deliveries_next(loop, &result, &error));
-    CHECK(now_ms() - begun >= 140 && is(EVENT(result)->payload, "later"));
-    millpond_events_result_free(result);
-    pthread_create(&thread, NULL, publish_soon, queue);
-    OK(millpond_events_deliveries_next(loop, &result, &error));
-    CHECK(is(EVENT(result)->payload, "of a thread"));
-    millpond_events_result_free(result);
-    pthread_join(thread, NULL);
-    millpond_events_deliveries_free(loop);
-
-    OK(millpond_events_deliveries_new(queue, MILLPOND_NOT_SET, 10, 20, &loop, &error));
-    OK(millpond_events_deliveries_next(loop, &result, &error));
-    CHECK(result == NULL);
-    millpond_events_deliveries_free(loop);
-    millpond_events_queue_free(queue);
-    millpond_client_free(client);
-}
-
 /* What the handler is called with. */
 struct handling {
     int called, reports[10];
@@ -170,7 +132,7 @@ struct handling {
 };
 
 /* Ends an event as its payload says. */
-static void handle(millpond_events_job *job, millpond_task_outcome *outcome, void *context) {
+static void work(millpond_events_job *job, millpond_task_outcome *outcome, void *context) {
     struct handling *handling = context;
     const millpond_event *event = millpond_events_job_data(job)->events;
     millpond_error *error;
@@ -219,10 +181,10 @@ static void a_worker_ends_events_as_its_handler_says(const struct backend *backe
     publish(queue, "done", MILLPOND_NOT_SET);
     publish(queue, "retry", MILLPOND_NOT_SET);
     publish(queue, "j", MILLPOND_NOT_SET);
-    OK(millpond_events_worker_drain(handling.worker, handle, count_report, &handling, &drained, &error));
+    OK(millpond_events_worker_drain(handling.worker, work, count_report, &handling, &drained, &error));
     /* What is tried again may be there only later. */
     while (drained.done < 2) {
-        OK(millpond_events_worker_drain(handling.worker, handle, count_report, &handling, &more, &error));
+        OK(millpond_events_worker_drain(handling.worker, work, count_report, &handling, &more, &error));
         drained.done += more.done;
     }
     CHECK(handling.called == 4 && handling.reports[MILLPOND_REPORT_DONE] == 2);
@@ -237,7 +199,7 @@ static void a_worker_ends_events_as_its_handler_says(const struct backend *backe
     OK(millpond_events_redrive_all(queue, &rejected, &number, &error));
     CHECK(number == 1);
     publish(queue, "stop", MILLPOND_NOT_SET);
-    OK(millpond_events_worker_run(handling.worker, handle, NULL, &handling, NULL, &error));
+    OK(millpond_events_worker_run(handling.worker, work, NULL, &handling, NULL, &error));
     OK(millpond_events_stats(queue, &result, &error));
     CHECK(DATA(result)->stats->dead == 1 && DATA(result)->stats->events == 1);
     millpond_events_result_free(result);
@@ -416,16 +378,8 @@ static void wrong_calls(const struct backend *backend) {
     millpond_events_result_free(result);
     millpond_events_queue_free(queue);
     millpond_client_free(client);
-    millpond_events_queue_free(NULL);
-    millpond_events_result_free(NULL);
-    millpond_events_worker_free(NULL);
-    millpond_events_deliveries_free(NULL);
-    millpond_events_job_free(NULL);
-    millpond_events_run_free(NULL);
-    millpond_events_report_free(NULL);
 }
 
-/* The parent's, in the child. */
 static void an_event_is_published_in_a_transaction(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_events_queue *queue = queue_named(client, "transactions");
@@ -466,57 +420,12 @@ static void an_event_is_published_in_a_transaction(const struct backend *backend
     millpond_client_free(client);
 }
 
-struct parents {
-    const struct backend *backend;
-    millpond_events_queue *queue;
-    millpond_events_run *run;
-};
-
-static void use_the_parents(void *argument) {
-    struct parents *parents = argument;
-    millpond_events_report *report;
-    millpond_events_job *job;
-    millpond_error *error;
-    millpond_new_event event = event_of("of the child", MILLPOND_NOT_SET);
-    if (strcmp(parents->backend->kind, "redis") == 0)
-        OK(millpond_events_publish(parents->queue, &event, NULL, &error));
-    else
-        FAILS(MILLPOND_FORKED, "fork", millpond_events_publish(parents->queue, &event, NULL, &error));
-    FAILS(MILLPOND_FORKED, "process", millpond_events_run_next(parents->run, &job, &report, &error));
-}
-
-static void a_child_publishes_and_leaves_its_parents_run_alone(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
-    struct parents parents = {.backend = backend, .queue = queue_named(client, "forked events")};
-    millpond_task_outcome outcome = {.end = MILLPOND_TASK_DONE};
-    millpond_events_worker *worker;
-    millpond_events_report *report;
-    millpond_events_job *job;
-    millpond_error *error;
-
-    publish(parents.queue, "of the parent", MILLPOND_NOT_SET);
-    OK(millpond_events_worker_new(parents.queue, NULL, &worker, &error));
-    OK(millpond_events_worker_start(worker, true, false, &parents.run, &error));
-    OK(millpond_events_run_next(parents.run, &job, &report, &error));
-    CHECK(is(millpond_events_job_data(job)->events->payload, "of the parent"));
-    in_child(use_the_parents, &parents);
-    OK(millpond_events_run_end(parents.run, job, &outcome, &error));
-    millpond_events_run_free(parents.run);
-    millpond_events_worker_free(worker);
-    if (strcmp(backend->kind, "redis") == 0)
-        millpond_events_result_free(received(parents.queue, "of the child"));
-    millpond_events_queue_free(parents.queue);
-    millpond_client_free(client);
-}
-
 const struct test event_tests[] = {
     {"an_event_is_published_received_and_acknowledged", an_event_is_published_received_and_acknowledged},
     {"a_name_is_published_once_and_can_be_moved", a_name_is_published_once_and_can_be_moved},
     {"an_event_is_published_in_a_transaction", an_event_is_published_in_a_transaction},
-    {"a_loop_waits", a_loop_waits},
     {"a_worker_ends_events_as_its_handler_says", a_worker_ends_events_as_its_handler_says},
     {"a_schedule_is_put_read_and_triggered", a_schedule_is_put_read_and_triggered},
     {"wrong_schedules", wrong_schedules},
     {"wrong_calls", wrong_calls},
-    {"a_child_publishes_and_leaves_its_parents_run_alone", a_child_publishes_and_leaves_its_parents_run_alone},
     {NULL, NULL}};

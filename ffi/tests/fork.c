@@ -3,7 +3,6 @@
 #include "check.h"
 #include "fork.h"
 #include "redis.h"
-#include "shuffle.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -56,7 +55,7 @@ static int thread_count(void) {
     return count;
 }
 
-static void use_own(void *argument) {
+void use_own(void *argument) {
     (void)argument;
     struct backend memory = {"memory", "memory:"};
     millpond_client *client = connect_to(&memory);
@@ -76,17 +75,15 @@ static void a_child_has_a_client_of_its_own(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* Handles of the parent's, in the child. */
+/* The parent's, in the child. */
 struct parents {
-    const struct backend *backend;
+    bool is_embedded;
     millpond_client *client;
-    millpond_ick_batches *batches;
     millpond_ick_lease *lease;
 };
 
 static void end_all(void *argument) {
     struct parents *parents = argument;
-    millpond_ick_batches_free(parents->batches);
     millpond_ick_lease_free(parents->lease);
     millpond_client_free(parents->client);
     use_own(NULL);
@@ -96,11 +93,9 @@ static void is_refused_if_embedded(void *argument) {
     struct parents *parents = argument;
     millpond_ick_entries *entries;
     millpond_error *error;
-    bool embedded = strcmp(parents->backend->kind, "redis") != 0;
-    if (embedded) {
+    if (parents->is_embedded) {
         FAILS(MILLPOND_FORKED, "fork",
               millpond_ick_reserve(parents->client, S("ends"), 1, false, &entries, &error));
-        FAILS(MILLPOND_FORKED, "fork", millpond_ick_batches_next(parents->batches, &entries, &error));
         FAILS(MILLPOND_FORKED, "fork", millpond_ick_lease_reserve(parents->lease, 1, &entries, &error));
     } else {
         OK(millpond_ick_lease_reserve(parents->lease, 1, &entries, &error));
@@ -108,114 +103,26 @@ static void is_refused_if_embedded(void *argument) {
     }
 }
 
-static void a_child_leaves_its_parents_alone(const struct backend *backend) {
-    struct parents parents = {backend, connect_to(backend), NULL, NULL};
+static void a_child_leaves_its_parents_lease_alone(const struct backend *backend) {
+    struct parents parents = {strcmp(backend->kind, "redis") != 0, connect_to(backend), NULL};
     millpond_ick_lease *second;
-    millpond_ick_entries *entries;
     millpond_error *error;
     bool was_held;
     OK(millpond_ick_lease_acquire(parents.client, S("ends"), 3600000, &parents.lease, &error));
-    OK(millpond_ick_lease_batches_new(parents.lease, 1, 1, &parents.batches, &error));
-    /* It has waited, so it has a listener. */
-    OK(millpond_ick_batches_next(parents.batches, &entries, &error));
-    CHECK(entries == NULL);
     add(parents.client, "ends", "a 1");
     in_child(is_refused_if_embedded, &parents);
     in_child(end_all, &parents);
     OK(millpond_ick_lease_acquire(parents.client, S("ends"), 3600000, &second, &error));
     CHECK(second == NULL);
-    OK(millpond_ick_batches_next(parents.batches, &entries, &error));
-    ENTRIES(entries, "a 1");
     OK(millpond_ick_lease_release(parents.lease, &was_held, &error));
     CHECK(was_held);
     millpond_ick_lease_free(parents.lease);
-    millpond_ick_batches_free(parents.batches);
     millpond_client_free(parents.client);
-}
-
-/* The parent's shuffle queue, in the child. */
-struct shuffled {
-    const struct backend *backend;
-    millpond_client *client;
-    millpond_shuffle_queue *queue;
-    millpond_shuffle_consumer *consumer;
-    millpond_shuffle_messages *messages;
-};
-
-static void reads_unless_embedded(void *argument) {
-    struct shuffled *shuffled = argument;
-    millpond_shuffle_batch *batch;
-    millpond_error *error;
-    if (strcmp(shuffled->backend->kind, "redis") != 0) {
-        FAILS(MILLPOND_FORKED, "fork",
-              millpond_shuffle_read(shuffled->consumer, 1, 0, &batch, &error));
-        FAILS(MILLPOND_FORKED, "fork",
-              millpond_shuffle_messages_next(shuffled->messages, &batch, &error));
-        return;
-    }
-    put(shuffled->queue, "t", "of the child");
-    OK(millpond_shuffle_read(shuffled->consumer, 1, 10000, &batch, &error));
-    BATCH(batch, "task=of the child");
-    OK(millpond_shuffle_read(shuffled->consumer, 1, 10, &batch, &error));
-    BATCH(batch, "");
-}
-
-static void end_shuffled(void *argument) {
-    struct shuffled *shuffled = argument;
-    millpond_shuffle_messages_free(shuffled->messages);
-    millpond_shuffle_consumer_free(shuffled->consumer);
-    millpond_shuffle_queue_free(shuffled->queue);
-    millpond_client_free(shuffled->client);
-    use_own(NULL);
-}
-
-static void a_child_leaves_its_parents_messages_alone(const struct backend *backend) {
-    struct shuffled shuffled = {.backend = backend, .client = connect_to(backend)};
-    millpond_shuffle_batch *batch;
-    millpond_error *error;
-    shuffled.queue = queue_of(shuffled.client, "forked");
-    shuffled.consumer = consumer_of(shuffled.queue, "g", "c");
-    OK(millpond_shuffle_messages_new(shuffled.consumer, 1, 1, &shuffled.messages, &error));
-    /* It has waited. */
-    OK(millpond_shuffle_messages_next(shuffled.messages, &batch, &error));
-    CHECK(batch == NULL);
-    in_child(reads_unless_embedded, &shuffled);
-    in_child(end_shuffled, &shuffled);
-    put(shuffled.queue, "t", "of the parent");
-    OK(millpond_shuffle_messages_next(shuffled.messages, &batch, &error));
-    BATCH(batch, "task=of the parent");
-    end_shuffled(&shuffled);
-}
-
-static void *wait_for_one(void *argument) {
-    struct shuffled *shuffled = argument;
-    millpond_shuffle_batch *batch;
-    millpond_error *error;
-    OK(millpond_shuffle_messages_next(shuffled->messages, &batch, &error));
-    BATCH(batch, "task=at last");
-    return NULL;
-}
-
-/* The child does not have the thread that waits, and cannot unlock its locks. */
-static void a_child_of_one_that_waits(const struct backend *backend) {
-    struct shuffled shuffled = {.backend = backend, .client = connect_to(backend)};
-    millpond_error *error;
-    pthread_t thread;
-    shuffled.queue = queue_of(shuffled.client, "forked waiting");
-    shuffled.consumer = consumer_of(shuffled.queue, "g", "c");
-    OK(millpond_shuffle_messages_new(shuffled.consumer, 1, -1, &shuffled.messages, &error));
-    CHECK(pthread_create(&thread, NULL, wait_for_one, &shuffled) == 0);
-    for (int i = 0; i < 10; i++)
-        in_child(end_shuffled, &shuffled);
-    put(shuffled.queue, "t", "at last");
-    pthread_join(thread, NULL);
-    end_shuffled(&shuffled);
 }
 
 const struct test fork_tests[] = {
     {"a_child_has_a_client_of_its_own", a_child_has_a_client_of_its_own},
-    {"a_child_leaves_its_parents_alone", a_child_leaves_its_parents_alone},
-    {"a_child_leaves_its_parents_messages_alone", a_child_leaves_its_parents_messages_alone},
+    {"a_child_leaves_its_parents_lease_alone", a_child_leaves_its_parents_lease_alone},
     {NULL, NULL},
 };
 
@@ -370,7 +277,6 @@ static void a_child_may_check_whether_a_lease_is_lost(const struct backend *back
 }
 
 const struct test redis_fork_tests[] = {
-    {"a_child_of_one_that_waits", a_child_of_one_that_waits},
     {"a_child_may_check_whether_a_lease_is_lost", a_child_may_check_whether_a_lease_is_lost},
     {"a_child_uses_its_parents_client", a_child_uses_its_parents_client},
     {"forks_while_threads_work", forks_while_threads_work},

@@ -1,5 +1,6 @@
 /* Jobs of a worker. */
 
+#include "fork.h"
 #include "tasks.h"
 
 #include <pthread.h>
@@ -337,11 +338,76 @@ static void outlive_their_client(const struct backend *backend) {
     CHECK(millpond_tasks_job_data(job) == NULL);
 }
 
+/* The parent's, in the child. */
+struct parents {
+    millpond_client *client;
+    millpond_tasks_store *store;
+    millpond_tasks_jobs *jobs;
+    millpond_tasks_job *job;
+    uint64_t version;
+};
+
+static void use_the_parents(void *argument) {
+    struct parents *parents = argument;
+    millpond_tasks_result *result;
+    millpond_error *error;
+    uint64_t version;
+    bool lost;
+    FAILS(MILLPOND_FORKED, "process that claimed it", millpond_tasks_job_done(parents->job, &error));
+    FAILS(MILLPOND_FORKED, "process that claimed it",
+          millpond_tasks_job_claim_docs(parents->job, S("n"), K("k"), 0, &result, &error));
+    OK(millpond_tasks_job_version(parents->job, &version, &error));
+    OK(millpond_tasks_job_is_lost(parents->job, &lost, &error));
+    CHECK(version >= parents->version && !lost);
+}
+
+static void end_all(void *argument) {
+    struct parents *parents = argument;
+    millpond_tasks_job_free(parents->job);
+    millpond_tasks_jobs_free(parents->jobs);
+    millpond_tasks_store_free(parents->store);
+    millpond_client_free(parents->client);
+}
+
+/* Neither what a child does nor its end releases what its parent works on, or keeps it from being
+   renewed. */
+static void a_child_leaves_its_parents_jobs_alone(const struct backend *backend) {
+    struct parents parents = {.client = connect_with_options(backend, RENEWING)};
+    millpond_tasks_result *result;
+    millpond_error *error;
+    bool lost;
+
+    parents.store = store_of(parents.client, "forked tasks", NULL);
+    parents.jobs = jobs_of(parents.store, 60000);
+    insert(parents.store, "q", "1");
+    parents.job = next(parents.jobs);
+    OK(millpond_tasks_job_version(parents.job, &parents.version, &error));
+    in_child(use_the_parents, &parents);
+    in_child(end_all, &parents);
+    wait_for_renewals(parents.job, 3);
+    /* The store comes to have what the parent knows, so nobody else renewed it. */
+    uint64_t version, stored;
+    int64_t start = now_ms();
+    do {
+        CHECK(now_ms() - start < PATIENCE_MS);
+        OK(millpond_tasks_list(parents.store, S("q"), NULL, &result, &error));
+        stored = task_of(result)->version;
+        millpond_tasks_result_free(result);
+        OK(millpond_tasks_job_version(parents.job, &version, &error));
+    } while (stored != version);
+    OK(millpond_tasks_job_is_lost(parents.job, &lost, &error));
+    CHECK(!lost && claim(parents.store, "q") == NULL);
+    OK(millpond_tasks_job_done(parents.job, &error));
+    CHECK(size_of(parents.store, "q") == 0);
+    end_all(&parents);
+}
+
 const struct test job_tests[] = {
     {"jobs_end_in_every_way", end_in_every_way},
     {"jobs_finish_with_documents", finish_with_documents},
     {"jobs_are_renewed", are_renewed},
     {"threads_work_together", threads_work_together},
     {"jobs_outlive_their_client", outlive_their_client},
+    {"a_child_leaves_its_parents_jobs_alone", a_child_leaves_its_parents_jobs_alone},
     {NULL, NULL},
 };

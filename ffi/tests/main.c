@@ -20,7 +20,9 @@ static const char *running_kind = "none", *running_name = "nothing";
 /* Names the test that hangs, and ends the suite; only async-signal-safe calls. */
 static void hangs(int signal) {
     (void)signal;
-    const char *const words[] = {"\nHANGS: ", running_kind, ": ", running_name, "\n"};
+    const char *const words[] = {"\nHANGS: ", running_kind, ": ", running_name,
+                                 checked_row != NULL ? " of " : "",
+                                 checked_row != NULL ? checked_row : "", "\n"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (write(STDERR_FILENO, words[i], strlen(words[i])) < 0)
             break;
@@ -59,18 +61,13 @@ int main(int count, char **arguments) {
     const char *only = count > 2 ? arguments[2] : NULL;
     bool all = strcmp(kind, "all") == 0;
     const struct test *everywhere[] = {
-        steps_tests,        loop_tests,             lease_tests,
-        channel_tests,      mistake_tests,          thread_tests,
-        fork_tests,         shuffle_tests,          shuffle_group_tests,
-        shuffle_loop_tests, shuffle_tracking_tests, shuffle_mistake_tests,
-        task_tests,         task_list_tests,        task_loop_tests,
-        job_tests,          task_mistake_tests,     task_fork_tests,
-        worker_tests,       shuffle_worker_tests,   event_tests,
-        signal_tests,       size_tests};
-    const struct test *on_redis[] = {redis_loop_tests,      redis_shuffle_loop_tests,
-                                     redis_task_loop_tests, redis_fork_tests,
-                                     connection_tests,      foreign_tests,
-                                     foreign_shuffle_tests, foreign_task_tests,
+        loop_tests,            steps_tests,            lease_tests,        channel_tests,
+        mistake_tests,         fork_tests,             shuffle_tests,      shuffle_group_tests,
+        shuffle_mistake_tests, shuffle_tracking_tests, task_tests,         task_list_tests,
+        task_loop_tests,       job_tests,              task_mistake_tests, worker_tests,
+        shuffle_worker_tests,  event_tests,            signal_tests,       size_tests};
+    const struct test *on_redis[] = {redis_loop_tests, redis_fork_tests,      connection_tests,
+                                     foreign_tests,    foreign_shuffle_tests, foreign_task_tests,
                                      redis_worker_tests};
     size_t i;
 
@@ -78,6 +75,7 @@ int main(int count, char **arguments) {
     if (all || strcmp(kind, "none") == 0) {
         struct backend none = {"none", ""};
         run(&none, error_tests, only);
+        run(&none, handle_tests, only);
         run(&none, clock_tests, only);
     }
     if (strcmp(kind, "hang") == 0) {

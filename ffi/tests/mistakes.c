@@ -1,6 +1,7 @@
 /* Wrong calls return an error, and nothing else happens. */
 
-#include "check.h"
+#include "shuffle.h"
+#include "tasks.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -51,6 +52,9 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("name is NULL", millpond_ick_lease_acquire(client, NULL, 2, 1000, &lease, &error));
     WRONG("batches is NULL", millpond_ick_batches_new(client, S("x"), 1, 0, NULL, &error));
     WRONG("name is NULL", millpond_ick_batches_new(client, NULL, 2, 1, 0, &batches, &error));
+    batches = (void *)1;
+    WRONG("wait_ms is -2", millpond_ick_batches_new(client, S("x"), 1, -2, &batches, &error));
+    CHECK(batches == NULL);
     WRONG("channel is NULL", millpond_ick_channel_new(client, S("x"), 1, 0, NULL, &error));
     WRONG("name is NULL", millpond_ick_channel_new(client, NULL, 2, 1, 0, &channel, &error));
     OK(millpond_ick_channel_new(client, S("x"), 1, 0, &channel, &error));
@@ -69,60 +73,17 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-/* Every function that takes a handle, with one of another kind. */
-static void with_every_handle(void *handle, const char *says) {
-    millpond_error *error;
-    millpond_ick_entries *entries;
-    millpond_ick_batches *batches;
-    millpond_keys *keys;
-    millpond_ick_lease *lease;
-    millpond_ick_channel *channel;
-    millpond_ick_stats stats = {.size = sizeof stats};
-    millpond_bytes token;
-    uint32_t number;
-    bool lost;
-
-    WRONG(says, millpond_close(handle, &error));
-    WRONG(says, millpond_ick_add(handle, S("x"), NULL, 0, NULL, &error));
-    WRONG(says, millpond_ick_reserve(handle, S("x"), 1, false, &entries, &error));
-    WRONG(says, millpond_ick_commit(handle, S("x"), NULL, 0, NULL, &error));
-    WRONG(says, millpond_ick_exchange(handle, S("x"), 1, NULL, 0, false, &entries, &error));
-    WRONG(says, millpond_ick_stats_read(handle, S("x"), &stats, &error));
-    WRONG(says, millpond_ick_peek(handle, S("x"), MILLPOND_ICK_PRODUCER, 1, &entries, &error));
-    WRONG(says, millpond_ick_delete(handle, S("x"), false, NULL, &error));
-    WRONG(says, millpond_ick_lease_acquire(handle, S("x"), 1000, &lease, &error));
-    WRONG(says, millpond_ick_batches_new(handle, S("x"), 1, 0, &batches, &error));
-    WRONG(says, millpond_ick_channel_new(handle, S("x"), 1, 0, &channel, &error));
-    WRONG(says, millpond_ick_lease_is_lost(handle, &lost, &error));
-    CHECK(lost);
-    WRONG(says, millpond_ick_lease_token(handle, &token, &error));
-    WRONG(says, millpond_ick_lease_reserve(handle, 1, &entries, &error));
-    WRONG(says, millpond_ick_lease_commit(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_ick_lease_exchange(handle, 1, NULL, 0, &entries, &error));
-    WRONG(says, millpond_ick_lease_batches_new(handle, 1, 0, &batches, &error));
-    WRONG(says, millpond_ick_lease_release(handle, NULL, &error));
-    WRONG(says, millpond_ick_batches_next(handle, &entries, &error));
-    WRONG(says, millpond_ick_batches_commit(handle, NULL, &error));
-    WRONG(says, millpond_ick_channel_shards(handle, &number, &error));
-    WRONG(says, millpond_ick_channel_readable(handle, &number, &error));
-    WRONG(says, millpond_ick_channel_ick_of(handle, S("x"), &number, &error));
-    WRONG(says, millpond_ick_channel_ick_name(handle, 0, &keys, &error));
-    WRONG(says, millpond_ick_channel_add(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_ick_channel_batches_new(handle, &number, 1, 1, 0, &batches, &error));
-    CHECK(millpond_ick_entries_data(handle) == NULL && millpond_ick_entries_length(handle) == 0);
-    CHECK(millpond_ick_entries_bytes(handle) == NULL && millpond_ick_entries_bytes_length(handle) == 0);
-    CHECK(millpond_keys_data(handle) == NULL && millpond_keys_length(handle) == 0);
-    millpond_client_free(handle);
-    millpond_ick_entries_free(handle);
-    millpond_keys_free(handle);
-    millpond_ick_lease_free(handle);
-    millpond_ick_batches_free(handle);
-    millpond_ick_channel_free(handle);
+/* A handle of which one bit is another, while there is no other handle. */
+static void with_every_bit(void *handle) {
+    for (uintptr_t bit = 1; bit != 0; bit <<= 1)
+        with_every_handle((void *)((uintptr_t)handle ^ bit), "is ");
 }
 
-static void handles(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
-    millpond_error *error;
+static void handles(const struct backend *none) {
+    struct backend backend = {none->kind, "memory:"};
+    millpond_client *client = connect_to(&backend);
+    millpond_events_queue *events;
+    millpond_error *error, *kept;
     int local;
     void *allocated = malloc(64);
 
@@ -132,15 +93,36 @@ static void handles(const struct backend *backend) {
     with_every_handle(allocated, "which is not a handle of Millpond");
     with_every_handle((void *)(uintptr_t)with_every_handle, "which is not a handle of Millpond");
     with_every_handle((void *)UINTPTR_MAX, "which is not a handle of Millpond");
-    for (uintptr_t bit = 1; bit != 0; bit <<= 1) {
+    for (uintptr_t bit = 1; bit != 0; bit <<= 1)
         with_every_handle((void *)bit, "which is not a handle of Millpond");
-        with_every_handle((void *)((uintptr_t)client ^ bit), "is ");
-    }
     free(allocated);
+
+    /* Of each queue, and freed, once or twice. */
+    with_every_bit(client);
+    millpond_shuffle_queue *queue = queue_of(client, "handles");
     millpond_client_free(client);
+    with_every_handle(client, "is a millpond_client that was freed");
+    CHECK(millpond_error_dependency((void *)client) == NULL);
+    with_every_bit(queue);
+    millpond_shuffle_queue_free(queue);
+    millpond_shuffle_queue_free(queue);
+    with_every_handle(queue, "is a millpond_shuffle_queue that was freed");
+    client = connect_to(&backend);
+    millpond_tasks_store *store = store_of(client, "handles", NULL);
+    millpond_client_free(client);
+    with_every_bit(store);
+    millpond_tasks_store_free(store);
+    millpond_tasks_store_free(store);
+    with_every_handle(store, "is a millpond_tasks_store that was freed");
+    client = connect_to(&backend);
+    OK(millpond_events_queue_new(client, S("handles"), &events, &error));
+    millpond_client_free(client);
+    with_every_bit(events);
+    millpond_events_queue_free(events);
+    millpond_events_queue_free(events);
+    with_every_handle(events, "is a millpond_events_queue that was freed");
 
     /* One of another kind. It stays what it is, freed by whichever wrong function. */
-    millpond_error *kept;
     CHECK(millpond_connect(S("nonsense"), &client, &kept) == MILLPOND_INVALID_URL);
     with_every_handle(kept, "is a millpond_error, not a millpond_");
     CHECK(millpond_error_code(kept) == MILLPOND_INVALID_URL);
@@ -155,33 +137,43 @@ static void handles(const struct backend *backend) {
     millpond_error_free(freed);
     CHECK(millpond_error_code(kept) == MILLPOND_INVALID_URL);
     millpond_error_free(kept);
+}
 
-    client = connect_to(backend);
-    freed = client;
-    millpond_client_free(client);
-    WRONG("client is a millpond_client that was freed",
-          millpond_ick_add(client, S("x"), NULL, 0, NULL, &error));
-    with_every_handle(freed, "is a millpond_client that was freed");
+/* What is set where it is not 0: a lease and a job that are none are lost, and have no time left. */
+static void lost_without_a_handle(const struct backend *none) {
+    millpond_error *error;
+    millpond_bytes text = B("x");
+    int64_t left_ms = 7;
+    bool flag;
+    (void)none;
+#define LOST(call) (flag = false, WRONG("is NULL", call), CHECK(flag))
+    LOST(millpond_ick_lease_is_lost(NULL, &flag, &error));
+    LOST(millpond_shuffle_job_is_lost(NULL, &flag, &error));
+    LOST(millpond_tasks_job_is_lost(NULL, &flag, &error));
+    LOST(millpond_events_job_is_lost(NULL, &flag, &error));
+    WRONG("is NULL", millpond_tasks_job_is_ended(NULL, &flag, &error));
+    CHECK(!flag);
+    WRONG("is NULL", millpond_shuffle_job_time_left_ms(NULL, &left_ms, &error));
+    CHECK(left_ms == -1);
+    WRONG("is NULL", millpond_tasks_job_time_left_ms(NULL, &left_ms, &error));
+    CHECK(left_ms == -1);
+    WRONG("is NULL", millpond_tasks_claimant(NULL, &text, &error));
+    CHECK(text.data == NULL);
 }
 
 static void freed_early(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
-    millpond_ick_batches *batches;
     millpond_ick_channel *channel;
     millpond_ick_lease *lease;
     millpond_ick_entries *entries;
     millpond_error *error;
 
     add(client, "early", "a 1");
-    OK(millpond_ick_batches_new(client, S("early"), 1, 0, &batches, &error));
     OK(millpond_ick_lease_acquire(client, S("early"), 1000, &lease, &error));
     OK(millpond_ick_channel_new(client, S("early"), 1, 0, &channel, &error));
     millpond_client_free(client);
     /* What was made from it has what it needs. */
     OK(millpond_ick_lease_reserve(lease, 1, &entries, &error));
-    ENTRIES(entries, "a 1");
-    OK(millpond_ick_batches_next(batches, &entries, &error));
-    millpond_ick_batches_free(batches);
     ENTRIES(entries, "a 1");
     OK(millpond_ick_channel_add(channel, NULL, 0, NULL, &error));
     millpond_ick_channel_free(channel);
@@ -220,8 +212,13 @@ static void stale_handles_in_many_threads(const struct backend *backend) {
 
 const struct test mistake_tests[] = {
     {"null_and_lengths", null_and_lengths},
-    {"handles", handles},
     {"freed_early", freed_early},
     {"stale_handles_in_many_threads", stale_handles_in_many_threads},
+    {NULL, NULL},
+};
+
+const struct test handle_tests[] = {
+    {"handles", handles},
+    {"lost_without_a_handle", lost_without_a_handle},
     {NULL, NULL},
 };

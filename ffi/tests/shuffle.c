@@ -292,6 +292,36 @@ static void shards(const struct backend *backend) {
     CHECK(numbers[0] == 15);
 }
 
+static void a_loop_acknowledges_nothing(const struct backend *backend) {
+    millpond_client *client = connect_to(backend);
+    millpond_shuffle_queue *queue = queue_of(client, "loop ends");
+    millpond_shuffle_consumer *consumer = consumer_of(queue, "g", "c");
+    millpond_shuffle_messages *messages;
+    millpond_shuffle_batch *batch;
+    millpond_error *error;
+    uint64_t pending;
+
+    for (int i = 0; i < 3; i++)
+        put(queue, "t", "x");
+    OK(millpond_shuffle_messages_new(consumer, 2, 0, &messages, &error));
+    OK(millpond_shuffle_messages_next(messages, &batch, &error));
+    BATCH(batch, "task=x; task=x");
+    OK(millpond_shuffle_messages_next(messages, &batch, &error));
+    BATCH(batch, "task=x");
+    OK(millpond_shuffle_messages_next(messages, &batch, &error));
+    CHECK(batch == NULL);
+    OK(millpond_shuffle_pending_count(queue, S("g"), &pending, &error));
+    CHECK(pending == 3);
+    millpond_shuffle_messages_free(messages);
+    OK(millpond_shuffle_messages_new(consumer, 0, 0, &messages, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "1 to 10000 messages, not 0",
+          millpond_shuffle_messages_next(messages, &batch, &error));
+    millpond_shuffle_messages_free(messages);
+    millpond_shuffle_consumer_free(consumer);
+    millpond_shuffle_queue_free(queue);
+    millpond_client_free(client);
+}
+
 const struct test shuffle_tests[] = {
     {"writes_and_reads", writes_and_reads},
     {"any_bytes_in_order", any_bytes_in_order},
@@ -299,5 +329,6 @@ const struct test shuffle_tests[] = {
     {"settings", settings},
     {"sizes", sizes},
     {"shards", shards},
+    {"a_loop_acknowledges_nothing", a_loop_acknowledges_nothing},
     {NULL, NULL},
 };

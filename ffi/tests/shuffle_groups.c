@@ -147,26 +147,8 @@ static void silent_consumers(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void freed_in_any_order(const struct backend *backend) {
-    millpond_client *client = connect_to(backend);
-    millpond_shuffle_queue *queue = queue_of(client, "order");
-    millpond_client_free(client);
-    millpond_shuffle_consumer *consumer = consumer_of(queue, "g", "c");
-    put(queue, "t", "1");
-    millpond_shuffle_queue_free(queue);
-    millpond_shuffle_messages *messages;
-    millpond_shuffle_batch *batch;
-    millpond_error *error;
-    OK(millpond_shuffle_messages_new(consumer, 10, 0, &messages, &error));
-    millpond_shuffle_consumer_free(consumer);
-    OK(millpond_shuffle_messages_next(messages, &batch, &error));
-    millpond_shuffle_messages_free(messages);
-    BATCH(batch, "task=1");
-}
-
 const struct test shuffle_group_tests[] = {
     {"groups", groups},
     {"silent_consumers", silent_consumers},
-    {"freed_in_any_order", freed_in_any_order},
     {NULL, NULL},
 };

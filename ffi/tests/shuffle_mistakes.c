@@ -9,7 +9,7 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_shuffle_queue *queue = queue_of(client, "wrong"), *other = (void *)1;
     millpond_shuffle_consumer *consumer = consumer_of(queue, "g", "c"), *second = (void *)1;
     millpond_shuffle_batch *batch = (void *)1;
-    millpond_shuffle_messages *messages;
+    millpond_shuffle_messages *messages = (void *)1;
     millpond_keys *keys;
     millpond_error *error;
     millpond_shuffle_field fields[] = {{S("a"), S("1")}, {NULL, 3, S("1")}, {S("a"), NULL, 3}};
@@ -88,6 +88,8 @@ static void null_and_lengths(const struct backend *backend) {
     WRONG("batch is NULL", millpond_shuffle_reclaim(consumer, 1, 1, NULL, NULL, &error));
     WRONG("over 100 years", millpond_shuffle_reclaim(consumer, UINT64_MAX, 1, &batch, NULL, &error));
     WRONG("messages is NULL", millpond_shuffle_messages_new(consumer, 1, 0, NULL, &error));
+    WRONG("wait_ms is -2", millpond_shuffle_messages_new(consumer, 1, -2, &messages, &error));
+    CHECK(messages == NULL);
     OK(millpond_shuffle_messages_new(consumer, 1, 0, &messages, &error));
     WRONG("batch is NULL", millpond_shuffle_messages_next(messages, NULL, &error));
     millpond_shuffle_messages_free(messages);
@@ -104,115 +106,7 @@ static void null_and_lengths(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void never(millpond_shuffle_job *job, millpond_task_outcome *outcome, void *context) {
-    (void)job, (void)outcome, (void)context;
-    CHECK(!"there is a job");
-}
-
-/* Every function that takes a handle, with one of another kind. */
-static void with_every_handle(void *handle, const char *says) {
-    millpond_shuffle_queue *queue;
-    millpond_shuffle_consumer *consumer;
-    millpond_shuffle_batch *batch;
-    millpond_shuffle_messages *messages;
-    millpond_shuffle_stats *stats;
-    millpond_shuffle_dead_letters *letters;
-    millpond_shuffle_garbage *garbage;
-    millpond_keys *values;
-    millpond_shuffle_worker *worker;
-    millpond_shuffle_run *run;
-    millpond_shuffle_job *job;
-    millpond_shuffle_report *report;
-    millpond_error *error;
-    uint64_t number;
-    int64_t left_ms;
-    bool lost = false;
-
-    WRONG(says, millpond_shuffle_queue_new(handle, S("x"), NULL, &queue, &error));
-    WRONG(says, millpond_shuffle_len(handle, &number, &error));
-    WRONG(says, millpond_shuffle_backlog(handle, &number, &error));
-    WRONG(says, millpond_shuffle_pending_count(handle, S("g"), &number, &error));
-    WRONG(says, millpond_shuffle_write(handle, S("t"), NULL, 0, NULL, &error));
-    WRONG(says, millpond_shuffle_write_many(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_shuffle_write_tracked(handle, S("t"), NULL, 0, S("f"), 0, NULL, &error));
-    WRONG(says, millpond_shuffle_delete_tracked(handle, S("v"), NULL, NULL, &error));
-    WRONG(says, millpond_shuffle_cordon_deadline_exceeded(handle, 1, &values, &error));
-    WRONG(says, millpond_shuffle_garbage_new(handle, MILLPOND_NOT_SET, &garbage, &error));
-    WRONG(says, millpond_shuffle_garbage_next(handle, &values, &error));
-    WRONG(says, millpond_shuffle_garbage_counts(handle, NULL, NULL, &error));
-    WRONG(says, millpond_shuffle_stats_read(handle, S("g"), &stats, &error));
-    WRONG(says, millpond_shuffle_dead_letters_read(handle, 1, &letters, &error));
-    WRONG(says, millpond_shuffle_consumer_new(handle, S("g"), S("c"), NULL, &consumer, &error));
-    WRONG(says, millpond_shuffle_read(handle, 1, 0, &batch, &error));
-    WRONG(says, millpond_shuffle_ack(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_shuffle_ack_and_delete(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_shuffle_extend(handle, NULL, 0, NULL, &error));
-    WRONG(says, millpond_shuffle_reclaim(handle, 0, 1, &batch, NULL, &error));
-    WRONG(says, millpond_shuffle_messages_new(handle, 1, 0, &messages, &error));
-    WRONG(says, millpond_shuffle_messages_next(handle, &batch, &error));
-    WRONG(says, millpond_shuffle_worker_new(handle, NULL, &worker, &error));
-    WRONG(says, millpond_shuffle_worker_start(handle, false, false, &run, &error));
-    WRONG(says, millpond_shuffle_worker_run(handle, never, NULL, NULL, NULL, &error));
-    WRONG(says, millpond_shuffle_worker_drain(handle, never, NULL, NULL, NULL, &error));
-    WRONG(says, millpond_shuffle_worker_stop(handle, 0, &error));
-    WRONG(says, millpond_shuffle_run_next(handle, &job, &report, &error));
-    WRONG(says, millpond_shuffle_run_end(handle, handle, NULL, &error));
-    WRONG(says, millpond_shuffle_job_is_lost(handle, &lost, &error));
-    WRONG(says, millpond_shuffle_job_time_left_ms(handle, &left_ms, &error));
-    CHECK(lost && left_ms == -1 && millpond_shuffle_job_data(handle) == NULL);
-    CHECK(millpond_shuffle_report_data(handle) == NULL);
-    CHECK(millpond_shuffle_batch_messages(handle) == NULL);
-    CHECK(millpond_shuffle_batch_length(handle) == 0);
-    CHECK(millpond_shuffle_batch_fields(handle) == NULL);
-    CHECK(millpond_shuffle_batch_fields_length(handle) == 0);
-    CHECK(millpond_shuffle_batch_bytes(handle) == NULL);
-    CHECK(millpond_shuffle_batch_bytes_length(handle) == 0);
-    CHECK(millpond_shuffle_stats_streams(handle) == NULL);
-    CHECK(millpond_shuffle_stats_length(handle) == 0);
-    CHECK(millpond_shuffle_stats_total(handle) == NULL);
-    CHECK(millpond_shuffle_dead_letters_data(handle) == NULL);
-    CHECK(millpond_shuffle_dead_letters_length(handle) == 0);
-    millpond_shuffle_queue_free(handle);
-    millpond_shuffle_consumer_free(handle);
-    millpond_shuffle_batch_free(handle);
-    millpond_shuffle_messages_free(handle);
-    millpond_shuffle_stats_free(handle);
-    millpond_shuffle_dead_letters_free(handle);
-    millpond_shuffle_garbage_free(handle);
-    millpond_shuffle_worker_free(handle);
-    millpond_shuffle_run_free(handle);
-    millpond_shuffle_job_free(handle);
-    millpond_shuffle_report_free(handle);
-}
-
-static void handles(const struct backend *backend) {
-    millpond_client *client = connect_to(backend), *none;
-    millpond_shuffle_queue *queue = queue_of(client, "handles");
-    millpond_error *kept, *error;
-    int local;
-
-    with_every_handle(NULL, "is NULL");
-    with_every_handle(&local, "which is not a handle of Millpond");
-    with_every_handle((void *)UINTPTR_MAX, "which is not a handle of Millpond");
-    for (uintptr_t bit = 1; bit != 0; bit <<= 1)
-        with_every_handle((void *)((uintptr_t)queue ^ bit), "is ");
-
-    /* One of another kind stays what it is, freed by whichever wrong function. */
-    CHECK(millpond_connect(S("nonsense"), &none, &kept) == MILLPOND_INVALID_URL);
-    with_every_handle(kept, "is a millpond_error, not a millpond_");
-    CHECK(millpond_error_code(kept) == MILLPOND_INVALID_URL);
-    millpond_error_free(kept);
-
-    void *freed = queue;
-    millpond_shuffle_queue_free(queue);
-    millpond_shuffle_queue_free(queue);
-    with_every_handle(freed, "is a millpond_shuffle_queue that was freed");
-    WRONG("client is a millpond_shuffle_queue that was freed", millpond_close(freed, &error));
-    millpond_client_free(client);
-}
-
 const struct test shuffle_mistake_tests[] = {
     {"shuffle_null_and_lengths", null_and_lengths},
-    {"shuffle_handles", handles},
     {NULL, NULL},
 };

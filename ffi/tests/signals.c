@@ -1,7 +1,7 @@
 /* Workers that signals stop. Each is in a child: the library's signal handler stays in its process. */
 
 #include "fork.h"
-#include "shuffle.h"
+#include "rows.h"
 #include "tasks.h"
 
 #include <signal.h>
@@ -13,6 +13,7 @@
 /* What a child does. */
 struct signalled {
     const struct backend *backend;
+    const struct loop_row *row;
     /* The handler gets a second signal, and waits until it is told of it. */
     bool twice;
     int called;
@@ -40,82 +41,63 @@ struct signalled {
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    static void run_##kind(millpond_##kind##_worker *worker, struct signalled *signalled) {        \
+    static void run_##kind(struct use *use, struct signalled *signalled) {                         \
         millpond_error *error;                                                                     \
-        OK(millpond_##kind##_worker_stop_on_signals(worker, -1, &error));                          \
-        OK(millpond_##kind##_worker_run(worker, signal_in_##kind, NULL, signalled, NULL, &error));       \
-        CHECK(signalled->called == 1);                                                             \
-        millpond_##kind##_worker_free(worker);                                                     \
+        OK(millpond_##kind##_worker_stop_on_signals(use->kind.worker, -1, &error));                \
+        OK(millpond_##kind##_worker_run(use->kind.worker, signal_in_##kind, NULL, signalled, NULL, \
+                                        &error));                                                  \
     }
 
 WORKS_ON(tasks)
 WORKS_ON(shuffle)
 WORKS_ON(events)
 
-static void work_on_a_task(void *argument) {
-    struct signalled *signalled = argument;
-    millpond_client *client = connect_to(signalled->backend);
-    millpond_tasks_store *store = store_of(client, "signalled", NULL);
-    insert(store, "q", "1");
-    run_tasks(worker_of(store, NULL), signalled);
-    CHECK(size_of(store, "q") == signalled->twice);
-    millpond_tasks_store_free(store);
-    millpond_client_free(client);
+/* The run of a row's worker. */
+static void run(struct use *use, struct signalled *signalled) {
+    if (use->tasks.worker != NULL)
+        run_tasks(use, signalled);
+    else if (use->shuffle.worker != NULL)
+        run_shuffle(use, signalled);
+    else
+        run_events(use, signalled);
 }
 
-static void work_on_a_message(void *argument) {
+static void work_on_an_item(void *argument) {
     struct signalled *signalled = argument;
-    millpond_client *client = connect_to(signalled->backend);
-    millpond_shuffle_queue *queue = queue_of(client, signalled->twice ? "signalled twice" : "signalled");
-    millpond_shuffle_consumer *consumer = consumer_of(queue, "g", "c");
-    millpond_shuffle_worker_options options;
-    millpond_shuffle_worker *worker;
+    const struct loop_row *row = signalled->row;
+    struct use use = {.client = connect_to(signalled->backend), .wait_ms = -1},
+               other = {.client = use.client};
     millpond_error *error;
-    millpond_shuffle_worker_options_init(&options, sizeof options);
-    options.delete_done = true;
-    OK(millpond_shuffle_worker_new(consumer, &options, &worker, &error));
-    put(queue, "t", "1");
-    run_shuffle(worker, signalled);
-    CHECK(len_of(queue) == signalled->twice);
-    millpond_shuffle_consumer_free(consumer);
-    millpond_shuffle_queue_free(queue);
-    millpond_client_free(client);
+    snprintf(use.name, sizeof use.name, "signalled %d", (int)getpid());
+    strcpy(other.name, use.name);
+    row->queue->open(&use);
+    OK(row->open(&use, &error));
+    OK(row->queue->put(&use, "1", MILLPOND_NOT_SET, &error));
+    run(&use, signalled);
+    CHECK(signalled->called == 1);
+    /* What was given back is for others at once, and what is done for nobody. */
+    row->queue->open(&other);
+    OK(row->open(&other, &error));
+    OK(row->take(&other, &error));
+    CHECK((row->item(&other).data != NULL) == signalled->twice);
+    free_use(&other);
+    free_use(&use);
 }
 
-static void work_on_an_event(void *argument) {
-    struct signalled *signalled = argument;
-    millpond_client *client = connect_to(signalled->backend);
-    millpond_events_queue *queue;
-    millpond_events_worker *worker;
-    millpond_events_result *result;
-    millpond_new_event event;
-    millpond_error *error;
-    OK(millpond_events_queue_new(client, S("signalled"), &queue, &error));
-    OK(millpond_events_worker_new(queue, NULL, &worker, &error));
-    millpond_new_event_init(&event, sizeof event);
-    event.payload = (millpond_bytes)B("1");
-    OK(millpond_events_publish(queue, &event, NULL, &error));
-    run_events(worker, signalled);
-    OK(millpond_events_stats(queue, &result, &error));
-    CHECK(millpond_events_result_data(result)->stats->events == signalled->twice);
-    millpond_events_result_free(result);
-    OK(millpond_events_delete(queue, &error));
-    millpond_events_queue_free(queue);
-    millpond_client_free(client);
+static void in_each_kind_of_worker(struct signalled signalled) {
+    EVERY_LOOP(row) {
+        signalled.row = row;
+        if (row->kind == RUN)
+            in_child(work_on_an_item, &signalled);
+    }
 }
 
 static void a_signal_waits_for_what_runs(const struct backend *backend) {
-    struct signalled signalled = {.backend = backend};
-    in_child(work_on_a_task, &signalled);
-    in_child(work_on_a_message, &signalled);
-    in_child(work_on_an_event, &signalled);
+    in_each_kind_of_worker((struct signalled){.backend = backend});
 }
 
 static void a_second_signal_does_not(const struct backend *backend) {
-    struct signalled signalled = {.backend = backend, .twice = true};
-    in_child(work_on_a_task, &signalled);
-    in_child(work_on_a_message, &signalled);
-    in_child(work_on_an_event, &signalled);
+    in_each_kind_of_worker((struct signalled){.backend = backend, .twice = true});
 }
 
 /* Does it in a child, which a SIGTERM has to end. */
@@ -196,11 +178,10 @@ static void get_a_signal(void *argument) {
 static void have_a_child(void *argument) {
     struct listening listening = listen_in_memory();
     struct backend memory = {"memory", "memory:"};
-    struct signalled signalled = {.backend = &memory};
     (void)argument;
     terminates(get_a_signal, NULL);
     terminates(get_a_signal_after_the_end, NULL);
-    in_child(work_on_a_task, &signalled);
+    in_each_kind_of_worker((struct signalled){.backend = &memory});
     /* None of that was for this process. */
     CHECK(worked_off(&listening) == 1);
     end_listening(&listening);

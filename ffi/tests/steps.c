@@ -218,14 +218,38 @@ static void large_batches(const struct backend *backend) {
     millpond_client_free(client);
 }
 
-static void closes(const struct backend *backend) {
+/* A loop commits what it returned with the next request, and what it returned last when it is told to. */
+static void loops(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
+    millpond_ick_batches *batches;
+    millpond_ick_entries *entries;
     millpond_error *error;
-    add(client, "closes", "a 1");
-    OK(millpond_close(client, &error));
-    OK(millpond_close(client, &error));
-    FAILS(MILLPOND_CLOSED, "the client is closed",
-          millpond_ick_delete(client, S("closes"), false, NULL, &error));
+    millpond_ick_stats stats = {.size = sizeof stats};
+    uint64_t committed = 77;
+
+    add(client, "loops", "a 1 b 2 c 3 d 4");
+    OK(millpond_ick_batches_new(client, S("loops"), 2, 0, &batches, &error));
+    OK(millpond_ick_batches_commit(batches, &committed, &error));
+    CHECK(committed == 0);
+    OK(millpond_ick_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "a 1 b 2");
+    OK(millpond_ick_batches_commit(batches, &committed, &error));
+    CHECK(committed == 2);
+    OK(millpond_ick_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "c 3 d 4");
+    /* Not committed, so it comes again. */
+    millpond_ick_batches_free(batches);
+    OK(millpond_ick_batches_new(client, S("loops"), 3, 0, &batches, &error));
+    add(client, "loops", "e 5 f 6");
+    OK(millpond_ick_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "c 3 d 4 e 5");
+    OK(millpond_ick_batches_next(batches, &entries, &error));
+    ENTRIES(entries, "f 6");
+    OK(millpond_ick_batches_next(batches, &entries, &error));
+    CHECK(entries == NULL);
+    OK(millpond_ick_stats_read(client, S("loops"), &stats, &error));
+    CHECK(stats.total_size == 0);
+    millpond_ick_batches_free(batches);
     millpond_client_free(client);
 }
 
@@ -283,7 +307,7 @@ static void warnings(const struct backend *backend) {
 const struct test steps_tests[] = {
     {"adds", adds},           {"reserves", reserves}, {"commits", commits},
     {"reads", reads},         {"deletes", deletes},   {"any_bytes", any_bytes},
-    {"closes", closes},       {"large_batches", large_batches},
+    {"large_batches", large_batches}, {"loops", loops},
     {"recovery", recovery},   {"warnings", warnings},
     {NULL, NULL},
 };

@@ -326,14 +326,6 @@ static void check_report(millpond_tasks_run *run, uint32_t kind, millpond_status
     CHECK(millpond_tasks_report_data(report) == NULL);
 }
 
-static pthread_t waiting;
-static int checks;
-
-static bool stop_at_the_third(void) {
-    CHECK(pthread_equal(pthread_self(), waiting));
-    return ++checks == 3;
-}
-
 static void a_loop_of_ones_own(const struct backend *backend) {
     millpond_client *client = connect_to(backend);
     millpond_tasks_store *store = store_of(client, "by hand", NULL);
@@ -385,17 +377,11 @@ static void a_loop_of_ones_own(const struct backend *backend) {
     millpond_tasks_job_free(job);
     check_report(run, MILLPOND_REPORT_LOST, MILLPOND_LEASE_LOST);
 
-    /* An interrupt does not end a run. */
-    waiting = pthread_self();
-    millpond_on_interrupt(stop_at_the_third);
-    checks = 0;
-    FAILS(MILLPOND_CANCELLED, "interrupted", millpond_tasks_run_next(run, &job, &report, &error));
-    CHECK(checks == 3 && job == NULL && report == NULL);
-    checks = 0;
+    /* An interrupt ends a call, and no run. */
+    interrupt_at_the_third_check();
     FAILS(MILLPOND_CANCELLED, "interrupted",
           millpond_tasks_worker_run(worker, fail, NULL, NULL, NULL, &error));
-    CHECK(checks == 3);
-    millpond_on_interrupt(NULL);
+    was_interrupted();
     insert(store, "q", "3");
     job = next_job(run);
     OK(millpond_tasks_worker_stop(worker, 0, &error));

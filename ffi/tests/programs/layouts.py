@@ -1,4 +1,4 @@
-"""What a program that was compiled before relies on in millpond.h.
+"""What a program that was compiled before relies on in millpond.h, and all that takes a handle.
 
     layouts.py before HEADER       the header without the last field of each structure that can grow
     layouts.py bare HEADER         the header without comments but those that fix a layout, for
@@ -8,6 +8,7 @@
     layouts.py compare OLD NEW     what such a program printed: whether all that was there is as it was,
                                    fixed layouts have no new field, and new fields of what programs
                                    allocate lie behind the old size
+    layouts.py handles HEADER      the C function with_every_handle of check.h
 """
 
 import re
@@ -17,6 +18,7 @@ STRUCTURE = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/\n)?typedef struct \{\n(.*?)\
 FIELD = re.compile(r"^    ([^/ *][^;]*?)(\w+);$", re.MULTILINE)
 ENUMERATOR = re.compile(r"^    (MILLPOND_\w+) = ", re.MULTILINE)
 FUNCTION = re.compile(r"^(?!typedef)(\w[\w *]*?)(millpond_\w+)\(([^;]*)\);", re.MULTILINE)
+HANDLE = re.compile(r"^typedef struct (millpond_\w+) \1;", re.MULTILINE)
 POINTER = re.compile(r"^typedef (\w[\w *]*?)\(\*(millpond_\w+)\)\(([^;]*)\);", re.MULTILINE)
 FIXED = "Its layout is fixed."
 
@@ -59,6 +61,52 @@ def program(header: str) -> str:
         lines.append(f'    puts("function {name} {declared}");')
     body = "\n".join(lines)
     return f"#include <millpond.h>\n#include <stdio.h>\nint main(void) {{\n{body}\n    return 0;\n}}\n"
+
+
+def handles(header: str) -> str:
+    header = bare(header)
+    # An error tells of itself by its code: it has no function that fails.
+    kinds = set(HANDLE.findall(header)) - {"millpond_error"}
+
+    def argument(parameter: str) -> str:
+        declared = re.sub(r"\w+$", "", parameter).removeprefix("const ").strip()
+        if declared == "millpond_error **":
+            return "&error"
+        if declared.removesuffix(" *") in kinds:
+            return "handle"
+        if declared.endswith("_handler"):
+            return f"({declared})never"
+        return "0" if "*" not in declared or parameter.startswith("const ") else "fresh()"
+
+    lines = []
+    for result, name, parameters in FUNCTION.findall(header):
+        arguments = [argument(" ".join(part.split())) for part in parameters.split(",")]
+        call = f"{name}({', '.join(arguments)})"
+        if arguments[0] != "handle":
+            continue
+        if result.strip() == "void":
+            lines.append(f"    {call};")
+        elif result.strip() == "millpond_status":
+            lines.append(f"    FAILS(MILLPOND_INVALID_ARGUMENT, says, {call});")
+        else:
+            lines.append(f"    CHECK(!{call});")
+    body = "\n".join(lines)
+    return f"""#include "check.h"
+
+/* Where a result goes, which is of any type: a structure that begins with its size has the least one. */
+static void *fresh(void) {{
+    static size_t result[64];
+    result[0] = sizeof result[0];
+    return result;
+}}
+
+static void never(void) {{ CHECK(!"there is a job"); }}
+
+void with_every_handle(void *handle, const char *says) {{
+    millpond_error *error;
+{body}
+}}
+"""
 
 
 def compare(old: str, new: str) -> str:

@@ -1,6 +1,6 @@
 /* Nothing grows with the number of calls: a million of them, and the process is as large as before. */
 
-#include "check.h"
+#include "rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CALLS = 1000000, CALLS_PER_TURN = 25, MEMBERS = 10, GROWTH_KIB_MAX = 4096 };
+enum { CALLS = 1000000, CALLS_PER_TURN = 100, MEMBERS = 10, GROWTH_KIB_MAX = 1024 };
 
 static long resident_kib(void) {
     long size, resident = 0;
@@ -18,14 +18,13 @@ static long resident_kib(void) {
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Eight calls, an error and a few handles among them. */
+/* Calls of an Ick, an error and a few handles among them. */
 static void use(millpond_client *client, int turn) {
     static char names[MEMBERS][24];
     millpond_ick_pair pairs[MEMBERS];
     millpond_bytes members[MEMBERS];
     millpond_ick_pair nan_pair = {S("x"), NAN, false};
     millpond_ick_entries *entries;
-    millpond_ick_batches *batches;
     millpond_ick_stats stats = {.size = sizeof stats};
     millpond_error *error;
     uint64_t committed;
@@ -43,22 +42,16 @@ static void use(millpond_client *client, int turn) {
           millpond_ick_add(client, S("memory"), &nan_pair, 1, NULL, &error));
     OK(millpond_ick_stats_read(client, S("memory"), &stats, &error));
     OK(millpond_ick_commit(client, S("memory"), members, MEMBERS / 2, &committed, &error));
-    OK(millpond_ick_batches_new(client, S("memory"), MEMBERS, 0, &batches, &error));
-    OK(millpond_ick_batches_next(batches, &entries, &error));
-    CHECK(millpond_ick_entries_length(entries) == MEMBERS / 2);
-    millpond_ick_entries_free(entries);
-    OK(millpond_ick_batches_commit(batches, &committed, &error));
-    millpond_ick_batches_free(batches);
+    OK(millpond_ick_commit(client, S("memory"), members + MEMBERS / 2, MEMBERS / 2, &committed, &error));
 }
 
-/* As many of a shuffle queue. */
+/* And of a shuffle queue. */
 static void use_shuffle(millpond_client *client) {
     millpond_shuffle_field fields[] = {{S("task"), S("resize")}, {S("image"), S("a.png")}};
     millpond_shuffle_new_message messages[] = {{sizeof *messages, S("t"), fields, 2}, {sizeof *messages, S("u"), fields, 1}};
     millpond_shuffle_receipt receipts[4];
     millpond_shuffle_queue *queue;
     millpond_shuffle_consumer *consumer;
-    millpond_shuffle_messages *loop;
     millpond_shuffle_batch *batch;
     millpond_shuffle_stats *stats;
     millpond_error *error;
@@ -70,13 +63,8 @@ static void use_shuffle(millpond_client *client) {
     OK(millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("image"), 0, &receipts[2], &error));
     OK(millpond_shuffle_write_tracked(queue, S("t"), fields, 2, S("image"), 0, &receipts[3], &error));
     OK(millpond_shuffle_delete_tracked(queue, S("a.png"), NULL, NULL, &error));
-    OK(millpond_shuffle_messages_new(consumer, 2, 0, &loop, &error));
-    OK(millpond_shuffle_messages_next(loop, &batch, &error));
-    CHECK(millpond_shuffle_batch_length(batch) == 2);
-    millpond_shuffle_batch_free(batch);
-    millpond_shuffle_messages_free(loop);
-    OK(millpond_shuffle_read(consumer, 2, 0, &batch, &error));
-    CHECK(millpond_shuffle_batch_length(batch) == 1);
+    OK(millpond_shuffle_read(consumer, 3, 0, &batch, &error));
+    CHECK(millpond_shuffle_batch_length(batch) == 3);
     millpond_shuffle_batch_free(batch);
     OK(millpond_shuffle_stats_read(queue, S("g"), &stats, &error));
     CHECK(millpond_shuffle_stats_total(stats)->pending == 3);
@@ -90,20 +78,16 @@ static void use_shuffle(millpond_client *client) {
 /* And of tasks. */
 static void use_tasks(millpond_client *client) {
     millpond_bytes queue = {S("q")};
-    millpond_new_task tasks[3];
+    millpond_new_task tasks[2];
     millpond_new_doc doc;
     millpond_tasks_modification modification = {.size = sizeof modification, .inserts = tasks,
-                                                .insert_count = 3, .doc_inserts = &doc,
+                                                .insert_count = 2, .doc_inserts = &doc,
                                                 .doc_insert_count = 1};
     millpond_tasks_store *store;
     millpond_tasks_result *result;
-    millpond_tasks_worker *worker;
-    millpond_tasks_run *run;
-    millpond_tasks_job *job;
-    millpond_tasks_report *report;
     millpond_error *error;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         millpond_new_task_init(&tasks[i], sizeof tasks[i]);
         tasks[i].queue = queue;
         tasks[i].value = (millpond_bytes){S("[1, 2, 3]")};
@@ -131,17 +115,25 @@ static void use_tasks(millpond_client *client) {
                                                  .delete_count = 2};
     OK(millpond_tasks_modify(store, &modification, NULL, &error));
     millpond_tasks_result_free(result);
-    OK(millpond_tasks_worker_new(store, &queue, 1, NULL, &worker, &error));
-    OK(millpond_tasks_worker_start(worker, true, true, &run, &error));
-    while (OK(millpond_tasks_run_next(run, &job, &report, &error)), job != NULL || report != NULL) {
-        if (job != NULL)
-            OK(millpond_tasks_run_end(run, job, NULL, &error));
-        millpond_tasks_job_free(job);
-        millpond_tasks_report_free(report);
-    }
-    millpond_tasks_run_free(run);
-    millpond_tasks_worker_free(worker);
     millpond_tasks_store_free(store);
+}
+
+/* An item through every loop and every call that waits. */
+static void use_every_loop(millpond_client *client) {
+    EVERY_LOOP(row) {
+        struct use use = {.client = client, .name = "loop"};
+        millpond_error *error;
+        row->queue->open(&use);
+        OK(row->open(&use, &error));
+        OK(row->queue->put(&use, "1", MILLPOND_NOT_SET, &error));
+        OK(row->take(&use, &error));
+        CHECK(row->item(&use).data != NULL);
+        row->end(&use);
+        OK(row->take(&use, &error));
+        CHECK(row->item(&use).data == NULL);
+        use.client = NULL;
+        free_use(&use);
+    }
 }
 
 int main(void) {
@@ -154,6 +146,7 @@ int main(void) {
         use(client, turn);
         use_shuffle(client);
         use_tasks(client);
+        use_every_loop(client);
     }
     long after = resident_kib();
     printf("%d calls: %ld KiB before, %ld KiB after\n", CALLS, before, after);
