@@ -1,147 +1,214 @@
 # frozen_string_literal: true
 
-require "bigdecimal"
 require_relative "helper"
 
-# Bad input gets an error that names the argument, and nothing is sent.
+# What an argument of each type refuses, in every call that has one: the error names the argument, and nothing is done.
+# What one call alone refuses is in the files of the queues.
 class ArgumentsTest < MillpondTest
+  INVALID = Millpond::InvalidArgumentError
+
   def setup
-    @ick = connect("memory:").ick("x")
+    @client = connect("memory:")
+    @ick = @client.ick("x")
+    @channel = @client.ick_channel("x", 1)
+    @shuffle = @client.shuffle_queue("x")
+    @consumer = @shuffle.consumer("g", "c")
+    @receipt = Millpond::Receipt.new(0, "1-1")
+    @store = @client.tasks("x")
+    @task = Millpond::Task.new(id: "t", version: 0)
+    @doc = Millpond::Doc.new(namespace: "n", id: "d", version: 0)
+    @events = @client.events("x")
   end
 
-  def refused(kind, message, &call)
-    error = assert_raises(kind, &call)
+  def contents
+    [@ick.stats, @shuffle.len, @store.queues, @store.namespace_stats, @events.stats.events, @events.list_schedules]
+  end
+
+  def each_call(calls)
+    before = contents
+    calls.each { |name, of_name| of_name.each { |call| yield name, call } }
+    assert_equal before, contents
+  end
+
+  def refused(kind, message, call, value)
+    error = assert_raises(kind, "#{message.source} of #{call.source_location}") { call.call(value) }
     assert_match message, error.message
-    assert_nil @ick.stats
-  end
-
-  def test_pairs
-    refused(TypeError, /pairs must be a list.*not nil/) { @ick.add(nil) }
-    refused(TypeError, /pairs must be a list.*not String/) { @ick.add("a") }
-    refused(TypeError, /pairs must be a list.*not a Hash/) { @ick.add({ "a" => 1 }) }
-    refused(TypeError, /pairs\[1\] must be \[score, member\].*not Integer/) { @ick.add(["a", 7]) }
-    refused(TypeError, /pairs\[0\] must be \[score, member\]/) { @ick.add([[1, "a", 2]]) }
-    refused(TypeError, /pairs\[0\]\[0\] must be a number or nil, not String/) { @ick.add([%w[1 a]]) }
-    refused(TypeError, /pairs\[0\]\[0\] must be a number or nil, not TrueClass/) { @ick.add([[true, "a"]]) }
-    refused(TypeError, /pairs\[1\]\[1\] must be a String, not Symbol/) { @ick.add([[1, "a"], [2, :b]]) }
-    refused(TypeError, /pairs\[0\]\[1\] must be a String, not nil/) { @ick.add([[1, nil]]) }
-  end
-
-  def test_scores
-    refused(Millpond::InvalidArgumentError, /score 1 is NaN/) { @ick.add([[1, "a"], [Float::NAN, "b"]]) }
-    refused(Millpond::InvalidArgumentError, /score 0 is NaN/) { @ick.add([[BigDecimal("NaN"), "b"]]) }
-    refused(Millpond::InvalidArgumentError, /pairs\[0\]\[0\] is .*no real number/) { @ick.add([[1i, "a"]]) }
-    refused(Millpond::InvalidArgumentError, /pairs\[0\]\[0\] is beyond/) { @ick.add([[10**400, "a"]]) }
-    [10r**400, -10r**400, BigDecimal("1e400"), BigDecimal("-1e400")].each do |score|
-      refused(Millpond::InvalidArgumentError, /pairs\[1\]\[0\] is beyond/) { @ick.add([[1, "a"], [score, "b"]]) }
-    end
-    refused(Millpond::InvalidArgumentError, /member 0 has \d+ bytes/) { @ick.add([[1, "x" * (1 << 29)]]) }
-    @ick.add([[BigDecimal("1.5"), "a"], [BigDecimal("Infinity"), "b"], [10r**300, "c"]])
-    assert_equal [["a", 1.5], ["c", 1e300], ["b", Float::INFINITY]], @ick.peek(3)
-  end
-
-  def test_members
-    refused(TypeError, /members must be a list/) { @ick.commit("a") }
-    refused(TypeError, /members\[1\] must be a String, not nil/) { @ick.commit(["a", nil]) }
-    refused(TypeError, /members\[0\] must be a String, not Integer/) { @ick.exchange(1, [7]) }
-  end
-
-  def test_sizes
-    [:reserve, :exchange, :peek, :each_batch].each do |method|
-      refused(TypeError, /max must be an Integer, not Float/) { @ick.public_send(method, 1.0) }
-      refused(TypeError, /max must be an Integer, not nil/) { @ick.public_send(method, nil) }
-      refused(Millpond::InvalidArgumentError, /max is -1;/) { @ick.public_send(method, -1) }
-      refused(Millpond::InvalidArgumentError, /max is \d+, which is too large/) { @ick.public_send(method, 1 << 64) }
-    end
-    refused(Millpond::InvalidArgumentError, /10\^17/) { @ick.reserve(10**17) }
-    refused(Millpond::InvalidArgumentError, /set is :both/) { @ick.peek(1, set: :both) }
   end
 
   def test_times
-    refused(TypeError, /wait must be a number of seconds, not String/) { @ick.each_batch(1, wait: "1") }
-    refused(Millpond::InvalidArgumentError, /wait is -1/) { @ick.each_batch(1, wait: -1) }
-    refused(Millpond::InvalidArgumentError, /wait is NaN/) { @ick.each_batch(1, wait: Float::NAN) }
-    refused(TypeError, /ttl must be a number/) { @ick.lease(ttl: nil) }
-    refused(Millpond::InvalidArgumentError, /ttl has to be longer/) { @ick.lease(ttl: 0) }
-    refused(Millpond::InvalidArgumentError, /a day/) { @ick.lease(ttl: 86_401) }
-  end
-
-  def test_names
-    client = connect("memory:")
-    refused(TypeError, /name must be a String, not Symbol/) { client.ick(:x) }
-    refused(TypeError, /name must be a String, not nil/) { client.ick_channel(nil, 1) }
-    refused(TypeError, /shards must be an Integer/) { client.ick_channel("x", "1") }
-    refused(Millpond::InvalidArgumentError, /1 to 65536/) { client.ick_channel("x", 0) }
-    refused(Millpond::InvalidArgumentError, /shards is 4294967296/) { client.ick_channel("x", 1 << 32) }
-    refused(Millpond::InvalidArgumentError, /name has 65537 bytes/) { client.ick("x" * 65_537).stats }
-    refused(TypeError, /numbers\[1\] must be an Integer/) { client.ick_channel("x", 1).each_batch([0, "1"], 1) }
-    refused(TypeError, /member must be a String/) { client.ick_channel("x", 1).ick_of(1) }
-  end
-
-  def test_options
-    refused(TypeError, /url must be a String, not nil/) { Millpond.connect(nil) }
-    refused(Millpond::InvalidUrlError, /scheme/) { Millpond.connect("nonsense") }
-    refused(TypeError, /timeout must be a number/) { Millpond.connect("redis://h", timeout: "5") }
-    refused(Millpond::InvalidArgumentError, /timeout has to be longer/) { Millpond.connect("redis://h", timeout: 0) }
-    refused(Millpond::InvalidArgumentError, /retries is -1/) { Millpond.connect("redis://h", retries: -1) }
-    refused(TypeError, /password must be a String/) { Millpond.connect("redis://h", password: 1) }
-    refused(Millpond::Error, /password/) { Millpond.connect("redis://h", username: "u") }
-    refused(ArgumentError, /unknown encoding/) { Millpond.connect("memory:", encoding: "nonsense") }
-    refused(ArgumentError, /unknown keyword/) { Millpond.connect("memory:", decode: true) }
-    Millpond.connect("redis://h", timeout: Float::INFINITY, connect_timeout: 1r / 3).close
-  end
-
-  # Another thread can do so between any two lines. These are longer or shorter at each access,
-  # which is the same without chance.
-  class Changing < String
-    def bytesize
-      super + 50_000_000
+    each_call(times) do |name, call|
+      refused(TypeError, /#{name} must be a number of seconds, not String/, call, "1")
+      refused(INVALID, /#{name} is -1;/, call, -1)
+      refused(INVALID, /#{name} is NaN;/, call, Float::NAN)
     end
   end
 
-  def test_strings_that_change_during_a_call
-    changing = Changing.new("a")
-    assert_equal 1, @ick.add([[1, changing]]).new
-    assert_equal 1, @ick.add([Changing.new("b")]).new
-    assert_equal %w[a b], @ick.reserve(2).map(&:first)
-    assert_equal 1, @ick.commit([changing])
-    assert_equal [], @ick.exchange(0, [Changing.new("b")])
-    client = connect("memory:")
-    assert_equal 1, client.ick(Changing.new("x")).add(["a"]).new
-    assert_equal 1, client.ick("x").stats.pset_size
-    assert_equal "x", Millpond::Ick.keys(Changing.new("x")).first
-    channel = client.ick_channel(Changing.new("x"), 4)
-    assert_equal "x/1", channel.ick(1).name
-    assert_equal channel.ick_of("a"), channel.ick_of(changing)
-    Millpond.connect(Changing.new("memory:")).close
+  def times
+    { wait: [->(time) { @ick.each_batch(1, wait: time) }, ->(time) { @channel.each_batch([0], 1, wait: time) },
+             ->(time) { @consumer.read(wait: time) }, ->(time) { @consumer.read_many(1, wait: time) },
+             ->(time) { @consumer.messages(wait: time) }, ->(time) { @store.claims("q", wait: time) },
+             ->(time) { @store.worker("q", wait: time) }, ->(time) { @events.deliveries(wait: time) { flunk } }],
+      lease: [->(time) { @store.claim("q", lease: time) }, ->(time) { @store.claim_many("q", 1, lease: time) },
+              ->(time) { @store.claims("q", lease: time) }, ->(time) { @store.claim_docs("n", "k", lease: time) },
+              ->(time) { @store.renew(@task, lease: time) }, ->(time) { @store.worker("q", lease: time) },
+              ->(time) { @consumer.worker(lease: time) }, ->(time) { @events.worker(lease: time) },
+              ->(time) { @events.deliveries(lease: time) { flunk } }, ->(time) { @events.configure(lease: time) }],
+      ttl: [->(time) { @ick.lease(ttl: time) }, ->(time) { @client.shuffle_queue("x", ttl: time) },
+            ->(time) { @store.insert("q", ttl: time) }, ->(time) { @events.publish("x", ttl: time) },
+            ->(time) { @events.publish_many([{ payload: "x", ttl: time }]) },
+            ->(time) { @events.put_schedule("a", every: 1, ttl: time) }],
+      delay: [->(time) { @store.insert("q", delay: time) }, ->(time) { @task.change(delay: time) },
+              ->(time) { @doc.change(delay: time) }, ->(time) { @events.publish("x", delay: time) },
+              ->(time) { @events.reschedule([], delay: time) },
+              ->(time) { @consumer.release(@receipt, min_idle: 1, delay: time) }],
+      min_idle: [->(time) { @consumer.reclaim(min_idle: time, max: 1) },
+                 ->(time) { @consumer.release(@receipt, min_idle: time) },
+                 ->(time) { @shuffle.remove_idle_consumers(min_idle: time) }],
+      timeout: [->(time) { Millpond.connect("redis://h", timeout: time) }, ->(time) { @store.worker("q", timeout: time) },
+                ->(time) { @consumer.worker(timeout: time) }, ->(time) { @events.worker(timeout: time) }],
+      connect_timeout: [->(time) { Millpond.connect("redis://h", connect_timeout: time) }],
+      backoff: [->(time) { @store.worker("q", backoff: time) }, ->(time) { @consumer.worker(backoff: time) }],
+      backoff_max: [->(time) { @store.worker("q", backoff_max: time) }, ->(time) { @consumer.worker(backoff_max: time) },
+                    ->(time) { @events.configure(backoff_max: time) }],
+      within: [->(time) { @shuffle.cordon_deadline_exceeded(time) }, ->(time) { @store.worker("q").stop(within: time) },
+               ->(time) { @consumer.worker.stop(within: time) }, ->(time) { @events.worker.stop(within: time) }],
+      stop_within: [->(time) { @store.worker("q").run(stop_within: time) { flunk } },
+                    ->(time) { @consumer.worker.run(stop_within: time) { flunk } },
+                    ->(time) { @events.worker.run(stop_within: time) { flunk } }],
+      dead_ttl: [->(time) { @client.shuffle_queue("x", dead_ttl: time) }],
+      every: [->(time) { @events.put_schedule("a", every: time) }],
+      grace: [->(time) { @events.put_schedule("a", every: 1, grace: time) }],
+      dedup_window: [->(time) { @events.publish("x", dedup_id: "d", dedup_window: time) }] }
   end
 
-  # Each access to an element removes the rest of the list.
-  class Emptying < String
-    attr_writer :list
-
-    def is_a?(kind)
-      @list.clear
-      super
+  def test_integers
+    each_call(integers) do |name, call|
+      refused(TypeError, /#{name} must be an Integer, not Float/, call, 1.0)
+      refused(TypeError, /#{name} must be an Integer, not String/, call, "1")
+      refused(INVALID, /#{name} is -1/, call, -1)
+      refused(INVALID, /#{name} is 18446744073709551616, which is/, call, 1 << 64)
     end
   end
 
-  def test_lists_that_change_during_a_call
-    list = [Emptying.new("a"), "b"]
-    list[0].list = list
-    assert_equal 2, @ick.add(list).new
-    assert_equal %w[a b], @ick.reserve(2).map(&:first)
-    list.concat([Emptying.new("a"), "b"])
-    list[0].list = list
-    assert_equal 2, @ick.commit(list)
+  def integers
+    { max: [->(max) { @ick.reserve(max) }, ->(max) { @ick.exchange(max) }, ->(max) { @ick.peek(max) },
+            ->(max) { @ick.each_batch(max) }, ->(max) { @channel.each_batch([0], max) },
+            ->(max) { @consumer.read_many(max) }, ->(max) { @consumer.messages(max: max) },
+            ->(max) { @consumer.reclaim(min_idle: 0, max: max) }, ->(max) { @shuffle.dead_letters(max: max) },
+            ->(max) { @store.claim_many("p", max) }, ->(max) { @store.claims("p", max: max) },
+            ->(max) { @events.receive(max) }, ->(max) { @events.deliveries(max: max) { flunk } }],
+      limit: [->(limit) { @store.list("q", limit: limit) }, ->(limit) { @store.list_docs("n", limit: limit) },
+              ->(limit) { @store.queues(limit: limit) }, ->(limit) { @store.queue_stats(limit: limit) },
+              ->(limit) { @store.namespace_stats(limit: limit) }, ->(limit) { @events.list(:ready, limit: limit) }],
+      shards: [->(count) { @client.ick_channel("x", count) }],
+      streams: [->(count) { @client.shuffle_queue("x", streams: count) }, ->(count) { @shuffle.resize(count) }],
+      streams_per_shard: [->(count) { @client.shuffle_queue("x", streams_per_shard: count) }],
+      prefer_stream: [->(number) { @shuffle.consumer("g", "c", prefer_stream: number) }],
+      max_deliveries: [->(count) { @shuffle.consumer("g", "c", max_deliveries: count) }],
+      time_digits: [->(count) { @shuffle.gc(time_digits: count) }],
+      at_ms: [->(time) { @store.insert("q", at_ms: time) }, ->(time) { @task.change(at_ms: time) },
+              ->(time) { @doc.change(at_ms: time) }, ->(time) { @events.publish("x", at_ms: time) },
+              ->(time) { @events.reschedule([], at_ms: time) }],
+      attempt: [->(count) { @store.insert("q", attempt: count) }, ->(count) { @task.change(attempt: count) }],
+      priority: [->(number) { @store.insert("q", priority: number) }],
+      max_attempts: [->(count) { @store.worker("q", max_attempts: count) }, ->(count) { @events.configure(max_attempts: count) }],
+      max_crashes: [->(count) { @store.worker("q", max_crashes: count) }],
+      concurrency: [->(count) { @store.worker("q", concurrency: count) }, ->(count) { @consumer.worker(concurrency: count) },
+                    ->(count) { @events.worker(concurrency: count) }],
+      prefetch: [->(count) { @store.worker("q", prefetch: count) }, ->(count) { @consumer.worker(prefetch: count) },
+                 ->(count) { @events.worker(prefetch: count) }],
+      partitions: [->(count) { @events.configure(partitions: count) }, ->(count) { @events.reshard(count) }],
+      revision: [->(number) { @events.sync_schedules("app", number, []) },
+                 ->(number) { @events.put_schedule("a", every: 1, revision: number) }],
+      until_ms: [->(time) { @events.put_schedule("a", every: 1, until_ms: time) }],
+      retries: [->(count) { Millpond.connect("redis://h", retries: count) }] }
   end
 
-  def test_what_is_given_is_not_changed
-    name = +"x"
-    ick = connect("memory:").ick(name)
-    name << "y"
-    member = "é".b.freeze
-    ick.add([[1, member]].freeze)
-    assert_equal ["x", Encoding::BINARY], [ick.name, member.encoding]
+  def test_strings
+    each_call(strings) do |name, call|
+      refused(TypeError, /#{name} must be a String, not Symbol/, call, :x)
+      refused(TypeError, /#{name} must be a String, not Integer/, call, 7)
+    end
+  end
+
+  def strings
+    { url: [->(url) { Millpond.connect(url) }],
+      username: [->(text) { Millpond.connect("redis://h", username: text) }],
+      password: [->(text) { Millpond.connect("redis://h", password: text) }],
+      client_name: [->(text) { Millpond.connect("redis://h", client_name: text) }],
+      name: [->(name) { @client.ick(name) }, ->(name) { @client.ick_channel(name, 1) },
+             ->(name) { @client.shuffle_queue(name) }, ->(name) { @client.tasks(name) }, ->(name) { @client.events(name) },
+             ->(name) { Millpond::Ick.keys(name) }, ->(name) { Millpond::ShuffleQueue.keys(name) },
+             ->(name) { Millpond::TaskStore.keys(name) }],
+      member: [->(member) { @channel.ick_of(member) }],
+      "members\\[0\\]": [->(member) { @ick.commit([member]) }, ->(member) { @ick.exchange(1, [member]) }],
+      "pairs\\[0\\]\\[1\\]": [->(member) { @ick.add([[1, member]]) }, ->(member) { @channel.add([[1, member]]) }],
+      group: [->(group) { @shuffle.consumer(group, "c") }, ->(group) { @shuffle.stats(group) },
+              ->(group) { @shuffle.pending_count(group) }],
+      consumer: [->(consumer) { @shuffle.consumer("g", consumer) }],
+      shard_key: [->(key) { @shuffle.write(key, { "a" => "b" }) }, ->(key) { @shuffle.write_tracked(key, { "a" => "b" }, "a") }],
+      "messages\\[0\\]\\[0\\]": [->(key) { @shuffle.write_many([[key, { "a" => "b" }]]) }],
+      track_field: [->(field) { @shuffle.write_tracked("t", { "a" => "b" }, field) },
+                    ->(field) { @shuffle.write_tracked_many([["t", { "a" => "b" }]], field) }],
+      value: [->(value) { @shuffle.delete_tracked(value) }],
+      reason: [->(reason) { @consumer.reject(@receipt, reason) }],
+      claimant: [->(claimant) { @client.tasks("x", claimant: claimant) }, ->(claimant) { @store.list("q", claimant: claimant) }],
+      queue: [->(queue) { @store.insert(queue) }, ->(queue) { @task.change(queue: queue) },
+              ->(queue) { @task.change.quarantine("a", queue) }, ->(queue) { @store.list(queue) },
+              ->(queue) { @store.pause(queue) }, ->(queue) { @store.resume(queue) }],
+      "queues\\[1\\]": [->(queue) { @store.claim(["p", queue]) }, ->(queue) { @store.claims(["p", queue]) },
+                        ->(queue) { @store.worker(["p", queue]) }],
+      error_queue: [->(queue) { @store.worker("q", error_queue: queue) }],
+      id: [->(id) { @store.insert("q", id: id) }, ->(id) { @store.put_doc("n", "k", content: 1, id: id) },
+           ->(id) { @events.put_schedule(id, every: 1) }, ->(id) { @events.get_schedule(id) },
+           ->(id) { @events.remove_schedule(id) }, ->(id) { @events.pause_schedule(id) },
+           ->(id) { @events.resume_schedule(id) }, ->(id) { @events.trigger_schedule(id) }],
+      err: [->(err) { @store.insert("q", err: err) }, ->(err) { @task.change.retry(err) }],
+      json: [->(json) { @store.insert("q", json: json) }, ->(json) { @store.put_doc("n", "k", json: json) }],
+      namespace: [->(name) { @store.put_doc(name, "k", content: 1) }, ->(name) { @store.get_doc(name, "k") },
+                  ->(name) { @store.list_docs(name) }, ->(name) { @store.fetch_docs(name, "d") },
+                  ->(name) { @store.claim_docs(name, "k") }],
+      key: [->(key) { @store.put_doc("n", key, content: 1) }, ->(key) { @store.get_doc("n", key) },
+            ->(key) { @events.publish("x", key: key) }, ->(key) { @events.publish_many([{ payload: "x", key: key }]) }],
+      secondary_key: [->(key) { @store.put_doc("n", "k", content: 1, secondary_key: key) },
+                      ->(key) { @store.get_doc("n", "k", secondary_key: key) }],
+      payload: [->(payload) { @events.publish(payload) }, ->(payload) { @events.publish_many([{ payload: payload }]) },
+                ->(payload) { @events.put_schedule("a", every: 1, payload: payload) }],
+      dedup_id: [->(id) { @events.publish("x", dedup_id: id) }],
+      cron: [->(cron) { @events.put_schedule("a", cron: cron) }],
+      zone: [->(zone) { @events.put_schedule("a", cron: "@daily", zone: zone) }],
+      owner: [->(owner) { @events.sync_schedules(owner, 1, []) }] }
+  end
+
+  def test_lists
+    each_call(lists) do |name, call|
+      refused(TypeError, /#{name} must be a list, such as an Array, not nil/, call, nil)
+      refused(TypeError, /#{name} must be a list, such as an Array, not Integer/, call, 7)
+    end
+  end
+
+  def lists
+    { pairs: [->(pairs) { @ick.add(pairs) }, ->(pairs) { @channel.add(pairs) }],
+      members: [->(members) { @ick.commit(members) }, ->(members) { @ick.exchange(1, members) }],
+      numbers: [->(numbers) { @channel.each_batch(numbers, 1) }],
+      fields: [->(fields) { @shuffle.write("t", fields) }, ->(fields) { @shuffle.write_tracked("t", fields, "a") }],
+      messages: [->(list) { @shuffle.write_many(list) }, ->(list) { @shuffle.write_tracked_many(list, "a") },
+                 *%i[ack ack_and_delete ack_each ack_and_delete_each renew].map do |method|
+                   ->(list) { @consumer.public_send(method, list) }
+                 end,
+                 ->(list) { @consumer.reject(list, "why") }, ->(list) { @consumer.release(list, min_idle: 1) }],
+      letters: [->(letters) { @shuffle.delete_dead_letters(letters) }, ->(letters) { @shuffle.requeue_dead_letters(letters) }],
+      queues: [->(queues) { @store.claim(queues) }, ->(queues) { @store.claim_many(queues, 1) },
+               ->(queues) { @store.claims(queues) }, ->(queues) { @store.worker(queues) }],
+      ids: [->(ids) { @store.fetch(ids) }, ->(ids) { @store.fetch_docs("n", ids) }, ->(ids) { @store.cancel(ids) },
+            ->(ids) { @events.fetch(ids) }, ->(ids) { @events.cancel(ids) }, ->(ids) { @events.redrive(ids) },
+            ->(ids) { @events.reschedule(ids, delay: 1) }],
+      tasks: [->(tasks) { @store.renew(tasks) }],
+      docs: [->(docs) { @store.renew(docs: docs) }],
+      exact: [->(names) { @store.queues(exact: names) }, ->(names) { @store.queue_stats(exact: names) }],
+      prefixes: [->(names) { @store.queues(prefixes: names) }, ->(names) { @store.namespace_stats(prefixes: names) }],
+      events: [->(events) { @events.publish_many(events) }],
+      deliveries: [->(deliveries) { @events.ack_many(deliveries) }, ->(deliveries) { @events.renew(deliveries) }],
+      schedules: [->(schedules) { @events.sync_schedules("app", 1, schedules) }] }
   end
 end

@@ -39,6 +39,14 @@ class EndlessTest < MillpondTest
     assert_equal 0, queue.len
   end
 
+  def test_events
+    queue = connect("memory:").events("x")
+    refused("events has more than 1000000 items") { queue.publish_many(endless("x")) }
+    refused("ids has more than 1000000 items") { queue.fetch(endless("x")) }
+    refused("schedules has more than 1000000 items") { queue.sync_schedules("app", 1, endless({ id: "a" })) }
+    assert_equal 0, queue.stats.events
+  end
+
   def test_task_stores
     store = connect("memory:").tasks("x")
     task = Millpond::TaskId.new("t", 0)

@@ -2,6 +2,7 @@
 
 require "minitest/mock"
 require_relative "helper"
+require_relative "kinds"
 require_relative "scheduler"
 
 # Under a fiber scheduler a call that waits lets the other fibers of its thread run.
@@ -17,15 +18,37 @@ class FibersTest < MillpondTest
     assert_empty Thread.list - before
   end
 
-  on_every_backend :others_run_while_one_waits_for_work do |url|
-    ick = ick_on(url)
-    found = nil
-    schedule do
-      Fiber.schedule { found = ick.each_batch(10, wait: LONG) { |batch| break batch } }
-      sleep 0.1
-      ick.add([[1, "a"]])
+  Kinds.each_wait do |name, kind, how|
+    on_every_backend :"others_run_while_#{name}_waits" do |url|
+      queue = queue_of(kind, url)
+      numbers = nil
+      schedule do
+        Fiber.schedule { numbers = queue.wait(how, LONG) }
+        sleep 0.1
+        queue.put(1)
+      end
+      assert_equal [1], numbers
     end
-    assert_equal [["a", 1.0]], found
+
+    # No wait is left that would get what comes after it.
+    on_every_backend :"a_timeout_and_an_exception_end_#{name}" do |url|
+      queue = queue_of(kind, url)
+      error = nil
+      schedule do
+        assert_raises(Timeout::Error) { Timeout.timeout(0.1) { queue.wait(how, LONG) } }
+        waiting = Fiber.new(blocking: false) do
+          queue.wait(how, LONG)
+        rescue IndexError => error
+          nil
+        end
+        waiting.resume
+        sleep 0.1
+        waiting.raise(IndexError, "from another fiber")
+      end
+      assert_equal "from another fiber", error.message
+      queue.put(7)
+      assert_equal [7], queue.wait(how)
+    end
   end
 
   on_every_backend :many_wait_at_a_time do |url|
@@ -72,35 +95,6 @@ class FibersTest < MillpondTest
       server.run("cont")
     end
     assert_equal 1, stats.total_size
-  end
-
-  on_every_backend :a_timeout_ends_a_wait do |url|
-    ick = ick_on(url)
-    schedule do
-      assert_raises(Timeout::Error) do
-        Timeout.timeout(0.2) { ick.each_batch(10, wait: LONG) { flunk } }
-      end
-      assert_equal 1, ick.add([[1, "a"]]).new
-    end
-  end
-
-  on_every_backend :raising_in_a_fiber_that_waits do |url|
-    store = store_on(url)
-    error = nil
-    schedule do
-      waiting = Fiber.new(blocking: false) do
-        store.claims("q", wait: LONG) { flunk }
-      rescue IndexError => error
-        nil
-      end
-      waiting.resume
-      sleep 0.1
-      waiting.raise(IndexError, "from another fiber")
-    end
-    assert_equal "from another fiber", error.message
-    # No wait is left that would get it.
-    assert_equal 7, store.insert("q", value: 7).value
-    assert_equal 7, store.claim("q").value
   end
 
   def test_a_second_interrupt_waits_for_the_end_of_the_call

@@ -2,26 +2,31 @@
 
 require "redis"
 require_relative "helper"
+require_relative "kinds"
 
 # Fork is normal: a client on Redis works in every child, whatever the parent did before.
 class ForkTest < MillpondTest
-  def works_in_a_child(used)
-    ick = ick_on(Servers.shared.url)
-    ick.add([[1, "parent"]]) if used
-    in_child do
-      100.times { |number| assert_equal 1, ick.add([[1, number.to_s]]).new }
-      assert_equal used ? 101 : 100, ick.each_batch(30, wait: 0.1).sum(&:size)
+  Kinds.each_loop do |name, kind, how|
+    { before: false, after: true }.each do |order, used|
+      define_method(:"test_a_child_from_#{order}_the_first_use_of_#{name}") do
+        client = connect(Servers.shared.url)
+        queue = kind.new(client, name_of_queue)
+        other = kind.new(client, "#{name_of_queue}-other")
+        kept = queue.public_send(how, 60)
+        if used
+          queue.put(100)
+          assert_equal [100], queue.numbers(kept.next.tap { |batch| queue.finish(batch) })
+        end
+        in_child do
+          queue.put(*0...100)
+          seen = queue.public_send(how, 0.1).flat_map { |batch| queue.numbers(batch.tap { queue.finish(batch) }) }
+          assert_equal [*0...100], seen.sort
+          other.calls.each(&:call)
+        end
+        queue.put(101)
+        assert_equal [101], queue.numbers(kept.next)
+      end
     end
-    assert_equal 1, ick.add([[1, "after"]]).new
-    assert_equal [["after", 1.0]], ick.reserve(10)
-  end
-
-  def test_a_child_from_before_the_first_use
-    works_in_a_child(false)
-  end
-
-  def test_a_child_from_after_the_first_use
-    works_in_a_child(true)
   end
 
   def test_a_child_that_a_thread_makes
@@ -58,30 +63,77 @@ class ForkTest < MillpondTest
     end
   end
 
-  def embedded_client_belongs_to_its_process(url)
-    client = connect(url)
-    ick = client.ick("x")
-    ick.add([[1, "a"]])
-    batches = ick.each_batch(1, wait: Float::INFINITY)
-    batches.next
-    in_child do
-      assert_raises(Millpond::ForkedError) { ick.add([[1, "b"]]) }
-      assert_raises(Millpond::ForkedError) { ick.stats }
-      assert_raises(Millpond::ForkedError) { batches.next }
-      client.close
-      Millpond.connect("memory:") { |own| assert_equal 1, own.ick("x").add([[1, "a"]]).new }
+  Kinds::ALL.each do |kind|
+    # It waits in threads of the parent's, and in each child for what comes there.
+    define_method(:"test_forks_while_threads_wait_in_#{kind.label}") do
+      client = connect(Servers.shared.url)
+      queue = kind.new(client, name_of_queue)
+      how = kind.waits.first
+      threads = Array.new(kind::SHARED.empty? ? 1 : 4) { in_thread { queue.wait(how) } }
+      own = kind.new(client, "#{name_of_queue}-child")
+      5.times do
+        in_child do
+          kind.waits.each do |wait|
+            assert_equal [], own.wait(wait, 0.02) unless wait == :run
+            putting = once_it_waits { own.put(1) }
+            assert_equal [1], own.wait(wait)
+            putting.join
+          end
+        end
+      end
+      assert threads.all?(&:alive?)
+      queue.put(*0...threads.size)
+      assert_equal [*0...threads.size], threads.flat_map(&:value).sort
     end
-    assert_equal 1, ick.add([[1, "c"]]).new
-  end
 
-  def test_a_client_in_memory_belongs_to_its_process
-    embedded_client_belongs_to_its_process("memory:")
-  end
+    %w[memory: file:].each do |engine|
+      define_method(:"test_#{kind.label}_on_#{engine.chop}_belongs_to_its_process") do
+        Dir.mktmpdir do |folder|
+          client = connect(engine == "memory:" ? engine : "file:#{folder}/data")
+          queue = kind.new(client, "x")
+          queue.put(*0...6)
+          under_way = queue.under_way
+          in_child do
+            waits = kind.waits.map { |how| -> { queue.wait(how) } }
+            [*queue.calls, *under_way, *waits].each { |call| assert_raises(Millpond::ForkedError, &call) }
+            client.close
+            Millpond.connect("memory:") do |own|
+              other = kind.new(own, "x")
+              other.put(1)
+              assert_equal [1], other.wait(kind.waits.first)
+            end
+          end
+          under_way.each(&:call)
+          queue.put(7)
+          close_clients
+        end
+      end
+    end
 
-  def test_a_client_on_a_file_belongs_to_its_process
-    Dir.mktmpdir do |folder|
-      embedded_client_belongs_to_its_process("file:#{folder}/data")
-      close_clients
+    # Finalizers run when a child ends by itself; they leave alone what is the parent's.
+    define_method(:"test_a_child_that_ends_by_itself_leaves_#{kind.label}_alone") do
+      program = <<~'PROGRAM'
+        kind = Kinds.const_get(ARGV[0])
+        queues = [ARGV[1], "memory:", "file:data"].map { |url| kind.new(Millpond.connect(url), ARGV[2]) }
+        under_way = queues.flat_map do |queue|
+          queue.put(*0...6)
+          queue.under_way
+        end
+        child = fork do
+          queues[0].calls[1].call
+          GC.start
+          exit 7
+        end
+        Process.wait(child)
+        raise $?.inspect unless $?.exitstatus == 7
+        under_way.each(&:call)
+        print "end"
+      PROGRAM
+      Dir.mktmpdir do |folder|
+        output, status = run_ruby("-r#{__dir__}/kinds", "-e", program, kind.name[/\w+\z/], Servers.shared.url, name_of_queue,
+                                  chdir: folder, seconds: 60)
+        assert_equal ["end", true], [output, status.success?]
+      end
     end
   end
 
@@ -242,32 +294,6 @@ class ForkTest < MillpondTest
     PROGRAM
     output, status = run_ruby("-rmillpond", "-e", program, Servers.shared.url, name_of_queue, seconds: 30)
     assert_equal ['[["a", 1.0]] given back', true], [output, status.success?]
-  end
-
-  # Finalizers run when a child ends by itself; they leave alone what is the parent's.
-  def test_a_child_that_ends_by_itself
-    program = <<~'PROGRAM'
-      icks = [ARGV[0], "memory:", "file:data"].map { |url| Millpond.connect(url).ick(ARGV[1]) }
-      icks.each { |ick| ick.add([[1, "a"]]) }
-      kept = [icks[0].each_batch(1, wait: 60).tap(&:next), icks[0].lease(ttl: 30),
-              icks[2].each_batch(1, wait: 60).tap(&:next)]
-      child = fork do
-        icks[0].stats
-        GC.start
-        exit 7
-      end
-      Process.wait(child)
-      raise $?.inspect unless $?.exitstatus == 7
-      icks[2].add([[1, "b"]])
-      raise "lease" unless kept[1].release
-    PROGRAM
-    5.times do |turn|
-      Dir.mktmpdir do |folder|
-        output, status = run_ruby("-rmillpond", "-e", program, Servers.shared.url,
-                                  "#{name_of_queue}-#{turn}", chdir: folder, seconds: 30)
-        assert_equal ["", true], [output, status.success?]
-      end
-    end
   end
 
   def test_daemon

@@ -47,6 +47,14 @@ class MillpondTest < Minitest::Test
     super
   end
 
+  # Another thread can change a string between any two lines. These are longer at each access, which is the same without
+  # chance.
+  class Changing < String
+    def bytesize
+      super + 50_000_000
+    end
+  end
+
   # What no error says to a caller in Ruby.
   NAMES_OF_C = /MILLPOND_NOT_SET|(?:timeout|lease|backoff|backoff_max|wait|delay|ttl|keep_consumers)_ms/
 
@@ -80,6 +88,11 @@ class MillpondTest < Minitest::Test
   # A store of tasks that no other test uses.
   def store_on(url, **settings)
     connect(url).tasks(name_of_queue, **settings)
+  end
+
+  # A queue of a kind of Kinds that no other test uses.
+  def queue_of(kind, url)
+    kind.new(connect(url), name_of_queue)
   end
 
   def modification
@@ -164,6 +177,16 @@ class MillpondTest < Minitest::Test
       sleep 0.05 # in the last one, if it makes several
       work.call
     end
+  end
+
+  # Presses Ctrl-C while the call waits; it has to end what is under way, which else takes a minute.
+  def assert_interrupted(&call)
+    pressing = once_it_waits do
+      Process.kill(:INT, Process.pid)
+      now
+    end
+    assert_raises(Interrupt, &call)
+    assert_operator now - pressing.value, :<, SOON
   end
 
   # Does it in a child, which may neither fail nor hang.

@@ -139,25 +139,6 @@ class IckTest < MillpondTest
     assert_equal [[[["a", 1.0]], 0], [[["b", 2.0]], 1]], ick.each_batch(1).each_with_index.to_a
   end
 
-  on_every_backend :waiting_ends do |url|
-    ick = ick_on(url)
-    ick.add([[1, "a"]])
-    sizes = nil
-    assert_operator seconds { sizes = ick.each_batch(1, wait: 0.2).map(&:size) }, :>=, 0.2
-    assert_equal [1], sizes
-  end
-
-  on_every_backend :waiting_sees_what_comes do |url|
-    ick = ick_on(only_woken(url))
-    consumer = Thread.new { ick.each_batch(1, wait: Float::INFINITY).first(3) }
-    3.times do |number|
-      wait_until { ick.stats.nil? || ick.stats.pset_size.zero? }
-      sleep 0.05 # it waits again
-      ick.add([[number, number.to_s]])
-    end
-    assert_equal [[["0", 0.0]], [["1", 1.0]], [["2", 2.0]]], consumer.value
-  end
-
   on_every_backend :lease do |url|
     ick = ick_on(url)
     ick.add([[1, "a"], [2, "b"], [3, "c"], [4, "d"]])
@@ -232,17 +213,6 @@ class IckTest < MillpondTest
     end
   end
 
-  on_every_backend :closed do |url|
-    client = nil
-    result = Millpond.connect(url) do |opened|
-      client = opened
-      client.ick(name_of_queue).add([[1, "a"]]).new
-    end
-    assert_equal 1, result
-    assert_raises(Millpond::ClosedError) { client.ick(name_of_queue).add([[1, "a"]]) }
-    client.close
-  end
-
   def test_a_file_is_durable_and_held_by_one_process
     Dir.mktmpdir do |folder|
       url = "file:#{folder}/data"
@@ -259,23 +229,5 @@ class IckTest < MillpondTest
         assert_match(/\ALOCKED process #{Process.pid}; .*Use redis:\z/, output)
       end
     end
-  end
-
-  def test_many_threads_share_a_client
-    ick = ick_on(Servers.shared.url)
-    added = Array.new(8) do |thread|
-      Thread.new { Array.new(200) { |number| ick.add([[1, "#{thread}-#{number}"]]).new }.sum }
-    end
-    assert_equal 1600, added.sum(&:value)
-    assert_equal 1600, ick.stats.pset_size
-  end
-
-  def test_objects_outlive_the_client_that_made_them
-    ick = Millpond.connect("memory:").ick("x")
-    3.times { GC.start }
-    assert_equal 1, ick.add([[1, "a"]]).new
-    channel = Millpond.connect("memory:").ick_channel("x", 2)
-    3.times { GC.start }
-    assert_equal 1, channel.add([[1, "a"]]).new
   end
 end

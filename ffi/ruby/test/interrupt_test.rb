@@ -2,19 +2,10 @@
 
 require "socket"
 require_relative "helper"
+require_relative "kinds"
 
 # Ctrl-C, Thread#kill, Thread#raise and Timeout end a call that waits; other threads go on meanwhile.
 class InterruptTest < MillpondTest
-  # Presses Ctrl-C while the call waits; it has to end what is under way, which else takes a minute.
-  def assert_interrupted(&call)
-    pressing = once_it_waits do
-      Process.kill(:INT, Process.pid)
-      now
-    end
-    assert_raises(Interrupt, &call)
-    assert_operator now - pressing.value, :<, SOON
-  end
-
   def hung_server
     server = own_server
     connect(server.url).ick("x").add([[1, "a"]])
@@ -36,43 +27,19 @@ class InterruptTest < MillpondTest
     assert_interrupted { ick.add([[1, "b"]]) }
   end
 
-  on_every_backend :ctrl_c_while_waiting_for_work do |url|
-    ick = ick_on(url)
-    assert_interrupted { ick.each_batch(10, wait: Float::INFINITY) { flunk } }
-    ick.add([[1, "a"]])
-    assert_equal [[["a", 1.0]]], ick.each_batch(10).to_a
-  end
-
-  on_every_backend :timeout_while_waiting_for_work do |url|
-    ick = ick_on(url)
-    began = now
-    assert_raises(Timeout::Error) do
-      Timeout.timeout(0.2) { ick.each_batch(10, wait: Float::INFINITY) { flunk } }
+  Kinds::ALL.each do |kind|
+    define_method(:"test_timeout_ends_calls_of_#{kind.label}_while_a_server_hangs") do
+      server = own_server
+      queue = kind.new(connect(server.url, timeout: 60), "x")
+      queue.put(1)
+      server.run("stop")
+      queue.calls.each do |call|
+        took = seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.1) { call.call } } }
+        assert_operator took, :<, SOON
+      end
+      server.run("cont")
+      assert queue.put(2)
     end
-    assert_operator now - began, :<, SOON
-  end
-
-  def test_timeout_while_a_server_hangs
-    server = hung_server
-    ick = connect(server.url, timeout: 60).ick("x")
-    began = now
-    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { ick.add([[1, "b"]]) } }
-    assert_operator now - began, :<, SOON
-    server.run("cont")
-  end
-
-  on_every_backend :killing_a_thread_that_waits_for_work do |url|
-    ick = ick_on(url)
-    cleaned = false
-    thread = in_thread do
-      ick.each_batch(10, wait: Float::INFINITY) { flunk }
-    ensure
-      cleaned = true
-    end
-    thread.kill
-    assert_same thread, thread.join(SOON)
-    assert cleaned
-    assert_equal false, thread.status
   end
 
   def test_killing_a_thread_whose_server_hangs
@@ -82,17 +49,6 @@ class InterruptTest < MillpondTest
     thread.kill
     assert_same thread, thread.join(SOON)
     server.run("cont")
-  end
-
-  def test_raising_in_a_thread_that_waits
-    ick = ick_on("memory:")
-    thread = in_thread do
-      ick.each_batch(10, wait: Float::INFINITY) { flunk }
-    rescue IndexError => error
-      error.message
-    end
-    thread.raise(IndexError, "from another thread")
-    assert_equal "from another thread", thread.value
   end
 
   def test_a_signal_handler_that_raises_nothing_ends_nothing
@@ -193,13 +149,6 @@ class InterruptTest < MillpondTest
     assert_equal 1, thread.value.new
   end
 
-  def test_a_loop_that_is_an_enumerator_is_for_one_thread
-    batches = ick_on("memory:").each_batch(1, wait: Float::INFINITY)
-    thread = in_thread { batches.next }
-    assert_raises(FiberError) { batches.next }
-    thread.kill.join
-  end
-
   def test_a_lease_is_for_one_thread
     server = hung_server
     server.run("cont")
@@ -210,21 +159,6 @@ class InterruptTest < MillpondTest
     assert_match(/another thread/, error.message)
     server.run("cont")
     assert_equal [["a", 1.0]], thread.value
-  end
-
-  on_every_backend :a_program_ends_although_threads_wait do |url|
-    program = <<~'PROGRAM'
-      ick = Millpond.connect(ARGV[0]).ick(ARGV[1])
-      4.times { Thread.new { ick.each_batch(1, wait: Float::INFINITY) { } } }
-      other = Millpond.connect("memory:").ick("x")
-      Thread.new { loop { other.add([[1, "a"]]) } }
-      sleep 0.3
-      print "end"
-    PROGRAM
-    3.times do
-      output, status = run_ruby("-rmillpond", "-e", program, url, name_of_queue, seconds: 30)
-      assert_equal ["end", true], [output, status.success?]
-    end
   end
 
   def test_a_program_that_ctrl_c_ends

@@ -269,19 +269,6 @@ class ShuffleTest < MillpondTest
     assert_equal [1, 1], queue.consumer("g", "c").messages(max: 1).map(&:size)
   end
 
-  on_every_backend :closed do |url|
-    client = connect(url)
-    queue = client.shuffle_queue(name_of_queue)
-    consumer = queue.consumer("g", "c")
-    assert_raises(Millpond::ClosedError) do
-      queue.write("t", { "n" => "1" })
-      consumer.messages { client.close }
-    end
-    [-> { queue.len }, -> { consumer.read }, -> { consumer.read(wait: 60) }].each do |call|
-      assert_raises(Millpond::ClosedError, &call)
-    end
-  end
-
   def test_errors_name_the_operation
     Redis.new(url: Servers.shared.url).set("#{name_of_queue}:meta", "x")
     queue = shuffle_queue_on(Servers.shared.url)
@@ -308,29 +295,5 @@ class ShuffleTest < MillpondTest
         assert_equal 1, queue.consumer("g", "c").ack(taken)
       end
     end
-  end
-
-  def test_many_threads_share_a_queue_and_a_consumer
-    queue = shuffle_queue_on(Servers.shared.url)
-    consumer = queue.consumer("g", "c")
-    Array.new(4) { Thread.new { 50.times { queue.write_many(numbered(4)) } } }.each(&:join)
-    seen = Array.new(4) { Thread.new { consumer.messages(max: 7).to_a.flatten } }.flat_map(&:value)
-    assert_equal 800, seen.map(&:receipt).uniq.size
-  end
-
-  def test_objects_outlive_what_made_them
-    consumer = Thread.new do
-      queue = Millpond.connect("memory:").shuffle_queue("x")
-      queue.write("t", { "n" => "1" })
-      queue.consumer("g", "c")
-    end.value
-    3.times { GC.start }
-    batches = consumer.messages
-    message = batches.next.first
-    consumer = nil
-    3.times { GC.start }
-    assert_equal "1", message["n"]
-    assert_raises(StopIteration) { batches.next }
-    assert_nil consumer
   end
 end

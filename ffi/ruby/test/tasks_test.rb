@@ -300,19 +300,6 @@ class TasksTest < MillpondTest
     client.tasks(name_of_queue, claimant: "ann").modify(modification.delete(task))
   end
 
-  on_every_backend :closed do |url|
-    client = connect(url)
-    store = client.tasks(name_of_queue)
-    store.insert("q")
-    job = store.worker("q").jobs.first
-    store.insert("q")
-    assert_raises(Millpond::ClosedError) { store.claims("q") { client.close } }
-    [-> { store.queues }, -> { store.claim("q") }, -> { store.claims("q", wait: 60).first }, -> { job.done },
-     -> { store.worker("q").run { flunk } }, -> { store.time }].each do |call|
-      assert_raises(Millpond::ClosedError, &call)
-    end
-  end
-
   def test_keys_that_hold_something_else
     redis = Redis.new(url: Servers.shared.url)
     keys = Millpond::TaskStore.keys(name_of_queue)
@@ -355,26 +342,6 @@ class TasksTest < MillpondTest
     assert_equal 20_000, (page.tasks + store.list("q", limit: 10_000, after: page.next).tasks).uniq.size
     store.modify(inserted.reduce(modification) { |made, task| made.delete(task) })
     assert store.are_empty?(prefixes: "")
-  end
-
-  # Each task once, and what follows from it.
-  on_every_backend :many_threads_share_a_store do |url|
-    store = store_on(url)
-    inserting = Array.new(4) do |thread|
-      Thread.new { 25.times { |number| store.insert("q", value: [thread, number]) } }
-    end
-    inserting.each(&:join)
-    workers = Array.new(4) do
-      Thread.new do
-        store.claims("q", max: 3) do |tasks|
-          done = tasks.reduce(modification) { |all, task| all.delete(task).insert("done", value: task.value) }
-          store.modify(done)
-        end
-      end
-    end
-    workers.each(&:join)
-    assert_equal 100, store.list("done").tasks.map(&:value).uniq.size
-    assert_equal({ "done" => 100 }, store.queues)
   end
 
   def test_objects_outlive_what_made_them

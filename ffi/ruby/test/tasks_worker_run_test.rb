@@ -8,26 +8,6 @@ class TasksWorkerRunTest < MillpondTest
     store.modify((0...count).reduce(modification) { |all, number| all.insert("q", value: number, priority: [9 - number, 0].max) })
   end
 
-  on_every_backend :jobs_run_at_once do |url|
-    store = store_on(url)
-    insert(store, 8)
-    worker = store.worker("q", concurrency: 4, prefetch: 2)
-    inside = Queue.new
-    threads = Queue.new
-    worker.run do |job|
-      inside << job.task.value
-      threads << Thread.current
-      # Four are inside before one leaves.
-      wait_until { inside.size >= 4 }
-      worker.stop if inside.size == 8
-    end
-    assert_equal [*0...8], Array.new(8) { inside.pop }.sort
-    found = Array.new(8) { threads.pop }.uniq
-    assert_includes found, Thread.current
-    assert_equal 4, found.size
-    assert_empty store.queues
-  end
-
   on_every_backend :a_stop_gives_back_what_nobody_began_and_waits_for_the_rest do |url|
     store = store_on(url)
     insert(store, 6)
@@ -131,28 +111,6 @@ class TasksWorkerRunTest < MillpondTest
       end
     end
     assert_equal %i[released released done], kinds
-  end
-
-  def goes_on(server, worker)
-    told = Queue.new
-    thread = in_thread { worker.run(on_error: ->(job, error) { told << [job, error] }) { worker.stop } }
-    server.run("kill")
-    job, error = Timeout.timeout(SOON) { told.pop }
-    assert_nil job
-    assert_kind_of Millpond::Error, error
-    server.run("restart")
-    wait_until { yield rescue nil }
-    assert_same thread, thread.join(SOON)
-    assert_match(/the server is back/, told.pop[1].message)
-    assert_empty told
-  end
-
-  def test_a_run_goes_on_when_the_server_was_away
-    server = own_server
-    store = connect(server.url).tasks("x")
-    goes_on(server, store.worker("q")) { store.insert("q") }
-    queue = connect(server.url).shuffle_queue("x")
-    goes_on(server, queue.consumer("g", "c").worker) { queue.write("t", { "n" => "1" }) }
   end
 
   on_every_backend :a_job_that_its_handler_ended_is_not_given_back do |url|
