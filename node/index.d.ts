@@ -24,7 +24,7 @@ export type Entry<T extends string | Buffer = string> = [member: T, score: numbe
 export interface Added {
   /** Members that were not in the producer set. */
   new: number
-  /** Members that were, and whose score went down. */
+  /** Members that were in it and whose score was lowered. */
   lowered: number
 }
 
@@ -93,7 +93,7 @@ export interface ConnectOptions extends ResultOptions, CallOptions {
    */
   clock?: ManualClock | undefined
   /**
-   * The longest time for one call, connecting and trying again included. In milliseconds; 5,000 by
+   * The longest time for one call, including connecting and retries. In milliseconds; 5,000 by
    * default.
    */
   timeoutMs?: number | undefined
@@ -189,11 +189,11 @@ export class ManualClock {
 
 /** What opening a `file:` found; from {@link Client.recovery}. */
 export interface Recovery {
-  /** Records that were read, of the snapshot and of the log. */
+  /** Records that were read from the snapshot and the log. */
   records: number
   /**
-   * Bytes at the end of the log that were no whole record and were cut off. Zeros are not counted:
-   * the file grows ahead of what is written.
+   * Bytes at the end of the log that did not form a whole record and were cut off. Zeros are not
+   * counted, since the file grows ahead of what is written.
    */
   tornBytes: number
   /** Size of the snapshot in bytes; 0 without one. */
@@ -201,18 +201,18 @@ export interface Recovery {
   /** Size in bytes of the log after the snapshot. */
   logBytes: number
   /**
-   * Whether the last process closed the engine, or there was none. After a crash or a kill it is
-   * false, which alone is no reason to worry.
+   * Whether the last process closed the engine, or there was no earlier process. After a crash or a
+   * kill it is false, which alone is no reason to worry.
    */
   closed: boolean
   /**
-   * What looks as if acknowledged steps were lost, in a sentence: bytes were cut off, or damage was
-   * repaired. null where nothing does.
+   * Why acknowledged steps may have been lost, in one sentence: bytes were cut off, or damage was
+   * repaired. null if there is no sign of it.
    */
   suspicion: string | null
   /**
-   * Everything that a person should be told, a sentence each: the suspicion, and a directory that
-   * other users can enter.
+   * Everything that an operator should know, one sentence each: the suspicion, and that other users
+   * can enter the directory.
    */
   warnings: string[]
 }
@@ -225,15 +225,15 @@ export class Client<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * The task store of this name. Makes no call.
+   * The task store with this name. Makes no call.
    *
    * @param name - the queue's name, 1 to 64 KiB
    */
   tasks<T = any>(name: Member, options?: TaskStoreOptions): TaskStore<T>
 
   /**
-   * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
-   * process that share a directory get the same.
+   * What was found when the engine of a `file:` was opened; null for another URL. Makes no call.
+   * Clients in one process that share a directory get the same.
    *
    * @example
    * import { connect } from 'millpond'
@@ -257,7 +257,7 @@ export class Client<T extends string | Buffer = string> {
   [Symbol.asyncDispose](): Promise<void>
 
   /**
-   * The queue of events of this name. Makes no call: a queue comes to be when it is first used,
+   * The queue of events with this name. Makes no call: a queue is created when it is first used,
    * with one partition and the default {@link EventConfig}, unless it was
    * {@link EventQueue.configure | configured} before.
    *
@@ -266,7 +266,7 @@ export class Client<T extends string | Buffer = string> {
   events(name: Member): EventQueue
 
   /**
-   * The Ick of this name. Makes no call.
+   * The Ick with this name. Makes no call.
    *
    * @param name - the queue's name, 1 to 64 KiB
    */
@@ -288,11 +288,11 @@ export class Client<T extends string | Buffer = string> {
   ): Ick<string> | Ick<Buffer>
 
   /**
-   * The channel of `shards` Icks of this name. Makes no call.
+   * The channel of `shards` Icks with this name. Makes no call.
    *
    * @param name - the queue's name, 1 to 64 KiB
-   * @param shards - how many Icks, 1 to 65,536
-   * @throws {@link InvalidArgumentError} for no Ick or more than 65,536.
+   * @param shards - the number of Icks, 1 to 65,536
+   * @throws {@link InvalidArgumentError} for zero Icks or more than 65,536.
    */
   ickChannel(
     name: Member,
@@ -316,7 +316,7 @@ export class Client<T extends string | Buffer = string> {
   ): IckChannel<string> | IckChannel<Buffer>
 
   /**
-   * The shuffle queue of this name. Makes no call.
+   * The shuffle queue with this name. Makes no call.
    *
    * @param name - the queue's name, 1 to 64 KiB
    */
@@ -338,17 +338,18 @@ export class Client<T extends string | Buffer = string> {
   ): ShuffleQueue<string> | ShuffleQueue<Buffer>
 
   /**
-   * The names of all task stores that hold tasks or documents, or of which a queue is paused, by
+   * The names of all task stores that hold tasks or documents, or that have a paused queue, by
    * name.
    *
-   * On Redis there is no list of them, as that would cost every insert something: this goes through
-   * all keys of the server, and of a cluster through those of one master after the other. A step
-   * looks at about 1,000 keys and takes less than a millisecond, and there are as many steps as the
-   * server has thousands of keys. A store that is there all the time is found, unless its slot
-   * moves to another server meanwhile; a user sees those to which it has a right.
+   * On Redis there is no list of stores, since maintaining one would make every insert more
+   * expensive. Instead, this call scans all keys of the server, or, in a cluster, those of one
+   * master after another. A step scans about 1,000 keys and takes less than a millisecond, so a
+   * server with a million keys takes about 1,000 steps. A store that exists during the whole scan
+   * is found, unless its slot moves to another server in that time. A user sees only the stores
+   * that it may access.
    *
-   * @throws {@link UnavailableError} if a cluster changes meanwhile; then try again. Else only
-   * those of the connection.
+   * @throws {@link UnavailableError} if the cluster changes during the scan, in which case try
+   * again; otherwise only those of the connection.
    */
   taskStores(options?: CallOptions): Promise<T[]>
 }
@@ -388,11 +389,11 @@ export class Ick<T extends string | Buffer = string> {
   ): Promise<Entry<T>[]>
 
   /**
-   * Flags members as dirty: each keeps the lower of its old and its new score. The score null is
+   * Flags members as dirty: each keeps the lower of its old and its new score. A score of null is
    * the server's time in seconds, with microseconds.
    *
    * After {@link ConnectionLostError} the members may or may not be flagged; adding them again is
-   * safe. Above 250,000 members it takes several steps, each atomic.
+   * safe. Above 250,000 members the call takes several steps, each atomic.
    *
    * @param pairs - scores and members; a member without a score gets the current time as its score
    * @throws {@link InvalidArgumentError} for a NaN, a member above 16 MiB or more than 1,000,000
@@ -402,15 +403,15 @@ export class Ick<T extends string | Buffer = string> {
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
   /**
-   * Moves the lowest members to the consumer set until that holds `max` and returns its first
-   * `max`, lowest first. What was reserved before and not committed is part of the batch.
+   * Moves the lowest members to the consumer set until that holds `max`, and returns its first
+   * `max`, lowest first. Members that were reserved before and not committed are part of the batch.
    *
    * At least once: a batch stays reserved until it is committed, whatever happens to its consumer.
    *
-   * @param max - how many members at most, below 10^17
+   * @param max - the maximum number of members, below 10^17
    * @param options.backwash - whether to fold the whole consumer set back into the producer set
    * first
-   * @throws {@link InvalidArgumentError} for a size from 100,000,000,000,000,000 on;
+   * @throws {@link InvalidArgumentError} for a size of 100,000,000,000,000,000 or more;
    * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
    */
   reserve(
@@ -420,11 +421,11 @@ export class Ick<T extends string | Buffer = string> {
 
   /**
    * Removes members that are done from the consumer set; returns how many were there. A member that
-   * was added again meanwhile stays dirty.
+   * was added again since it was reserved stays dirty.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} do not commit again, but reserve:
-   * what is returned is work to be done. A second commit could take away a member that was dirtied
-   * and reserved since. Above 250,000 members it takes several steps, each atomic.
+   * After {@link ConnectionLostError} or {@link TimeoutError}, do not commit again: reserve
+   * instead, and process what it returns. A second commit could remove a member that was flagged
+   * and reserved again since. Above 250,000 members the call takes several steps, each atomic.
    *
    * @param members - members as they were reserved, each up to 16 MiB
    * @throws {@link InvalidArgumentError} for more than 1,000,000 members; {@link WrongTypeError}
@@ -433,12 +434,12 @@ export class Ick<T extends string | Buffer = string> {
   commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
 
   /**
-   * Commits one batch and reserves the next in one step: one round trip a batch.
+   * Commits one batch and reserves the next in one step: one round trip per batch.
    *
    * As {@link Ick.reserve} and {@link Ick.commit}: after {@link ConnectionLostError} or
-   * {@link TimeoutError} go on with an exchange that commits nothing.
+   * {@link TimeoutError} continue with an exchange that commits nothing.
    *
-   * @param max - how many members at most, below 10^17
+   * @param max - the maximum number of members, below 10^17
    * @param members - the members that are done, up to 250,000
    * @param options.backwash - whether to fold the whole consumer set back into the producer set
    * first
@@ -460,8 +461,8 @@ export class Ick<T extends string | Buffer = string> {
   stats(options?: CallOptions): Promise<Stats<T> | null>
 
   /**
-   * Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how many
-   * keys there were.
+   * Removes the Ick's three keys, whatever they hold, so a broken Ick is removed as well. Returns
+   * how many keys there were.
    *
    * @throws Only those of the connection.
    */
@@ -476,12 +477,12 @@ export class Ick<T extends string | Buffer = string> {
 
   /**
    * Takes the consumer lease, which keeps two consumers from working on one batch by mistake.
-   * Returns null if another consumer holds it. A native thread renews it until it is released or
-   * dropped; if it is lost all the same (a stopped process, a partition), the steps that go through
-   * it are refused.
+   * Returns null if another consumer holds it. A native thread renews the lease until it is
+   * released or dropped. If it is lost nevertheless (a stopped process, a network partition), the
+   * steps that go through it are refused.
    *
    * @param ttlMs - how long the lease lasts without a renewal, in milliseconds
-   * @throws {@link InvalidArgumentError} for a `ttlMs` under a millisecond or over a day.
+   * @throws {@link InvalidArgumentError} for a `ttlMs` below one millisecond or above one day.
    */
   lease(ttlMs: number, options?: CallOptions): Promise<ConsumerLease<T> | null>
 
@@ -489,7 +490,7 @@ export class Ick<T extends string | Buffer = string> {
    * The consumer's loop: batches of up to `max` members, each committed when the next is asked for.
    * See {@link Batches}.
    *
-   * @param max - how many members at most, below 10^17
+   * @param max - the maximum number of members, below 10^17
    */
   batches(max: number | bigint, options?: BatchesOptions): Batches<T>
 }
@@ -550,9 +551,9 @@ export class Batches<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * Commits the last batch, for a loop that is left before its end. Returns how many members were
-   * still reserved; 0 if the last batch was committed already, or if that was tried and failed: it
-   * comes again then, if need be.
+   * Commits the last batch, for a loop that is left early. Returns how many members were still
+   * reserved; 0 if the last batch was already committed, or if an attempt to commit it failed: its
+   * members then come again if they were not committed.
    *
    * @throws As {@link Ick.commit}.
    */
@@ -560,11 +561,12 @@ export class Batches<T extends string | Buffer = string> {
 }
 
 /**
- * The right to consume an Ick, for as long as it is held; made by {@link Ick.lease}.
+ * The exclusive right to consume an Ick, for as long as it is held; made by {@link Ick.lease}.
  *
- * A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it
- * carry its token: once it is lost they fail with {@link LeaseLostError} and do nothing, so a
- * consumer that was stopped for too long cannot commit what another one works on.
+ * A native thread renews it three times per lease, so a busy consumer keeps it. Steps through the
+ * lease carry its token: once the lease is lost they fail with {@link LeaseLostError} and do
+ * nothing, so a consumer that was stopped for too long cannot commit what another one is working
+ * on.
  *
  * The garbage collector releases one that is not referenced any more; one whose process dies expires.
  *
@@ -585,7 +587,8 @@ export class ConsumerLease<T extends string | Buffer = string> {
 
   /**
    * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-   * whole term: stop working on the batch. The next step through the lease would find out as well.
+   * whole lease. If so, stop working on the batch. The next step through the lease would detect it
+   * as well.
    */
   readonly isLost: boolean
 
@@ -596,11 +599,11 @@ export class ConsumerLease<T extends string | Buffer = string> {
   readonly signal: AbortSignal
 
   /**
-   * Gives the lease back, so that another consumer can take it at once. Returns false if it was
-   * lost before. The child of a fork has only a copy: it gives nothing back, and this returns
+   * Releases the lease, so that another consumer can take it immediately. Returns false if it was
+   * already lost. The child of a fork has only a copy: there this releases nothing and returns
    * false.
    *
-   * @throws Only those of the connection; the lease then runs out by itself.
+   * @throws Only those of the connection; the lease then expires by itself.
    */
   release(options?: CallOptions): Promise<boolean>
 
@@ -608,15 +611,15 @@ export class ConsumerLease<T extends string | Buffer = string> {
   [Symbol.asyncDispose](): Promise<void>
 
   /**
-   * {@link Ick.reserve} for the holder alone.
+   * {@link Ick.reserve} for the holder of the lease only.
    *
-   * @param max - how many members at most, below 10^17
+   * @param max - the maximum number of members, below 10^17
    * @throws As {@link Ick.reserve}; also {@link LeaseLostError} if the lease is lost.
    */
   reserve(max: number | bigint, options?: CallOptions): Promise<Entry<T>[]>
 
   /**
-   * {@link Ick.commit} for the holder alone; one step.
+   * {@link Ick.commit} for the holder of the lease only; one step.
    *
    * @param members - members as they were reserved, each up to 16 MiB
    * @throws As {@link Ick.commit}; also {@link LeaseLostError} if the lease is lost.
@@ -624,9 +627,9 @@ export class ConsumerLease<T extends string | Buffer = string> {
   commit(members: Iterable<Member>, options?: CallOptions): Promise<number>
 
   /**
-   * {@link Ick.exchange} for the holder alone.
+   * {@link Ick.exchange} for the holder of the lease only.
    *
-   * @param max - how many members at most, below 10^17
+   * @param max - the maximum number of members, below 10^17
    * @param members - the members that are done, up to 250,000
    * @throws As {@link Ick.exchange}; also {@link LeaseLostError} if the lease is lost.
    */
@@ -637,21 +640,21 @@ export class ConsumerLease<T extends string | Buffer = string> {
   ): Promise<Entry<T>[]>
 
   /**
-   * {@link Ick.batches} for the holder alone.
+   * {@link Ick.batches} for the holder of the lease only.
    *
-   * @param max - how many members at most, below 10^17
+   * @param max - the maximum number of members, below 10^17
    */
   batches(max: number | bigint, options?: BatchesOptions): Batches<T>
 }
 
 /**
- * Several Icks that share the members of one dirty list, so that as many consumers can work at
- * once; made by {@link Client.ickChannel}. A member lives in the Ick numbered FNV-1a-64(member) mod
- * n, named `<name>/<number>`.
+ * Several Icks that share the members of one dirty list, so that as many consumers can work at the
+ * same time; made by {@link Client.ickChannel}. A member lives in the Ick numbered
+ * FNV-1a-64(member) mod n, named `<name>/<number>`.
  *
- * Resizing is safe at any time: producers and consumers go to the new number when they like, and
- * consumers {@link IckChannel.draining | also drain} the old one until it is empty. A member may be
- * processed twice on the way; none is lost.
+ * Resizing is safe at any time. Each producer and consumer can switch to the new number when it
+ * suits, and consumers {@link IckChannel.draining | also drain} the old Icks until they are empty.
+ * A member may be processed twice during the switch; none is lost.
  *
  * @example
  * import { connect } from 'millpond'
@@ -666,19 +669,21 @@ export class ConsumerLease<T extends string | Buffer = string> {
 export class IckChannel<T extends string | Buffer = string> {
   private constructor()
 
-  /** How many Icks members are spread over. */
+  /** How many Icks the members are spread over. */
   readonly shards: number
 
-  /** How many Icks consumers have to read, which is more while an earlier size is drained. */
+  /** How many Icks consumers have to read; larger while an earlier size is being drained. */
   readonly readable: number
 
-  /** The same channel for a consumer that also reads the Icks of an earlier, larger number. */
+  /**
+   * The same channel, for a consumer that also reads the Icks of an earlier, larger number of Icks.
+   */
   draining(earlier: number | bigint): IckChannel<T>
 
   /**
    * The Ick with this number.
    *
-   * @param number - which Ick, from 0
+   * @param number - the number of the Ick, from 0
    */
   ick(number: number | bigint): Ick<T>
 
@@ -693,18 +698,18 @@ export class IckChannel<T extends string | Buffer = string> {
    * Flags members as dirty, each in its Ick; see {@link Ick.add}.
    *
    * @param pairs - scores and members; a member without a score gets the current time as its score
-   * @throws As {@link Ick.add}. One step an Ick: after an error some Icks may have their members
-   * already; adding all of them again is safe.
+   * @throws As {@link Ick.add}. The call takes one step per Ick: after an error some Icks may
+   * already have their members; adding all of them again is safe.
    */
   add(pairs: Iterable<Pair>, options?: CallOptions): Promise<Added>
 
   /**
-   * The loop of a consumer of the Icks with these numbers: takes from each in turn.
+   * The loop of a consumer of the Icks with these numbers, which takes from each in turn.
    *
-   * @param numbers - which Icks, from 0; up to 65,536
-   * @param max - how many members at most, below 10^17
-   * @throws {@link InvalidArgumentError} for a number that the channel does not have, no number, or
-   * more than 65,536.
+   * @param numbers - the numbers of the Icks, from 0; up to 65,536
+   * @param max - the maximum number of members, below 10^17
+   * @throws {@link InvalidArgumentError} for a number that the channel does not have, for no
+   * numbers, and for more than 65,536.
    */
   batches(
     numbers: Iterable<number | bigint>,
@@ -787,19 +792,19 @@ export interface StreamStats {
   /** Messages that were delivered to the group and not acknowledged. */
   pending: number
   /**
-   * Messages that were not delivered to the group yet. After messages were deleted in between, and
-   * on Redis before 7, it may be `len` where it should be less.
+   * Messages that were not delivered to the group yet. If messages in between were deleted, and on
+   * Redis before 7, it may be `len` although it should be less.
    */
   lag: number
-  /** How long ago the oldest pending message was delivered the last time. */
+  /** How long ago the oldest pending message was last delivered. */
   oldestIdleMs: number | null
 }
 
 /** What a queue holds for a group. */
 export interface ShuffleStats {
   /**
-   * Each stream, by its number: none if another program set the queue's number of streams below
-   * one.
+   * The streams, indexed by their numbers; none if another program set the queue's number of
+   * streams below one.
    */
   streams: StreamStats[]
   /** Entries in all streams, finished ones included. */
@@ -818,7 +823,7 @@ export interface ShuffleStats {
 export interface DeadLetter<T extends string | Buffer = string> {
   /** Its id among the dead letters. */
   id: string
-  /** The message as it was; its deliveries are the letter's. */
+  /** The original message; its number of deliveries is that of the letter. */
   message: Message<T>
   /** The group that gave it up. */
   group: T
@@ -827,8 +832,8 @@ export interface DeadLetter<T extends string | Buffer = string> {
   /** How often it was delivered. */
   deliveries: number
   /**
-   * Why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer said
-   * as it rejected it.
+   * The reason: `exhausted: max_deliveries` for a message that was delivered too often, or what its
+   * consumer gave as the reason when it rejected the message.
    */
   reason: string
 }
@@ -844,31 +849,31 @@ export interface Reclaimed<T extends string | Buffer = string> {
 /** What {@link Client.shuffleQueue} takes beside the name. */
 export interface ShuffleQueueOptions {
   /**
-   * How many streams the queue has. The first write to a queue makes it so; a write to one that has
-   * another number is refused with both numbers, and {@link ShuffleQueue.resize} changes it. By
-   * default writers take the number that the queue has, and a new queue gets 16. Readers need not
-   * know.
+   * How many streams the queue has. The first write to a queue sets it. A write with another number
+   * is refused, with both numbers in the error, and {@link ShuffleQueue.resize} changes it. By
+   * default writers use the queue's number, and a new queue gets 16. Readers need not know the
+   * number.
    */
   streams?: number | bigint | undefined
   /** How many of the streams a tenant may write to; by default 2. */
   streamsPerShard?: number | bigint | undefined
   /**
-   * How long a stream lives after it was last written to. **When that time is over the stream is
-   * deleted with all that is in it, unprocessed messages too.** By default nothing that is written
-   * expires. At least a second, at most 100 years. All writers of a queue should have the same. In
-   * milliseconds.
+   * How long a stream lives after it was last written to. **When that time is over, the stream is
+   * deleted with everything in it, including unprocessed messages.** By default nothing that is
+   * written expires. At least a second, at most 100 years. All writers of a queue should use the
+   * same time. In milliseconds.
    */
   ttlMs?: number | undefined
   /**
    * How long a dead letter is kept. By default dead letters stay until they are
-   * {@link ShuffleQueue.deleteDeadLetters | deleted}. Each {@link ShuffleConsumer.reclaim} of this
-   * handle's consumers deletes those that are older. At least a second, at most 100 years. In
-   * milliseconds.
+   * {@link ShuffleQueue.deleteDeadLetters | deleted}. Each {@link ShuffleConsumer.reclaim} and
+   * {@link ShuffleConsumer.reject} of this handle's consumers deletes those that are older. At
+   * least a second, at most 100 years. In milliseconds.
    */
   deadTtlMs?: number | undefined
   /**
    * Where the records of tracked messages are; by default `'global'`. All programs that write,
-   * delete or collect tracked messages of a queue have to say the same.
+   * delete or collect tracked messages of a queue must use the same setting.
    */
   trackKeys?: 'global' | 'queue' | undefined
 }
@@ -876,19 +881,19 @@ export interface ShuffleQueueOptions {
 /** What {@link ShuffleQueue.consumer} takes beside the names. */
 export interface ShuffleConsumerOptions {
   /**
-   * Takes from this stream first, as much as it has; for a consumer to which one tenant's messages
-   * are cheaper together.
+   * Takes from this stream first, as much as it has; for a consumer that can process one tenant's
+   * messages more cheaply together.
    */
   preferStream?: number | bigint | undefined
   /**
-   * Takes also from the stream at the queue's own name, in turn with the others: a plain stream
-   * becomes a sharded queue while its writers move. The group there has the queue's name.
+   * Also takes from the stream at the queue's own name, in turn with the others, so that a plain
+   * stream can become a sharded queue while its writers move. The group there has the queue's name.
    */
   defaultStream?: boolean | undefined
   /**
    * The number of deliveries after which a {@link ShuffleConsumer.reclaim | reclaimed} message
-   * becomes a dead letter instead: a message that kills its consumers must not kill all of them. 0,
-   * the default, for never.
+   * becomes a dead letter instead, so that a message that crashes its consumers does not crash all
+   * of them. 0, the default, means never.
    */
   maxDeliveries?: number | bigint | undefined
 }
@@ -906,8 +911,8 @@ export interface TrackedOptions extends CallOptions {
 /** What a collection takes. */
 export interface GarbageOptions extends CallOptions {
   /**
-   * Scans only deadlines that begin with this many of the first digits of the time, 1 to 10: with
-   * 6, those of the same 10,000 seconds. What was cordoned is scanned in any case.
+   * Scans only deadlines that share this many leading digits with the current time, 1 to 10: with
+   * 6, those of the same 10,000 seconds. Cordoned values are always scanned.
    */
   timeDigits?: number | bigint | undefined
 }
@@ -954,18 +959,18 @@ export interface ShuffleWorkerOptions extends WorkerOptions {
   /** The longest such delay, in milliseconds; the lease by default, and never longer. */
   backoffMaxMs?: number | undefined
   /**
-   * How long a message is left alone by those that reclaim; 1 minute by default. A native thread
-   * extends it three times a lease. In milliseconds.
+   * How long other consumers do not reclaim a message; 1 minute by default. A native thread extends
+   * it three times per lease. In milliseconds.
    */
   leaseMs?: number | undefined
   /**
-   * Whether messages that are done are deleted, for all groups: what a queue with one group wants.
+   * Whether messages that are done are deleted for all groups, which suits a queue with one group.
    * By default they are only acknowledged.
    */
   delete?: boolean | undefined
   /**
-   * How long a consumer of the group is kept that does nothing and holds no message; 1 hour by
-   * default. In milliseconds.
+   * How long an idle consumer of the group that holds no message is kept; 1 hour by default. In
+   * milliseconds.
    */
   keepConsumersMs?: number | undefined
 }
@@ -1019,13 +1024,13 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   private constructor()
 
   /**
-   * Writes one message of a tenant, and remembers where it is by the value of its field
-   * `trackField`. The `deadline`, in seconds since the Unix epoch, says from when on that record
-   * may be {@link ShuffleQueue.gc | collected}; null (or 0) is the server's time and the `ttl`, or
-   * 1 day without one. A message without that field, or with nothing in it, is written and not
-   * tracked; of two messages with the same value the later one is tracked.
+   * Writes one message of a tenant, and records where it is under the value of its field
+   * `trackField`. From the `deadline` on, in seconds since the Unix epoch, that record may be
+   * {@link ShuffleQueue.gc | collected}; null (or 0) is the server's time plus the `ttl`, or plus 1
+   * day without one. A message in which that field is missing or empty is written but not tracked.
+   * Of two messages with the same value, the later one is tracked.
    *
-   * After an error it is as with {@link ShuffleQueue.write}.
+   * After an error, the same applies as for {@link ShuffleQueue.write}.
    *
    * @param shardKey - the tenant, whose messages all go to the same few streams
    * @param fields - the message's fields and their values, in order, 1 to 32,768
@@ -1050,16 +1055,16 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   ): Promise<Receipt>
 
   /**
-   * Writes many messages, each for its tenant, and remembers where they are, as
-   * {@link ShuffleQueue.writeTracked} would one after the other with the same field and deadline.
-   * Returns where they are, in their order.
+   * Writes many messages, each for its tenant, and records where they are, as successive calls of
+   * {@link ShuffleQueue.writeTracked} with the same field and deadline would. Returns where they
+   * are, in order.
    *
    * In steps, as {@link ShuffleQueue.writeMany}.
    *
-   * @param messages - of each message the shard key and the fields
+   * @param messages - the shard key and the fields of each message
    * @param fields - the message's fields and their values, in order, 1 to 32,768
    * @param trackField - the field whose value tracks the message
-   * @throws As {@link ShuffleQueue.writeTracked}; a message that is refused refuses all.
+   * @throws As {@link ShuffleQueue.writeTracked}; if one message is refused, all are.
    *
    * @example
    * import { connect } from 'millpond'
@@ -1076,17 +1081,17 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   ): Promise<Receipt[]>
 
   /**
-   * Gives the queue another number of streams: more at once, fewer as soon as those beyond have
-   * nothing left to deliver or to acknowledge. Until then writers spread over the new number
-   * already and readers still take from all; a later write or resize takes the others away. Returns
-   * how many streams the queue has now. A queue that nobody has written to is made with this
-   * number.
+   * Changes the queue's number of streams. More streams are added immediately; surplus streams are
+   * removed as soon as they have nothing left to deliver or to acknowledge. Until then writers
+   * already use only the new number, readers still take from all streams, and a later write or
+   * resize removes the surplus streams. Returns how many streams the queue has now. A queue that
+   * was never written to is created with this number.
    *
    * Handles with another number of `streams` are refused from then on.
    *
-   * @param streams - how many streams, 1 to 65,536
-   * @throws {@link InvalidArgumentError} for no stream or more than 65,536; {@link WrongTypeError}
-   * if a key holds something else, and then nothing has changed.
+   * @param streams - the number of streams, 1 to 65,536
+   * @throws {@link InvalidArgumentError} for zero streams or more than 65,536;
+   * {@link WrongTypeError} if a key holds something else, and then nothing has changed.
    *
    * @example
    * import { connect } from 'millpond'
@@ -1110,9 +1115,9 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
 
   /**
-   * Deletes dead letters. Returns how many of these there were.
+   * Deletes dead letters. Returns how many of them existed.
    *
-   * Deleting twice is safe. Above 100,000 letters it takes several steps.
+   * Deleting twice is safe. Above 100,000 letters the call takes several steps.
    *
    * @param letters - dead letters or their ids
    * @throws As {@link ShuffleQueue.len}.
@@ -1129,31 +1134,31 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   ): Promise<number>
 
   /**
-   * Writes one message of a tenant, to the stream of its shard that has the least to do. Returns
+   * Writes one message of a tenant, to the stream of its shard with the smallest backlog. Returns
    * where it is.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} the message may or may not be
-   * written; written again it may be there twice.
+   * After {@link ConnectionLostError} or {@link TimeoutError} the message may or may not have been
+   * written; if it is written again, it may be there twice.
    *
    * @param shardKey - the tenant, whose messages all go to the same few streams
    * @param fields - the message's fields and their values, in order, 1 to 32,768
-   * @throws {@link InvalidArgumentError} for an empty shard key, a message without fields or with
-   * more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before
-   * anything is sent, and for a queue that has another number of `streams` than this handle was
+   * @throws {@link InvalidArgumentError} for an empty shard key, a message without fields, with
+   * more than 32,768 fields or with field names or values above 64 MiB each, or invalid settings,
+   * before anything is sent, and for a queue with another number of `streams` than this handle was
    * given; {@link WrongTypeError} if a key holds something else, and then nothing has changed.
    */
   write(shardKey: Member, fields: Fields, options?: CallOptions): Promise<Receipt>
 
   /**
-   * Writes many messages, each for its tenant, as {@link ShuffleQueue.write} would one after the
-   * other. Returns where they are, in their order.
+   * Writes many messages, each for its tenant, as successive calls of {@link ShuffleQueue.write}
+   * would. Returns where they are, in order.
    *
    * One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after
-   * an error the first of these may be done.
+   * an error the first of these may have been done.
    *
-   * @param messages - of each message the shard key and the fields
+   * @param messages - the shard key and the fields of each message
    * @param fields - the message's fields and their values, in order, 1 to 32,768
-   * @throws As {@link ShuffleQueue.write}; a message that is refused refuses all.
+   * @throws As {@link ShuffleQueue.write}; if one message is refused, all are.
    * {@link InvalidArgumentError} for more than 1,000,000 messages or 1 GiB.
    */
   writeMany(
@@ -1162,12 +1167,12 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   ): Promise<Receipt[]>
 
   /**
-   * Deletes the message that is tracked by this value, for all groups, taken or not. Returns where
-   * it was, or nothing if there is none (any more). With the global keys it is found whatever the
-   * name of its queue.
+   * Deletes the message that is tracked by this value, for all groups, whether it was taken or not.
+   * Returns where it was, or nothing if there is no such message. With the global keys it is found
+   * whatever the name of its queue.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} it may be done; done again it returns
-   * nothing then. A consumer that has taken the message is not stopped.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; a repeated
+   * call then returns nothing. A consumer that has taken the message is not stopped.
    *
    * @param value - the value that a message is tracked by
    * @throws {@link WrongTypeError} if a key holds something else; {@link CorruptError} if the
@@ -1177,39 +1182,40 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   deleteTracked(value: Member, options?: CallOptions): Promise<Receipt | null>
 
   /**
-   * Collects what is recorded of tracked messages whose deadline has passed, in batches of values,
-   * those that were {@link ShuffleQueue.cordonDeadlineExceeded | cordoned} first. See
+   * Collects the records of tracked messages whose deadline has passed, in batches of values; those
+   * that were {@link ShuffleQueue.cordonDeadlineExceeded | cordoned} come first. See
    * {@link Garbage}.
    *
-   * At least once: what was returned and not deleted yet is returned by the next collection.
+   * At least once: values that were returned but not deleted yet are returned again by the next
+   * collection.
    *
-   * @throws As {@link ShuffleQueue.deleteTracked}, and {@link InvalidArgumentError} for a number of
-   * digits that is none, when the first batch is asked for.
+   * @throws As {@link ShuffleQueue.deleteTracked}, and {@link InvalidArgumentError} for an invalid
+   * number of digits, when the first batch is asked for.
    */
   gc(options?: GarbageOptions): Garbage<T>
 
   /**
-   * A consumer of a group. Each message goes to one consumer of each group; a group begins with
-   * what the queue holds when it first reads.
+   * A consumer of a group. Each message goes to one consumer of each group; a group begins with the
+   * messages that the queue holds when the group first reads.
    *
-   * A program that restarts does best with the same name again, such as its host's: the server
-   * keeps the names of all that ever read, until {@link ShuffleQueue.removeIdleConsumers | they are
-   * removed}, which workers do.
+   * A program that restarts should use the same name again, such as its host's. The server keeps
+   * the names of all consumers that ever read, until {@link ShuffleQueue.removeIdleConsumers | they
+   * are removed}, which workers do.
    *
    * @param group - the group of consumers
-   * @param consumer - the consumer's name, its own in the group
+   * @param consumer - the consumer's name, unique in the group
    */
   consumer(group: Member, consumer: Member, options?: ShuffleConsumerOptions): ShuffleConsumer<T>
 
   /**
-   * How many entries the streams hold, finished ones that nobody deleted included.
+   * How many entries the streams hold, including finished ones that were not deleted.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
   len(options?: CallOptions): Promise<number>
 
   /**
-   * How many messages some group still has to get or to acknowledge.
+   * How many messages at least one group has not received or not acknowledged yet.
    *
    * @throws As {@link ShuffleQueue.len}.
    */
@@ -1225,13 +1231,13 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 
   /**
    * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
-   * {@link ShuffleConsumer.reclaim}, or {@link ShuffleConsumer.reject | rejected}. They lie in the
+   * {@link ShuffleConsumer.reclaim}, or {@link ShuffleConsumer.reject | rejected}. They are in the
    * stream `<queue>:dead`, and stay until they are {@link ShuffleQueue.deleteDeadLetters | deleted}
    * or {@link ShuffleQueue.requeueDeadLetters | requeued}, or their `deadTtl` is over.
    *
-   * @param max - how many dead letters at most
-   * @param options.after - the dead letter that they come after, which need not be there any more;
-   * without it they are the oldest
+   * @param max - the maximum number of dead letters
+   * @param options.after - the dead letter to start after, which need not exist any more; without
+   * it the page begins with the oldest
    * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for a `max` of 0 or
    * above 10,000.
    */
@@ -1242,16 +1248,17 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 
   /**
    * Puts dead letters back into the queue, each as a new message of the stream that it came from,
-   * and removes them from the dead letters. Returns where each is now, in their order, or nothing
-   * for a letter that does not exist (any more). Every group gets the message, also one that was
-   * done with it.
+   * and removes them from the dead letters. Returns where each is now, in order, or nothing for a
+   * letter that does not exist. Every group gets the message, including groups that had finished
+   * it.
    *
-   * A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes
-   * several steps: after an error the first of these may be done. The new message is not tracked.
+   * A letter is put back only once, even if it is requeued twice. Above 10,000 letters the call
+   * takes several steps: after an error the first of these may have been done. The new message is
+   * not tracked.
    *
    * @param letters - dead letters or their ids
-   * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for settings that no
-   * queue can have, and for more than 1,000,000 letters.
+   * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for invalid settings,
+   * and for more than 1,000,000 letters.
    */
   requeueDeadLetters(
     letters: string | { readonly id: string } | Iterable<string | { readonly id: string }>,
@@ -1260,14 +1267,14 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 
   /**
    * Removes the consumers of all groups that hold no message and have been idle for at least
-   * `minIdleMs` in all streams: the names of programs that are gone, which the server keeps
-   * otherwise. Returns how many. One that comes again is a consumer again, so nothing is lost with
-   * it. The embedded engine keeps no such names, and removes none.
+   * `minIdleMs` in all streams: the names of programs that are gone, which the server would
+   * otherwise keep. Returns how many. A removed consumer that reads again is added again, so
+   * nothing is lost. The embedded engine keeps no such names, and removes none.
    *
-   * Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer
-   * that waits for a message for so long may be removed as well, until it reads again.
+   * Removing twice is safe. The call is one step, and the server does nothing else while it runs. A
+   * consumer that has waited that long for a message may be removed as well, until it reads again.
    *
-   * @param minIdleMs - how long a consumer has been idle at least, in milliseconds
+   * @param minIdleMs - how long a consumer must have been idle, in milliseconds
    * @throws As {@link ShuffleQueue.len}; also {@link InvalidArgumentError} for a `minIdleMs` over
    * 100 years.
    */
@@ -1309,12 +1316,12 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   read(options?: ReadOptions): Promise<Message<T> | null>
 
   /**
-   * Takes up to `max` messages in one step: those that as many calls of
+   * Takes up to `max` messages in one step: those that the same number of calls of
    * {@link ShuffleConsumer.read} would have taken.
    *
-   * After an error it is as with {@link ShuffleConsumer.read}.
+   * After an error, the same applies as for {@link ShuffleConsumer.read}.
    *
-   * @param max - how many messages at most, 1 to 10,000
+   * @param max - the maximum number of messages, 1 to 10,000
    * @throws As {@link ShuffleConsumer.read}; also {@link InvalidArgumentError} for a `max` of 0 or
    * above 10,000.
    */
@@ -1324,17 +1331,17 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   messages(options?: MessagesOptions): Messages<T>
 
   /**
-   * A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries
-   * again what failed, and takes over the messages of consumers that are gone. See
+   * A worker, which takes messages, keeps them while they are worked on, acknowledges them, retries
+   * those that failed, and takes over the messages of consumers that are gone. See
    * {@link ShuffleWorker}.
    */
   worker(options?: ShuffleWorkerOptions): ShuffleWorker<T>
 
   /**
-   * Acknowledges messages, so that the group does not get them again. Returns how many were waiting
-   * for that. The entries stay in the queue, for other groups.
+   * Acknowledges messages, so that the group does not get them again. Returns how many of them were
+   * pending. The entries stay in the queue, for other groups.
    *
-   * Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+   * Acknowledging twice is safe. Above 100,000 messages the call takes several steps.
    *
    * @param messages - messages or receipts
    * @throws {@link InvalidArgumentError} for more than 1,000,000 messages; {@link WrongTypeError}
@@ -1343,9 +1350,10 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ack(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
   /**
-   * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+   * Acknowledges messages and deletes them for all groups, which suits a queue with one group.
    *
-   * It can be repeated, as {@link ShuffleConsumer.ack}.
+   * The call can be repeated safely, as {@link ShuffleConsumer.ack} can; a repeated call returns
+   * false for what the first one acknowledged.
    *
    * @param messages - messages or receipts
    * @throws As {@link ShuffleConsumer.ack}.
@@ -1353,11 +1361,12 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ackAndDelete(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
   /**
-   * {@link ShuffleConsumer.ack} that says of each message, in their order, whether it was waiting
-   * for that: one that was not has been acknowledged before, also by another consumer that
-   * reclaimed it, or is gone.
+   * {@link ShuffleConsumer.ack}, but returns for each message, in order, whether it was pending. A
+   * message that was not pending is gone, or was acknowledged before, possibly by another consumer
+   * that reclaimed it.
    *
-   * It can be repeated, as {@link ShuffleConsumer.ack}.
+   * The call can be repeated safely, as {@link ShuffleConsumer.ack} can; a repeated call returns
+   * false for what the first one acknowledged.
    *
    * @param messages - messages or receipts
    * @throws As {@link ShuffleConsumer.ack}.
@@ -1365,10 +1374,11 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ackEach(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<boolean[]>
 
   /**
-   * {@link ShuffleConsumer.ackAndDelete} that says of each message, in their order, whether it was
-   * waiting for that.
+   * {@link ShuffleConsumer.ackAndDelete}, but returns for each message, in order, whether it was
+   * pending.
    *
-   * It can be repeated, as {@link ShuffleConsumer.ack}.
+   * The call can be repeated safely, as {@link ShuffleConsumer.ack} can; a repeated call returns
+   * false for what the first one acknowledged.
    *
    * @param messages - messages or receipts
    * @throws As {@link ShuffleConsumer.ack}.
@@ -1376,8 +1386,9 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ackAndDeleteEach(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<boolean[]>
 
   /**
-   * Says that messages are still being worked on, so that nobody {@link ShuffleConsumer.reclaim |
-   * reclaims} them. Returns how many are this consumer's; those that are not have been taken over.
+   * Extends the time of messages that are still being worked on, so that no other consumer
+   * {@link ShuffleConsumer.reclaim | reclaims} them. Returns how many are still this consumer's;
+   * the others have been taken over.
    *
    * @param messages - messages or receipts
    * @throws As {@link ShuffleConsumer.ack}.
@@ -1385,21 +1396,22 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   extend(messages: Receipt | Iterable<Receipt>, options?: CallOptions): Promise<number>
 
   /**
-   * Gives messages back before they are done, so that a {@link ShuffleConsumer.reclaim} with this
-   * `minIdleMs` takes them over after the `delayMs`, and not only when they have been idle for that
-   * long; and this delivery does not count. Returns how many were this consumer's; those that are
-   * not have been taken over.
+   * Gives messages back before they are done. A {@link ShuffleConsumer.reclaim} with this
+   * `minIdleMs` takes them over after the `delayMs`, without waiting until they have been idle for
+   * that long, and this delivery does not count. Returns how many were this consumer's; the others
+   * have been taken over.
    *
-   * A read does not take what was released, only a reclaim does. One with a shorter `minIdleMs` may
-   * take it before the `delayMs` is over. After {@link ConnectionLostError} or {@link TimeoutError}
-   * it may be done; done again a delivery more does not count.
+   * A read never returns released messages, only a reclaim does. A reclaim with a shorter
+   * `minIdleMs` may take them before the `delayMs` is over. After {@link ConnectionLostError} or
+   * {@link TimeoutError} the release may have been done; if it is repeated, one more delivery does
+   * not count.
    *
    * @param messages - messages or receipts
    * @param minIdleMs - the `minIdleMs` of the reclaim that is to take them over, in milliseconds
    * @param options.delayMs - how long until they are taken over, at most `minIdleMs`, in
    * milliseconds
    * @throws As {@link ShuffleConsumer.ack}; also {@link InvalidArgumentError} for a `minIdleMs`
-   * over 100 years, and for a `delayMs` over the `minIdleMs`: that is when they are taken over
+   * over 100 years, and for a `delayMs` over the `minIdleMs`, after which they are taken over
    * anyway.
    */
   release(
@@ -1409,16 +1421,15 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ): Promise<number>
 
   /**
-   * Gives messages up for good: makes dead letters of them at once, with this reason. Returns how
-   * many were this consumer's; those that are not have been taken over, and stay. A reason begins
-   * best with a word that tells the kinds apart, such as `rejected: no such image`; that of
-   * messages that were delivered too often is `exhausted: max_deliveries`.
+   * Rejects messages: makes dead letters of them immediately, with this reason. Returns how many
+   * were this consumer's; the others have been taken over and are left alone. Begin a reason with a
+   * word that tells the kinds apart, such as `rejected: no such image`. The reason of messages that
+   * were delivered too often is `exhausted: max_deliveries`.
    *
-   * Rejecting twice is safe. A message is deleted from its stream if no other group has joined
-   * that.
+   * Rejecting twice is safe. A message is deleted from its stream if no other group has joined it.
    *
    * @param messages - messages or receipts
-   * @param reason - why, at most 4 KiB
+   * @param reason - the reason, at most 4 KiB
    * @throws As {@link ShuffleConsumer.ack}; also {@link InvalidArgumentError} for a reason that is
    * empty or above 4 KiB.
    */
@@ -1429,21 +1440,21 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
   ): Promise<number>
 
   /**
-   * Takes over up to `max` messages that were delivered at least `minIdleMs` ago and neither
-   * acknowledged nor {@link ShuffleConsumer.extend | extended} since: those of consumers that are
-   * gone. After `maxDeliveries` a message becomes a dead letter instead.
+   * Takes over up to `max` messages of consumers that are gone: messages that were delivered at
+   * least `minIdleMs` ago and neither acknowledged nor {@link ShuffleConsumer.extend | extended}
+   * since. After `maxDeliveries` a message becomes a dead letter instead.
    *
-   * A program that ends in the middle of a message leaves all that it had taken. So that the others
-   * do not become dead letters for one, each of these comes alone from the second time on, or when
-   * it is delivered for the last time: then this returns one message, whatever `max` is, and the
-   * next call the next. Finish it before that call. What was {@link ShuffleConsumer.release |
-   * released} does not count as left.
+   * A program that crashes on one message leaves behind all that it had taken. So that the others
+   * do not become dead letters because of that one, a message that is taken over for at least the
+   * second time, or delivered for the last time, is returned alone: the call returns this one
+   * message, whatever `max` is, and the next call returns the next one. Finish the message before
+   * the next call. {@link ShuffleConsumer.release | Released} messages do not count as left behind.
    *
-   * A consumer that is only slow may be working on a message that is taken over: `minIdleMs` has to
-   * be longer than its work, or it has to extend what it works on.
+   * A consumer that is only slow may still be working on a message that is taken over: `minIdleMs`
+   * must be longer than its work, or it must extend the messages that it works on.
    *
-   * @param minIdleMs - how long a message has been with its consumer at least, in milliseconds
-   * @param max - how many messages at most, 1 to 10,000
+   * @param minIdleMs - how long a message must have been with its consumer, in milliseconds
+   * @param max - the maximum number of messages, 1 to 10,000
    * @throws As {@link ShuffleConsumer.readMany}.
    */
   reclaim(minIdleMs: number, max: number | bigint, options?: CallOptions): Promise<Reclaimed<T>>
@@ -1497,8 +1508,8 @@ export class ShuffleJob<T extends string | Buffer = string> {
   readonly message: Message<T>
 
   /**
-   * Whether the lease is lost, because another consumer has the message or because none of the
-   * extensions has succeeded for a whole lease: stop working. The job's end means nothing then.
+   * Whether the lease is lost, because another consumer has the message or because no extension has
+   * succeeded for a whole lease. If so, stop working: ending the job has no effect.
    */
   readonly isLost: boolean
 
@@ -1539,8 +1550,8 @@ export interface Garbage<T extends string | Buffer = string> extends Loop<T[]> {
  * Values of tracked messages whose deadline has passed, in batches. Made by
  * {@link ShuffleQueue.gc}.
  *
- * Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps
- * that one for the next collection. The messages themselves stay in their streams.
+ * Asking for the next batch deletes the records of the last one. If the caller stops, the last
+ * batch is left for the next collection. The messages themselves stay in their streams.
  *
  * A batch whose values are not UTF-8 where strings are wanted ends the loop, and is kept as well.
  *
@@ -1558,10 +1569,10 @@ export interface Garbage<T extends string | Buffer = string> extends Loop<T[]> {
 export class Garbage<T extends string | Buffer = string> {
   private constructor()
 
-  /** How many entries were scanned so far. */
+  /** How many entries have been scanned so far. */
   readonly scanned: number
 
-  /** How many records were deleted so far. */
+  /** How many records have been deleted so far. */
   readonly deleted: number
 }
 
@@ -1571,7 +1582,7 @@ export class Garbage<T extends string | Buffer = string> {
 export interface TaskHandle {
   /** The task's id. */
   readonly id: string
-  /** The version that it has to have. */
+  /** The version that it must have. */
   readonly version: number
 }
 
@@ -1581,7 +1592,7 @@ export interface DocHandle {
   readonly namespace: string
   /** The document's id. */
   readonly id: string
-  /** The version that it has to have. */
+  /** The version that it must have. */
   readonly version: number
 }
 
@@ -1616,33 +1627,33 @@ export type TaskFields = { readonly id: string } & {
 export class Task<T = any> implements TaskHandle {
   constructor(fields: TaskFields)
 
-  /** Unique in the store, over all queues. */
+  /** Unique in the store, across all queues. */
   readonly id: string
-  /** From 0; 1 more with each claim, renewal and change. */
+  /** Starts at 0; each claim, renewal and change adds 1. */
   readonly version: number
-  /** The queue that it is in. */
+  /** The queue that it belongs to. */
   readonly queue: string
-  /** From when on it can be claimed, in milliseconds since the Unix epoch. */
+  /** The time from which it can be claimed, in milliseconds since the Unix epoch. */
   readonly atMs: number
   /** When it was inserted, in milliseconds since the Unix epoch. */
   readonly createdMs: number
   /**
-   * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
+   * When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
    */
   readonly modifiedMs: number
   /** The claimant that holds it until `atMs`, or that set `atMs`; empty if there is none. */
   readonly claimant: string
   /** How often it was claimed; renewals do not count. */
   readonly claims: number
-  /** How often it was tried, as its workers recorded. */
+  /** How often it was tried, as recorded by its workers. */
   readonly attempt: number
-  /** What went wrong, as its workers recorded. */
+  /** What went wrong, as recorded by its workers. */
   readonly err: string
-  /** 0 to 9: of the available tasks of a queue those with the highest are claimed first. */
+  /** 0 to 9: of a queue's available tasks, those with the highest priority are claimed first. */
   readonly priority: number
   /** When it is deleted, leased or not, in milliseconds since the Unix epoch; null for never. */
   readonly expiresMs: number | null
-  /** Its headers, by name: what travels with it and is not its value. */
+  /** Its headers, by name: data that travels with it but is not part of its value. */
   readonly headers: [name: string, value: Buffer][]
   /** Its JSON text, byte for byte as it was written; null if it has no value. */
   readonly json: string | null
@@ -1671,20 +1682,20 @@ export interface TaskChangeOptions {
   /** Moves the task to this queue; it keeps its id. */
   queue?: string | undefined
   /**
-   * From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
-   * future the claimant that changes it holds it.
+   * The time from which it can be claimed, in milliseconds since the Unix epoch. If that is in the
+   * future, the claimant that makes the change holds it until then.
    */
   atMs?: number | bigint | undefined
   /**
-   * How long from now it can be claimed, by the engine's clock. Until then the claimant that
-   * changes it holds it. In milliseconds.
+   * How long until it can be claimed, by the engine's clock. Until then the claimant that makes the
+   * change holds it. In milliseconds.
    */
   delayMs?: number | undefined
   /** How often it was tried. It is 0 by default. */
   attempt?: number | bigint | undefined
   /** What went wrong. */
   err?: string | undefined
-  /** Replaces all headers by these, as `header` has them; they stay as they are by default. */
+  /** Replaces all headers with these, in the form of `header`; unchanged by default. */
   headers?: Fields | undefined
 }
 
@@ -1697,15 +1708,12 @@ export class TaskChange {
   /** Sets more. */
   set(options?: TaskChangeOptions): this
 
-  /**
-   * One more attempt, with what went wrong in it on a line of its own behind what went wrong
-   * before.
-   */
+  /** Adds an attempt, and what went wrong in it as a new line after what went wrong before. */
   retry(err?: string): this
 
   /**
-   * {@link TaskChange.retry}, and with the attempt `max` a move to this queue; never for a `max` of
-   * 0 or a queue without a name.
+   * {@link TaskChange.retry}, and a move to this queue when the attempt reaches `max`; never if
+   * `max` is 0 or the queue has no name.
    */
   retryOrQuarantine(err: string, queue: string, max: number | bigint): this
 
@@ -1719,8 +1727,8 @@ export type DocFields = { readonly namespace: string; readonly id: string } & {
 }
 
 /**
- * A document as the store holds it: found by its namespace and id, sorted by its keys, leased for a
- * time as tasks are, but never consumed.
+ * A document as the store holds it: looked up by its namespace and id, sorted by its keys, and
+ * leased for a time like a task, but never consumed.
  *
  * Its fields are a copy.
  *
@@ -1738,15 +1746,15 @@ export type DocFields = { readonly namespace: string; readonly id: string } & {
 export class Doc<C = any> implements DocHandle {
   constructor(fields: DocFields)
 
-  /** The namespace that it is in. */
+  /** The namespace that it belongs to. */
   readonly namespace: string
-  /** Unique in its namespace; made of its keys by default, see `id`. */
+  /** Unique in its namespace; derived from its keys by default, see `id`. */
   readonly id: string
-  /** From 0; 1 more with each claim, renewal and change. */
+  /** Starts at 0; each claim, renewal and change adds 1. */
   readonly version: number
   /** Its primary key; several documents can have the same. Never changes. */
   readonly key: string
-  /** Its secondary key: the order of documents with the same primary key. Never changes. */
+  /** Its secondary key, which sorts documents with the same primary key. Never changes. */
   readonly secondaryKey: string
   /** Until when its claimant holds it, in milliseconds since the Unix epoch. */
   readonly atMs: number
@@ -1755,7 +1763,7 @@ export class Doc<C = any> implements DocHandle {
   /** When it was inserted, in milliseconds since the Unix epoch. */
   readonly createdMs: number
   /**
-   * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
+   * When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
    */
   readonly modifiedMs: number
   /** Its JSON text, byte for byte as it was written; null if it has no content. */
@@ -1764,7 +1772,7 @@ export class Doc<C = any> implements DocHandle {
   /** What `json` says, parsed when it is first read; undefined if there is no content. */
   readonly content: C
 
-  /** A change that leaves everything as it is, its holder included. */
+  /** A change that leaves everything as it is, including the claimant that holds it. */
   change(options?: DocChangeOptions<C>): DocChange<C>
 }
 
@@ -1775,12 +1783,12 @@ export interface DocChangeOptions<C = any> {
   /** The same as a JSON text, which is kept byte for byte. */
   json?: string | undefined
   /**
-   * Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. A time
-   * in the past releases it.
+   * Until when the claimant that makes the change holds it, in milliseconds since the Unix epoch. A
+   * time in the past releases it.
    */
   atMs?: number | bigint | undefined
   /**
-   * How long from now the claimant that changes it holds it, by the engine's clock. In
+   * How long the claimant that makes the change holds it from now, by the engine's clock. In
    * milliseconds.
    */
   delayMs?: number | undefined
@@ -1803,29 +1811,29 @@ export interface NewTaskOptions {
   /** Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default. */
   id?: string | undefined
   /**
-   * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past counts
-   * for its age.
+   * The time from which it can be claimed, in milliseconds since the Unix epoch; a time in the past
+   * counts towards its age.
    */
   atMs?: number | bigint | undefined
-  /** How long from now it can be claimed, by the engine's clock. In milliseconds. */
+  /** How long until it can be claimed, by the engine's clock. In milliseconds. */
   delayMs?: number | undefined
   /** How often it was tried before. It is 0 by default. */
   attempt?: number | bigint | undefined
   /** What went wrong before. */
   err?: string | undefined
   /**
-   * 0, by default, to 9: of the available tasks of a queue those with the highest are claimed
+   * 0, the default, to 9: of a queue's available tasks, those with the highest priority are claimed
    * first.
    */
   priority?: number | bigint | undefined
   /**
-   * How long until it is deleted, done or not, leased or not; without limit by default. In
+   * How long until it is deleted, whether or not it is done or leased; without limit by default. In
    * milliseconds.
    */
   ttlMs?: number | undefined
   /** Leaves this task out if its id is taken, instead of refusing the whole modification. */
   skipColliding?: boolean | undefined
-  /** Its headers, all of them: names with any bytes, as `header` adds them. */
+  /** Its headers, all of them: names with any bytes as their values, as `header` adds them. */
   headers?: Fields | undefined
 }
 
@@ -1844,14 +1852,14 @@ export interface PutDocOptions {
   /**
    * Its id, unique in its namespace: 1 to 1,025 characters.
    *
-   * By default the id is made of the keys, so that a second document of the same keys is refused:
-   * it is the primary key, followed by `|` and the secondary key if there is one. In the primary
-   * key `%` and `|` are percent-encoded (`%25`, `%7C`), so that different keys never make the same
-   * id. Several documents of the same keys need ids of their own, and so does a document whose
-   * primary key is empty.
+   * By default the id is derived from the keys, so that a second document with the same keys is
+   * refused: it is the primary key, followed by `|` and the secondary key if there is one. In the
+   * primary key `%` and `|` are percent-encoded (`%25`, `%7C`), so that different keys never give
+   * the same id. Several documents with the same keys need explicit ids, and so does a document
+   * whose primary key is empty.
    */
   id?: string | undefined
-  /** Its secondary key, up to 256 characters: the order of documents with the same primary key. */
+  /** Its secondary key, up to 256 characters. It sorts documents with the same primary key. */
   secondaryKey?: string | undefined
 }
 
@@ -1876,44 +1884,56 @@ export interface NewDoc extends PutDoc {
  * only once.
  */
 export interface Modification<T = any> {
-  /** Inserts a task. Refused if a task of that id is there, in any queue. */
+  /** Inserts a task. Refused if a task with that id exists, in any queue. */
   inserts?: Iterable<NewTask<T>> | undefined
-  /** Changes a task. Refused if it is not there at that version, or held by another claimant. */
+  /**
+   * Changes a task. Refused if it does not exist at that version, or if another claimant holds it.
+   */
   changes?: Iterable<TaskChange> | undefined
-  /** Deletes a task. Refused if it is not there at that version, or held by another claimant. */
+  /**
+   * Deletes a task. Refused if it does not exist at that version, or if another claimant holds it.
+   */
   deletes?: Iterable<TaskHandle> | undefined
-  /** Is refused if this task is not there at that version; who holds it does not matter. */
+  /**
+   * Depends on a task. Refused if it does not exist at that version; who holds it does not matter.
+   */
   depends?: Iterable<TaskHandle> | undefined
   /**
-   * Inserts a document. Refused if one of that id is there in its namespace; without an `id` of its
-   * own, if one of its keys is.
+   * Inserts a document. Refused if one with that id exists in its namespace, or, without an
+   * explicit `id`, if one with its keys does.
    */
   docInserts?: Iterable<NewDoc> | undefined
   /**
-   * Inserts a document, or replaces the content of the one of that id. It has to have a content.
-   * Refused if another claimant holds it, and as a collision if it has other keys. Its holder stays
-   * the same. It is among the inserted documents of what the modification did.
+   * Inserts a document, or replaces the content of the document with that id. The document must
+   * have a content. Refused if another claimant holds the existing document, and as a collision if
+   * that has other keys. The claimant that holds it stays the same. The result lists it among the
+   * inserted documents.
    *
    * In the modification that ends a {@link Job}, a put of a document that the job holds is a
-   * change: the document has to be at the version that is held, is released, and is among the
-   * changed documents.
+   * change: the document must be at the version that the job holds, is released, and is listed
+   * among the changed documents.
    */
   docPuts?: Iterable<PutDoc> | undefined
   /**
-   * Changes a document. Refused if it is not there at that version, or held by another claimant.
+   * Changes a document. Refused if it does not exist at that version, or if another claimant holds
+   * it.
    */
   docChanges?: Iterable<DocChange> | undefined
   /**
-   * Deletes a document. Refused if it is not there at that version, or held by another claimant.
+   * Deletes a document. Refused if it does not exist at that version, or if another claimant holds
+   * it.
    */
   docDeletes?: Iterable<DocHandle> | undefined
-  /** Is refused if this document is not there at that version; who holds it does not matter. */
+  /**
+   * Depends on a document. Refused if it does not exist at that version; who holds it does not
+   * matter.
+   */
   docDepends?: Iterable<DocHandle> | undefined
 }
 
 /** What a modification did, each list in its order. */
 export interface Modified<T = any> {
-  /** The tasks that were inserted; without those that were skipped. */
+  /** The tasks that were inserted, without those that were skipped. */
   inserted: Task<T>[]
   /** The tasks that were changed, as they are now. */
   changed: Task<T>[]
@@ -1932,8 +1952,8 @@ export interface Renewed {
   /** Until when all are held, in milliseconds since the Unix epoch. */
   atMs: number
   /**
-   * The ids of those tasks that somebody has {@link TaskStore.cancel | cancelled}: who holds them
-   * is to stop and to end them.
+   * The ids of the tasks that were {@link TaskStore.cancel | cancelled}: their claimant should stop
+   * working and end them.
    */
   cancelled: string[]
 }
@@ -1941,16 +1961,16 @@ export interface Renewed {
 /** What {@link Client.tasks} takes beside the name. */
 export interface TaskStoreOptions {
   /**
-   * Who claims, and holds what is claimed: 1 to 64 characters. By default 16 random hexadecimal
-   * digits for each handle that is made. It is no secret: a program that takes a claimant's name
-   * can do what it could.
+   * The name under which this handle claims and holds tasks and documents: 1 to 64 characters. By
+   * default, each new handle gets 16 random hexadecimal digits. The name is not a secret: a program
+   * that uses another claimant's name can do whatever that claimant can.
    *
-   * What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of
-   * a {@link TaskStore.worker} has a claimant of its own: this one, cut to 47 characters, `/` and
-   * 16 random hexadecimal digits. So two jobs never hold the same, whatever they share, and what a
-   * job holds only the job can change: {@link TaskStore.modify} is refused for it, and
-   * {@link Job.finish} is the way. What a job's end puts off to a time in the future, this claimant
-   * holds until then.
+   * The handle's own claims, renewals, inserts and changes are made under this claimant. Each job
+   * of a {@link TaskStore.worker} has its own claimant: this one cut to 47 characters, `/` and 16
+   * random hexadecimal digits. So two jobs never hold the same task or document, even if they share
+   * this handle, and only a job can change what it holds: use {@link Job.finish}, since
+   * {@link TaskStore.modify} is refused. If a job ends by postponing its task, this claimant holds
+   * the task until then.
    */
   claimant?: string | undefined
 }
@@ -1990,22 +2010,22 @@ export interface TaskWorkerOptions extends WorkerOptions {
    */
   waitMs?: number | undefined
   /**
-   * How long a task is leased; 30 seconds by default. A native thread renews it three times a
+   * How long a task is leased; 30 seconds by default. A native thread renews it three times per
    * lease. In milliseconds.
    */
   leaseMs?: number | undefined
-  /** After this many attempts a task goes to the error queue; 20 by default, and 0 for never. */
+  /** After this many attempts a task goes to the error queue; 20 by default; 0 means never. */
   maxAttempts?: number | bigint | undefined
   /**
-   * After how many leases that ran out a task goes to the error queue and to no handler, as it may
-   * be what ends the workers; 3 by default, and 0 for never. Every end of a job, a retry and a
-   * release too, begins the count anew, and so does a change of the task, such as its move back
-   * from the error queue.
+   * After how many expired leases a task goes to the error queue and not to a handler, since it may
+   * be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the count,
+   * including a retry and a release. So does every change of the task, such as a move back from the
+   * error queue.
    */
   maxCrashes?: number | bigint | undefined
   /**
-   * Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
-   * default.
+   * The queue for tasks that failed too often; by default, the name of the task's own queue
+   * followed by `/err`.
    */
   errorQueue?: string | undefined
 }
@@ -2030,11 +2050,11 @@ export interface ListOptions extends CallOptions {
   /** Reads at most this many tasks; 1,000 by default, at most 10,000. */
   limit?: number | bigint | undefined
   /**
-   * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-   * and still have a next one.
+   * Only tasks that this claimant holds or that are available. With this filter a page may hold
+   * fewer tasks, or none, and still be followed by another page.
    */
   claimant?: string | undefined
-  /** Leaves the values out. A change that is made of such a task removes its value. */
+  /** Leaves out the values. A change made from such a task removes its value. */
   omitValues?: boolean | undefined
 }
 
@@ -2042,7 +2062,7 @@ export interface ListOptions extends CallOptions {
 export interface TaskPage<T = any> {
   /** The tasks, by time and id. */
   tasks: Task<T>[]
-  /** What the next page comes after; null for the last page. */
+  /** The position after which the next page begins; null on the last page. */
   next: { atMs: number; id: string } | null
 }
 
@@ -2051,29 +2071,29 @@ export interface TaskFilterOptions extends CallOptions {
   /** Goes on after this position: `next` of the step before, or a task. */
   after?: { readonly atMs: number; readonly id: string } | undefined
   /**
-   * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves nobody else
-   * meanwhile, for about 8 ms with 1,000 of them.
+   * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no other
+   * client during the step, which takes about 8 ms with 1,000 tasks.
    */
   limit?: number | bigint | undefined
-  /** Only tasks that can be claimed now, and those of the other states that are set. */
+  /** Only tasks that can be claimed now, and those in other selected states. */
   available?: boolean | undefined
   /**
-   * Only tasks that cannot be claimed now and were claimed before, and those of the other states
-   * that are set.
+   * Only tasks that cannot be claimed now and were claimed before, and those in other selected
+   * states.
    */
   claimed?: boolean | undefined
   /**
-   * Only tasks that cannot be claimed now and never were, and those of the other states that are
-   * set.
+   * Only tasks that cannot be claimed now and were never claimed, and those in other selected
+   * states.
    */
   future?: boolean | undefined
-  /** Only tasks that are this claimant's or available. */
+  /** Only tasks that this claimant holds or that are available. */
   claimant?: string | undefined
-  /** Only tasks whose `err` begins like this. */
+  /** Only tasks whose `err` begins with this text. */
   err?: string | undefined
   /**
-   * Also tasks that another claimant holds: those that it has leased, whose jobs are lost then, and
-   * those that it has put off or inserted for a time in the future.
+   * Also tasks that another claimant holds: those that it has leased, whose jobs are then lost, and
+   * those that it has postponed or inserted for a time in the future.
    */
   includeHeld?: boolean | undefined
 }
@@ -2082,7 +2102,7 @@ export interface TaskFilterOptions extends CallOptions {
 export interface Swept {
   /** How many tasks it deleted or moved. */
   tasks: number
-  /** What the next step comes after; null if this was the last. */
+  /** The position after which the next step continues; null if this was the last. */
   next: { atMs: number; id: string } | null
 }
 
@@ -2090,13 +2110,13 @@ export interface Swept {
 export interface ListDocsOptions extends CallOptions {
   /** The page after this: `next` of the page before, or a document. */
   after?: { readonly key: string; readonly secondaryKey: string; readonly id: string } | undefined
-  /** From this primary key on. */
+  /** From this primary key on, including it. */
   start?: string | undefined
-  /** Up to this primary key, and without it; an empty one is no end. */
+  /** Up to this primary key, excluding it; an empty key is no limit. */
   end?: string | undefined
   /** At most this many; 1,000 by default, at most 10,000. */
   limit?: number | bigint | undefined
-  /** Leaves the contents out. */
+  /** Leaves out the contents. */
   omitContents?: boolean | undefined
 }
 
@@ -2104,13 +2124,13 @@ export interface ListDocsOptions extends CallOptions {
 export interface DocPage<C = any> {
   /** The documents, by primary key, secondary key and id. */
   docs: Doc<C>[]
-  /** What the next page comes after; null for the last page. */
+  /** The position after which the next page begins; null on the last page. */
   next: { key: string; secondaryKey: string; id: string } | null
 }
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if
- * it were not paused.
+ * Statistics of a queue. `size` is the sum of `available`, `claimed`, `retrying` and `future`,
+ * which are counted as if the queue were not paused.
  */
 export interface QueueStats {
   /** The queue's name. */
@@ -2123,27 +2143,28 @@ export interface QueueStats {
   claimed: number
   /** Tasks that cannot be claimed now and never were. */
   future: number
-  /** How often the most claimed task was claimed. */
+  /** The highest number of claims of any of its tasks. */
   maxClaims: number
   /** Whether it is paused, so that claims find nothing in it. */
   paused: boolean
   /**
-   * Since when the task is available that has been available the longest, in milliseconds since the
-   * Unix epoch; null if none is available.
+   * The time since which the oldest available task has been available, in milliseconds since the
+   * Unix epoch; null if no task is available.
    */
   oldestAvailableMs: number | null
   /**
-   * Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases of
-   * one length the oldest. null if no task is claimed.
+   * When the first of the current leases ends, in milliseconds since the Unix epoch; if all leases
+   * are equally long, that is the oldest one. null if no task is claimed.
    */
   oldestLeaseMs: number | null
   /**
-   * Tasks that were claimed before, and cannot be claimed now because they wait to be tried again.
+   * Tasks that were claimed before and cannot be claimed now because they are waiting to be tried
+   * again.
    */
   retrying: number
 }
 
-/** What is in a namespace. */
+/** Statistics of a namespace. */
 export interface NamespaceStats {
   /** The namespace's name. */
   namespace: string
@@ -2198,16 +2219,16 @@ export class TaskStore<T = any> {
   private constructor()
 
   /**
-   * Who claims, and holds what is claimed: 1 to 64 characters. By default 16 random hexadecimal
-   * digits for each handle that is made. It is no secret: a program that takes a claimant's name
-   * can do what it could.
+   * The name under which this handle claims and holds tasks and documents: 1 to 64 characters. By
+   * default, each new handle gets 16 random hexadecimal digits. The name is not a secret: a program
+   * that uses another claimant's name can do whatever that claimant can.
    *
-   * What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of
-   * a {@link TaskStore.worker} has a claimant of its own: this one, cut to 47 characters, `/` and
-   * 16 random hexadecimal digits. So two jobs never hold the same, whatever they share, and what a
-   * job holds only the job can change: {@link TaskStore.modify} is refused for it, and
-   * {@link Job.finish} is the way. What a job's end puts off to a time in the future, this claimant
-   * holds until then.
+   * The handle's own claims, renewals, inserts and changes are made under this claimant. Each job
+   * of a {@link TaskStore.worker} has its own claimant: this one cut to 47 characters, `/` and 16
+   * random hexadecimal digits. So two jobs never hold the same task or document, even if they share
+   * this handle, and only a job can change what it holds: use {@link Job.finish}, since
+   * {@link TaskStore.modify} is refused. If a job ends by postponing its task, this claimant holds
+   * the task until then.
    */
   readonly claimant: string
 
@@ -2232,8 +2253,8 @@ export class TaskStore<T = any> {
   ): Promise<Task<T> | null>
 
   /**
-   * A worker for these queues, which renews what it works on, retries what failed, and moves what
-   * fails too often to the error queue. See {@link TaskWorker}.
+   * A worker for these queues, which renews the tasks that it works on, retries those that fail,
+   * and moves those that fail too often to the error queue. See {@link TaskWorker}.
    *
    * @param queues - names of queues, 1 to 1,000
    */
@@ -2241,15 +2262,14 @@ export class TaskStore<T = any> {
 
   /**
    * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and
-   * returns their new versions, and which of the tasks somebody has {@link TaskStore.cancel |
-   * cancelled}.
+   * returns their new versions and which of the tasks were {@link TaskStore.cancel | cancelled}.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} all may be renewed, at versions that
-   * no caller received.
+   * After {@link ConnectionLostError} or {@link TimeoutError} all may have been renewed, at
+   * versions that no caller received.
    *
-   * @throws {@link InvalidArgumentError} for nothing to renew, more than 100,000 and what is named
-   * twice; {@link DependencyError} if one of them is not there at that version or another claimant
-   * holds it, and then nothing has changed.
+   * @throws {@link InvalidArgumentError} for nothing to renew, more than 100,000 entries, and a
+   * task or document that is named twice; {@link DependencyError} if one of them does not exist at
+   * that version or another claimant holds it, in which case nothing has changed.
    */
   renew(
     held: {
@@ -2268,8 +2288,8 @@ export class TaskStore<T = any> {
   areEmpty(options: FilterOptions): Promise<boolean>
 
   /**
-   * The document of these keys that was inserted without an id of its own, or null if it is not
-   * there. A document with an id of its own is found by that ({@link TaskStore.fetchDocs}).
+   * The document with these keys that was inserted without an explicit id, or null if there is
+   * none. A document with an explicit id is looked up by that id ({@link TaskStore.fetchDocs}).
    *
    * @throws {@link InvalidArgumentError} for an empty key and names beyond their limits;
    * {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something else.
@@ -2281,12 +2301,12 @@ export class TaskStore<T = any> {
   ): Promise<Doc<C> | null>
 
   /**
-   * Inserts a document, or replaces the content of the one of its id, in one step, and returns it
-   * as it is now. Without an `id` of its own that is the document of its keys. A claimant that
-   * holds the document still does.
+   * Inserts a document, or replaces the content of the document with the same id, in one step, and
+   * returns it as it is now. Without an explicit `id`, that is the document with the same keys. A
+   * claimant that holds the document keeps holding it.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} it may be done; sent again, it
-   * replaces what others put meanwhile.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; if it is sent
+   * again, it overwrites what others have put since.
    *
    * @throws As {@link TaskStore.modify}; {@link InvalidArgumentError} also for a document without a
    * content; {@link DependencyError} if another claimant holds the document, or one with other keys
@@ -2308,32 +2328,33 @@ export class TaskStore<T = any> {
   ): Promise<Doc<C>>
 
   /**
-   * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents,
-   * and tasks and documents that have to be as they were seen.
+   * Applies a modification completely or not at all: inserts, changes and deletes of tasks and
+   * documents, and dependencies on tasks and documents that must not have changed.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} it is done as a whole or not at all;
-   * {@link TaskStore.fetch} tells which. Sent again, what it changed or deleted is not there at
-   * that version any more, so nothing is done twice unless it only inserts tasks; give those an id
-   * of your own then.
+   * After {@link ConnectionLostError} or {@link TimeoutError} the modification has been applied
+   * completely or not at all; {@link TaskStore.fetch} tells which. If it is sent again, what it
+   * changed or deleted no longer exists at that version, so nothing is done twice. The exception is
+   * a modification that neither changes nor deletes anything: give the tasks that it inserts
+   * explicit ids. A document that it puts replaces what others have put since.
    *
-   * @param modification - what is to happen, all of it or nothing
+   * @param modification - the changes to make, all of them or none
    * @throws {@link InvalidArgumentError} for names, values and times beyond their limits, values
-   * that are no JSON texts, and what is named twice, before anything is sent;
-   * {@link DependencyError} if something is not as it has to be, with all that is not
-   * (`dependency`), and then nothing has changed; {@link WrongTypeError} and
+   * that are not JSON texts, and a task or document that is named twice, before anything is sent;
+   * {@link DependencyError} if something is not in the required state, with a list of every such
+   * problem (`dependency`), in which case nothing has changed; {@link WrongTypeError} and
    * {@link IncompatibleVersionError} if the keys hold something else.
    */
   modify(modification: Modification<T>, options?: CallOptions): Promise<Modified<T>>
 
   /**
-   * Leases one available task of these queues, or returns null if there is none now; see
-   * {@link TaskStore.claims} for more tasks, and to wait. Of each queue one of the oldest is picked
-   * at random, the oldest with a probability of one half, so that a task that fails again and again
-   * does not block the others; the order of the queues is random too.
+   * Leases one available task from these queues, or returns null if there is none now; see
+   * {@link TaskStore.claims} for several tasks, and for waiting. The task is picked at random from
+   * the oldest of its queue, the oldest with a probability of one half, so that a task that keeps
+   * failing does not block the others. The order of the queues is random too.
    *
-   * At least once: the task is available again when the lease is over, unless it was deleted or
-   * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may be leased
-   * that no caller received.
+   * At least once: the task is available again when the lease expires, unless it was deleted or
+   * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may have been
+   * leased that no caller received.
    *
    * @param queues - names of queues, 1 to 1,000
    * @throws {@link InvalidArgumentError} for no queue and names beyond their limits;
@@ -2342,12 +2363,13 @@ export class TaskStore<T = any> {
   claim<V = T>(queues: string | Iterable<string>, options?: LeaseOptions): Promise<Task<V> | null>
 
   /**
-   * Leases up to `max` available tasks, as `max` calls of {@link TaskStore.claim} would; one step.
+   * Leases up to `max` available tasks in one step, as `max` calls of {@link TaskStore.claim}
+   * would.
    *
-   * After an error it is as with {@link TaskStore.claim}.
+   * The same as for {@link TaskStore.claim}.
    *
    * @param queues - names of queues, 1 to 1,000
-   * @param max - how many tasks at most, 1 to 1,000
+   * @param max - the maximum number of tasks, 1 to 1,000
    * @throws As {@link TaskStore.claim}; also {@link InvalidArgumentError} for a `max` of 0 or above
    * 1,000.
    */
@@ -2358,14 +2380,14 @@ export class TaskStore<T = any> {
   ): Promise<Task<V>[]>
 
   /**
-   * Leases one available task of these queues, or returns null if there is none now; see
-   * {@link TaskStore.claims} for more tasks, and to wait. Of each queue one of the oldest is picked
-   * at random, the oldest with a probability of one half, so that a task that fails again and again
-   * does not block the others; the order of the queues is random too.
+   * Leases one available task from these queues, or returns null if there is none now; see
+   * {@link TaskStore.claims} for several tasks, and for waiting. The task is picked at random from
+   * the oldest of its queue, the oldest with a probability of one half, so that a task that keeps
+   * failing does not block the others. The order of the queues is random too.
    *
-   * At least once: the task is available again when the lease is over, unless it was deleted or
-   * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may be leased
-   * that no caller received.
+   * At least once: the task is available again when the lease expires, unless it was deleted or
+   * changed before. After {@link ConnectionLostError} or {@link TimeoutError} a task may have been
+   * leased that no caller received.
    *
    * @param queues - names of queues, 1 to 1,000
    * @throws {@link InvalidArgumentError} for no queue and names beyond their limits;
@@ -2374,14 +2396,14 @@ export class TaskStore<T = any> {
   claims<V = T>(queues: string | Iterable<string>, options?: ClaimsOptions): Claims<V>
 
   /**
-   * Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
-   * (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and
-   * will be told; a task that nobody has claimed is not cancelled but deleted. The task itself
-   * stays as it is: its claimant ends it as it likes, and is not refused. The next claim of the
-   * task and each change take the note away.
+   * Cancels claimed tasks: the next renewal (`cancelled`), such as a worker's, tells the claimant
+   * to stop. Returns whether the task of each id is claimed, so that its claimant will be told. A
+   * task that is not claimed is not cancelled; delete it instead. The task itself stays as it is:
+   * its claimant can end it in any way, and is not refused. The next claim of the task and every
+   * change remove the cancellation.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} it may be done; cancelling again is
-   * safe.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; cancelling
+   * again is safe.
    *
    * @param ids - ids, 1 to 10,000
    * @throws As {@link TaskStore.fetch}.
@@ -2389,7 +2411,7 @@ export class TaskStore<T = any> {
   cancel(ids: Iterable<string>, options?: CallOptions): Promise<boolean[]>
 
   /**
-   * The tasks of these ids, from any queue, in the same order; missing ones are left out.
+   * The tasks with these ids, from any queue, in the same order; missing ones are left out.
    *
    * @param ids - ids, 1 to 10,000
    * @throws {@link InvalidArgumentError} for no id, more than 10,000 and ids beyond their limits;
@@ -2399,7 +2421,7 @@ export class TaskStore<T = any> {
 
   /**
    * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed
-   * between two pages may be on both or on none.
+   * between two pages may be on both or on neither.
    *
    * @param queue - the queue's name, 1 to 64 KiB
    * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
@@ -2409,16 +2431,17 @@ export class TaskStore<T = any> {
   list<V = T>(queue: string, options?: ListOptions): Promise<TaskPage<V>>
 
   /**
-   * The queues that hold tasks or are paused, by name, with how many tasks: those that are asked
-   * for, or all.
+   * The queues that hold tasks or are paused, by name, each with its number of tasks: those that
+   * the filter selects, or all.
    *
    * @throws As {@link TaskStore.queueStats}.
    */
   queues(options?: FilterOptions): Promise<Map<string, number>>
 
   /**
-   * What is in the queues that hold tasks or are paused, those that are asked for or all, by name:
-   * exact at one point in time for each queue, and counted without reading the tasks.
+   * Statistics of the queues that hold tasks or are paused, by name: those that the filter selects,
+   * or all. They are exact at one point in time for each queue, and are computed without reading
+   * the tasks.
    *
    * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
    * 100,000; {@link WrongTypeError} and {@link IncompatibleVersionError} if the keys hold something
@@ -2428,8 +2451,8 @@ export class TaskStore<T = any> {
 
   /**
    * Pauses a queue: claims find nothing in it, as if it held no available task, until it is
-   * {@link TaskStore.resume | resumed}. Everything else goes on: tasks are inserted, changed and
-   * renewed, leases end and run out, and workers finish the tasks that they have. The pause is kept
+   * {@link TaskStore.resume | resumed}. Everything else continues: tasks are inserted, changed and
+   * renewed, leases end and expire, and workers finish the tasks that they hold. The pause is kept
    * in the store, whether the queue holds tasks or not, and {@link TaskStore.queueStats} shows it.
    *
    * @param queue - the queue's name, 1 to 64 KiB
@@ -2439,8 +2462,8 @@ export class TaskStore<T = any> {
   pause(queue: string, options?: CallOptions): Promise<void>
 
   /**
-   * Ends the {@link TaskStore.pause} of a queue, if it is paused, and wakes those who wait for its
-   * tasks.
+   * Ends the {@link TaskStore.pause} of a queue, if it is paused, and wakes the claims that wait
+   * for its tasks.
    *
    * @param queue - the queue's name, 1 to 64 KiB
    * @throws As {@link TaskStore.pause}.
@@ -2448,13 +2471,13 @@ export class TaskStore<T = any> {
   resume(queue: string, options?: CallOptions): Promise<void>
 
   /**
-   * Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit`
-   * tasks by time and id, and returns how many it deleted and what the next step comes after. So a
-   * caller sees the progress, stops by making no further step, and keeps to a rate by waiting
-   * between two of them. Tasks that another claimant holds stay, unless `includeHeld` is set.
+   * Deletes the tasks of a queue that match a filter, one step per call. A step looks at up to
+   * `limit` tasks by time and id, and returns how many it deleted and the position where the next
+   * step continues. So a caller can watch the progress, stop after any step, and limit the rate by
+   * waiting between steps. Tasks that another claimant holds are kept, unless `includeHeld` is set.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} the step may be done. It can be made
-   * again: it finds what is left.
+   * After {@link ConnectionLostError} or {@link TimeoutError} the step may have been done. It can
+   * be repeated: it finds what is left.
    *
    * @param queue - the queue's name, 1 to 64 KiB
    * @throws {@link InvalidArgumentError} for names beyond their limits and a limit of 0 or above
@@ -2464,46 +2487,46 @@ export class TaskStore<T = any> {
   purge(queue: string, options?: TaskFilterOptions): Promise<Swept>
 
   /**
-   * Moves tasks of a queue that a filter lets through to another queue, some in one step as
-   * {@link TaskStore.purge} deletes them. They keep everything but their version: their time, their
-   * claimant, attempts and err as well. A job of a task that is moved is lost.
+   * Moves tasks that match a filter from one queue to another, one step per call like
+   * {@link TaskStore.purge}. They keep everything but their version, including their time,
+   * claimant, attempts and err. If a job holds a task that is moved, the job is lost.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} the step may be done. It can be made
-   * again: it finds what is left.
+   * After {@link ConnectionLostError} or {@link TimeoutError} the step may have been done. It can
+   * be repeated: it finds what is left.
    *
    * @param queue - the queue's name, 1 to 64 KiB
-   * @param to - the queue where the tasks go, which need not be there: 1 to 64 KiB
+   * @param to - the queue to which the tasks go, which need not exist: 1 to 64 KiB
    * @throws As {@link TaskStore.purge}; also {@link InvalidArgumentError} for a move to the same
    * queue.
    */
   moveTasks(queue: string, to: string, options?: TaskFilterOptions): Promise<Swept>
 
   /**
-   * Moves tasks as {@link TaskStore.moveTasks} does, and takes away their attempts and err: for
-   * those of an error queue, such as `inbox/err`, that are to be tried again. As they keep their
-   * time, those that are available count as old as they are.
+   * Moves tasks as {@link TaskStore.moveTasks} does, and clears their attempts and err: for tasks
+   * of an error queue, such as `inbox/err`, that should be tried again. They keep their time, so
+   * tasks that are available keep their age.
    *
-   * One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks
-   * a second, set that as the limit and wait a second between two calls, until a step returns no
-   * next position. Stop whenever you like: each step is done as a whole, and what is left stays
-   * where it is.
+   * One call is one step, which looks at up to the limit of its filter. To redrive at a rate, such
+   * as 100 tasks a second, set that number as the limit and wait a second between calls, until a
+   * step returns no next position. You can stop after any step: each one is atomic, and the
+   * remaining tasks stay where they are.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} the step may be done. It can be made
-   * again: it finds what is left.
+   * After {@link ConnectionLostError} or {@link TimeoutError} the step may have been done. It can
+   * be repeated: it finds what is left.
    *
    * @param queue - the queue's name, 1 to 64 KiB
-   * @param to - the queue where the tasks go, which need not be there: 1 to 64 KiB
+   * @param to - the queue to which the tasks go, which need not exist: 1 to 64 KiB
    * @throws As {@link TaskStore.moveTasks}.
    */
   redrive(queue: string, to: string, options?: TaskFilterOptions): Promise<Swept>
 
   /**
-   * Leases all documents of these primary keys, or none if another claimant holds one of them. They
-   * come in the order of the keys, those of one key by secondary key. Their holder can claim them
-   * again.
+   * Leases all documents with these primary keys, or none if another claimant holds one of them.
+   * They are in the order of the given keys, and within one key sorted by secondary key. The
+   * claimant that holds them can claim them again.
    *
-   * After {@link ConnectionLostError} or {@link TimeoutError} they may be leased; claiming them
-   * again is safe.
+   * After {@link ConnectionLostError} or {@link TimeoutError} they may have been leased; claiming
+   * them again is safe.
    *
    * @param namespace - the namespace of documents, up to 64 characters
    * @param keys - primary keys of documents, 1 to 1,000 of up to 256 characters
@@ -2517,7 +2540,7 @@ export class TaskStore<T = any> {
   ): Promise<Doc<C>[]>
 
   /**
-   * The documents of these ids, in the same order; missing ones are left out.
+   * The documents with these ids, in the same order; missing ones are left out.
    *
    * @param namespace - the namespace of documents, up to 64 characters
    * @param ids - ids, 1 to 10,000
@@ -2538,14 +2561,14 @@ export class TaskStore<T = any> {
   listDocs<C = any>(namespace: string, options?: ListDocsOptions): Promise<DocPage<C>>
 
   /**
-   * What is in the namespaces that hold documents, by name.
+   * Statistics of the namespaces that hold documents, by name.
    *
    * @throws As {@link TaskStore.queueStats}.
    */
   namespaceStats(options?: FilterOptions): Promise<NamespaceStats[]>
 
   /**
-   * The time on the clock that decides when tasks are available and leases are over, in
+   * The time on the clock that decides when tasks become available and leases expire, in
    * milliseconds since the Unix epoch.
    *
    * @throws Only those of the connection.
@@ -2613,7 +2636,7 @@ export class TaskWorker<T = any> {
   private constructor()
 
   /**
-   * The jobs, one after the other, for a loop that ends each by a method of the job. See
+   * The jobs, one at a time, for a loop that ends each by one of the job's methods. See
    * {@link Jobs}.
    */
   jobs(options?: CallOptions): Jobs<T>
@@ -2635,17 +2658,17 @@ export class TaskWorker<T = any> {
   stop(withinMs?: number): void
 }
 
-/**
- * What became of the jobs of a run, as numbers of jobs: returned by a worker's `run` and `drain`.
- */
+/** How many jobs of a run ended in which way; returned by a worker's `run` and `drain`. */
 export interface JobCounts {
-  /** Were done. */
+  /** Jobs that were done. */
   done: number
-  /** Failed, and are tried again later; those too whose end was refused. */
+  /** Jobs that failed and are tried again later, including those whose end was refused. */
   retried: number
-  /** Were put aside, as they were rejected, tried too often, or ended their workers. */
+  /**
+   * Jobs that were put aside because they were rejected, tried too often, or crashed their workers.
+   */
   dead: number
-  /** Were given back untried, moved to another queue, cancelled, or lost. */
+  /** Jobs that were given back untried, moved to another queue, cancelled, or lost. */
   others: number
 }
 
@@ -2685,9 +2708,9 @@ export interface Event {
   expiresAtUs: number | null
   /** Its deduplication id. */
   dedupId: string | null
-  /** How often it was delivered, this time too, since it was published or redriven. */
+  /** How often it was delivered, including this time, since it was published or redriven. */
   attempts: number
-  /** How often its lease ran out since it was published or redriven. */
+  /** How often its lease expired since it was published or redriven. */
   crashes: number
   /** How often it was redriven from the dead letters. */
   redriven: number
@@ -2698,8 +2721,9 @@ export interface Event {
   /** What it waits for; `'leased'` if it was received. */
   state: EventState
   /**
-   * Since when it is ready or dead, when its time comes or it is tried again, or until when it is
-   * leased, in microseconds since the Unix epoch; 0 for one that is behind another.
+   * The time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
+   * when its time comes or it is tried again, until when it is leased, or when it was done; 0 for
+   * an event that is behind another one.
    */
   stateAtUs: number
   /** The token of its last delivery; zeros if it was never delivered. */
@@ -2719,7 +2743,7 @@ export type EventIds = string | { readonly id: string } | Iterable<string | { re
 
 /** What became of an event that was published. */
 export interface Published {
-  /** The event's id; of a duplicate that of the event that was there. */
+  /** The event's id; for a duplicate, the id of the existing event. */
   id: string
   /** What happened. */
   status: 'created' | 'duplicate' | 'replaced'
@@ -2727,7 +2751,9 @@ export interface Published {
   fireAtUs: number
 }
 
-/** Where an event stands among those of its state: by time, and by id where that is the same. */
+/**
+ * The position of an event among those in its state: by time, and by id where the time is the same.
+ */
 export interface EventPosition {
   /** The event's `stateAtUs`, in microseconds since the Unix epoch. */
   stateAtUs: number
@@ -2737,31 +2763,34 @@ export interface EventPosition {
 
 /** Some events of one state. */
 export interface EventPage {
-  /** The events, by time and id; those that are behind a key in the order in which they come. */
+  /**
+   * The events, by time and id; events that are behind another one of their key, in the order in
+   * which they come.
+   */
   events: Event[]
-  /** What the next page comes after; null for the last page. */
+  /** The position that the next page comes after; null for the last page. */
   next: EventPosition | null
 }
 
-/** How many events a partition has of each state. */
+/** How many events a partition has in each state. */
 export interface EventStats {
-  /** All that are not done, dead letters too. */
+  /** Events that are not done, including dead letters. */
   events: number
-  /** Wait for their time. */
+  /** Events that wait for their time. */
   scheduled: number
-  /** Are ready to be received. */
+  /** Events that are ready to be received. */
   ready: number
-  /** Are leased. */
+  /** Events that are leased. */
   leased: number
-  /** Failed, and wait to be tried again. */
+  /** Events that failed and wait to be tried again. */
   retry: number
-  /** Are dead letters. */
+  /** Events that are dead letters. */
   dead: number
-  /** Wait behind another event of their key. */
+  /** Events that wait behind another event of their key. */
   behind: number
   /** Deduplication ids that are remembered. */
   dedupIds: number
-  /** Since when the oldest is ready, in microseconds since the Unix epoch. */
+  /** Since when the oldest ready event has been ready, in microseconds since the Unix epoch. */
   readySinceUs: number | null
   /** The time, in microseconds since the Unix epoch. */
   nowUs: number
@@ -2769,82 +2798,83 @@ export interface EventStats {
   concurrency: number
   /** How many events a second the queue delivers at most; 0 for any number. */
   rate: number
-  /** How many events that lets through at once; 0 without a rate. */
+  /** How many events the rate lets through immediately; 0 without a rate. */
   rateLeft: number
-  /** Are done, and kept for a time. */
+  /** Events that are done, and kept for a time. */
   done: number
-  /** Schedules that have a tick to come: one that is paused or at its end has none. */
+  /** Schedules that have a tick to come; a schedule that is paused or at its end has none. */
   schedules: number
 }
 
 /** How a queue treats its events; what is left out of {@link EventQueue.configure} has its default. */
 export interface EventConfig {
   /**
-   * How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for each
-   * other, and may run on different servers of a cluster. {@link EventQueue.reshard} changes it
-   * later.
+   * How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait for
+   * each other, and may run on different servers of a cluster. {@link EventQueue.reshard} changes
+   * it later.
    */
   partitions: number
-  /** For how long an event is leased to who receives it. */
+  /** How long an event is leased to its receiver. */
   leaseMs: number
-  /** How often an event is delivered before it becomes a dead letter; 0 for any number. */
+  /** How often an event is delivered before it becomes a dead letter; 0 for no limit. */
   maxAttempts: number
-  /**
-   * How often a lease of an event may run out before it becomes a dead letter; 0 for any number.
-   */
+  /** How often a lease of an event may expire before it becomes a dead letter; 0 for no limit. */
   maxCrashes: number
   /** The longest delay before the second attempt; it doubles with each attempt. */
   backoffMinMs: number
   /** The longest delay before any attempt. */
   backoffMaxMs: number
-  /** How many events a partition may hold, dead letters too; 0 for any number. */
+  /** How many events a partition may hold, including dead letters; 0 for no limit. */
   eventsMax: number
   /** How many deduplication ids a partition remembers. */
   dedupIdsMax: number
-  /** Whether nothing is delivered. */
+  /** Whether delivery is paused. */
   paused: boolean
   /**
-   * How many events may be leased at a time; 0 for any number. Each partition allows an equal part
-   * of that, rounded down, so it is not below the number of partitions.
+   * How many events may be leased at a time; 0 for no limit. Each partition allows an equal part of
+   * that, rounded down, so the number must not be below the number of partitions.
    */
   concurrency: number
   /**
-   * How many events a second may be delivered, those too that are delivered again; 0 for any
-   * number. Each partition allows an equal part of that.
+   * How many events per second may be delivered, including those that are delivered again; 0 for no
+   * limit. Each partition allows an equal part of that.
    */
   rate: number
   /**
-   * How many events may be delivered at once after a time with fewer than `rate` allows; 0 for as
-   * many as in a second. Each partition allows an equal part of that, and at least one.
+   * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
+   * allows; 0 for as many as in a second. Each partition allows an equal part of that, and at least
+   * one.
    */
   burst: number
-  /** For how long an event is kept after it is done, to be read; not at all by default. */
+  /** How long an event can still be read after it is done; by default it is not kept. */
   retentionMs: number
 }
 
 /** What an event to publish has beside its payload. */
 export interface PublishOptions {
   /**
-   * Events of one key are delivered one at a time, in the order in which they fire. None is the
-   * default.
+   * Events of one key are delivered one at a time, in the order in which they fire. By default an
+   * event has no key.
    */
   key?: Member | undefined
-  /** When it fires, in milliseconds since the Unix epoch; a time that is over is now. */
+  /** When it fires, in milliseconds since the Unix epoch; a time in the past is now. */
   atMs?: number | bigint | undefined
-  /** It fires so long after it is published. In milliseconds. */
+  /** How long after publishing it fires. In milliseconds. */
   delayMs?: number | undefined
-  /** It is dropped if it was not received for this time after it was to fire. In milliseconds. */
+  /** How long after its time it is dropped if it was not received. In milliseconds. */
   ttlMs?: number | undefined
-  /** Of events of one key with this id one is added: for producers that may publish twice. */
+  /**
+   * Of all events of one key with this id, only one is added; for producers that may publish twice.
+   */
   dedupId?: string | undefined
   /**
-   * For how long the id is remembered, though the event has ended; five minutes by default. In
+   * How long the id is remembered, even if the event has ended; five minutes by default. In
    * milliseconds.
    */
   dedupWindowMs?: number | undefined
-  /** What an id means that is taken; `'ignore'` by default. */
+  /** What happens if the id is taken; `'ignore'` by default. */
   ifExists?: 'error' | 'ignore' | 'replace' | undefined
-  /** Its headers, all of them: names with any bytes, as `header` adds them. */
+  /** All its headers, as `header` adds them: each a name with any bytes as its value. */
   headers?: Fields | undefined
 }
 
@@ -2858,7 +2888,7 @@ export interface NewEvent extends PublishOptions {
 export interface Schedule {
   /** Its id, up to 256 bytes, which is the key of its events. */
   id: string
-  /** It fires when the clock of its `zone` shows what a cron expression means. */
+  /** It fires when the clock of its `zone` matches a cron expression. */
   cron?: string | undefined
   /**
    * The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
@@ -2866,41 +2896,41 @@ export interface Schedule {
    */
   zone?: string | undefined
   /**
-   * It fires at a fixed interval, a second or more: however late one event is received, the next is
-   * not later for that. In milliseconds.
+   * It fires at a fixed interval of a second or more. An event that is received late does not delay
+   * the next one. In milliseconds.
    */
   everyMs?: number | undefined
   /** One of the times of `every`, in milliseconds since the Unix epoch; 0 by default. */
   anchorMs?: number | bigint | undefined
   /** What its events carry, at most 16 MiB; nothing by default. */
   payload?: Member | undefined
-  /** The headers of its events: names with any bytes. */
+  /** The headers of its events: each a name with any bytes as its value. */
   headers?: Fields | undefined
-  /**
-   * An event is dropped if it was not received for this time after it was to fire. In milliseconds.
-   */
+  /** How long after its time an event is dropped if it was not received. In milliseconds. */
   ttlMs?: number | undefined
-  /** What becomes of an event that nobody has received in time; `'latest'` by default. */
+  /** What becomes of an event that was not received in time; `'latest'` by default. */
   missed?: 'latest' | 'skip' | undefined
   /**
-   * For how long an event can be received before it is missed, with `'skip'`; 60 seconds by
-   * default. In milliseconds.
+   * How long an event can be received before it is missed, with `'skip'`; 60 seconds by default. In
+   * milliseconds.
    */
   graceMs?: number | undefined
   /** Whether events wait for each other; `'wait'` by default. */
   overlap?: 'wait' | 'allow' | undefined
-  /** No tick comes before, in milliseconds since the Unix epoch. It is 0 by default. */
+  /**
+   * The time before which no tick comes, in milliseconds since the Unix epoch. It is 0 by default.
+   */
   fromMs?: number | bigint | undefined
-  /** No tick comes at this time or later, in milliseconds since the Unix epoch. */
+  /** The time from which on no tick comes, in milliseconds since the Unix epoch. */
   untilMs?: number | bigint | undefined
   /**
-   * Rises with each change of the program that puts the schedule: one with a lower revision than
-   * that of the schedule that is there changes nothing. 0 by default.
+   * A number that rises with each change of the program that puts the schedule: putting a schedule
+   * with a lower revision than the existing one changes nothing. 0 by default.
    */
   revision?: number | bigint | undefined
 }
 
-/** A schedule that is there. */
+/** An existing schedule. */
 export interface ScheduleInfo {
   /** Its id. */
   id: string
@@ -2918,23 +2948,23 @@ export interface ScheduleInfo {
   nextUs: number | null
   /** Its last tick, in microseconds since the Unix epoch. */
   passedUs: number | null
-  /** How many of its ticks nobody received in time, as far as that was noticed. */
+  /** How many of its ticks were not received in time, as far as that was noticed. */
   missed: number
   /** Its revision. */
   revision: number
-  /** Who synchronizes it; empty for nobody. */
+  /** The owner that synchronizes it; empty if there is none. */
   owner: string
 }
 
-/** What {@link EventQueue.syncSchedules} came to. */
+/** The result of {@link EventQueue.syncSchedules}. */
 export interface SyncedSchedules {
-  /** Whether nothing was done, as the owner has a higher revision. */
+  /** Whether nothing was done, since the owner has a higher revision. */
   ignored: boolean
-  /** How many were not there. */
+  /** How many did not exist before. */
   created: number
   /** How many have changed. */
   updated: number
-  /** How many were there just so. */
+  /** How many existed without a change. */
   unchanged: number
   /** How many were removed. */
   removed: number
@@ -2943,14 +2973,14 @@ export interface SyncedSchedules {
 /** Which events of a state to list. */
 export interface EventQueryOptions extends CallOptions {
   /**
-   * The key of the events to list, which those need that are `behind` another event of it, and only
-   * those take.
+   * The key of the events to list. It is required for events that are `behind` another event of the
+   * key, and refused for all others.
    */
   key?: Member | undefined
-  /** Only events whose `stateAtUs` is this one or later, in microseconds since the Unix epoch. */
+  /** Only events whose `stateAtUs` is this time or later, in microseconds since the Unix epoch. */
   sinceUs?: number | bigint | undefined
   /**
-   * Only events whose `stateAtUs` is earlier than this one, in microseconds since the Unix epoch.
+   * Only events whose `stateAtUs` is earlier than this time, in microseconds since the Unix epoch.
    */
   beforeUs?: number | bigint | undefined
   /** The page after this position. */
@@ -2959,7 +2989,7 @@ export interface EventQueryOptions extends CallOptions {
   limit?: number | bigint | undefined
 }
 
-/** Which dead letters to redrive: all of them, unless it says less. */
+/** Which dead letters to redrive; by default all of them. */
 export interface RedriveEventsOptions extends CallOptions {
   /** Only those that were given up for this reason. */
   reason?: DeadReason | undefined
@@ -2971,15 +3001,15 @@ export interface RedriveEventsOptions extends CallOptions {
   max?: number | bigint | undefined
 }
 
-/** Which events of a state to remove: all of them, unless it says less. */
+/** Which events of a state to remove; by default all of them. */
 export interface PurgeEventsOptions extends CallOptions {
   /**
-   * The key of the events to remove, which those need that are `behind` another event of it, and
-   * only those take.
+   * The key of the events to remove. It is required for events that are `behind` another event of
+   * the key, and refused for all others.
    */
   key?: Member | undefined
   /**
-   * Only events whose `stateAtUs` is earlier than this one, in microseconds since the Unix epoch.
+   * Only events whose `stateAtUs` is earlier than this time, in microseconds since the Unix epoch.
    */
   beforeUs?: number | bigint | undefined
 }
@@ -2987,39 +3017,39 @@ export interface PurgeEventsOptions extends CallOptions {
 /** What {@link EventQueue.deliveries} takes. */
 export interface DeliveriesOptions extends CallOptions {
   /**
-   * How long events are leased; as long as the queue's configuration says by default. In
+   * How long events are leased; by default as long as the queue's configuration says. In
    * milliseconds.
    */
   leaseMs?: number | undefined
-  /** Up to `max` events a batch; one by default. */
+  /** Up to `max` events per batch; one by default. */
   max?: number | bigint | undefined
   /**
-   * Waits up to `idle` for an event when none is ready, in place of ending at once; the time starts
-   * anew with each batch. All that wait in a process share one connection; an event that becomes
-   * ready, by a step or as its time comes, wakes one of them. In milliseconds.
+   * Waits up to `idle` for an event when none is ready, instead of ending immediately; the time
+   * starts again with each batch. All waiting loops of a process share one connection. An event
+   * that becomes ready, by a step or because its time has come, wakes one of them. In milliseconds.
    */
   waitMs?: number | undefined
 }
 
 /**
- * Says how events are worked on; made by {@link EventQueue.worker}. {@link EventWorker.run} works
- * until it is stopped, with `concurrency` events at a time, and {@link EventWorker.drain} until
- * nothing is ready.
+ * Runs a handler for the events of a queue; made by {@link EventQueue.worker}.
+ * {@link EventWorker.run} works until it is stopped, on `concurrency` events at a time, and
+ * {@link EventWorker.drain} until nothing is ready.
  *
- * An event is the worker's while it is worked on: a native thread extends its lease three times a
- * lease. How long that is, how often an event is tried and what it is put off by says the queue's
- * {@link EventConfig}.
+ * The worker keeps an event while it is worked on: a native thread extends its lease three times
+ * per lease. The queue's {@link EventConfig} sets the length of the lease, the number of attempts
+ * and the backoff.
  */
 export interface EventWorkerOptions extends WorkerOptions {
   /**
-   * How long an event is leased; as long as the queue's configuration says by default. A native
-   * thread extends it three times a lease. In milliseconds.
+   * How long an event is leased; by default as long as the queue's configuration says. A native
+   * thread extends it three times per lease. In milliseconds.
    */
   leaseMs?: number | undefined
 }
 
 /**
- * A queue of events, which fire at their time; made by {@link Client.events}.
+ * A queue of events, each of which fires at its time; made by {@link Client.events}.
  *
  *
  * @example
@@ -3038,38 +3068,38 @@ export class EventQueue {
   private constructor()
 
   /**
-   * Adds an event, for now or for a time.
+   * Publishes an event, which fires now or at a given time.
    *
-   * A step that is sent again for a lost connection adds nothing twice. After
-   * {@link ConnectionLostError} or {@link TimeoutError} the event may or may not be there;
-   * published again with the same deduplication id it is there once.
+   * A step that is sent again after a lost connection adds nothing twice. After
+   * {@link ConnectionLostError} or {@link TimeoutError} the event may or may not have been added;
+   * if it is published again with the same deduplication id, it is there once.
    *
    * @throws {@link InvalidArgumentError} for an event beyond its limits, before anything is sent;
-   * {@link AlreadyExistsError} if its deduplication id is taken and it says so;
+   * {@link AlreadyExistsError} if its deduplication id is taken and the event asks for this error;
    * {@link QueueFullError} if its partition holds as much as its configuration allows;
-   * {@link WrongTypeError} if a key holds something else. Then nothing was added.
+   * {@link WrongTypeError} if a key holds something else. In all cases nothing was added.
    */
   publish(payload: Member, options?: PublishOptions & CallOptions): Promise<Published>
 
   /**
    * Makes a command that publishes an event, for a transaction of your own: a change of data on the
-   * same Redis and the event that tells of it happen together or not at all. It sends nothing.
+   * same Redis and the event that announces it happen together or not at all. It sends nothing.
    *
-   * The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a `MULTI`
-   * over a connection to the same database. Whenever it runs, it publishes as
-   * {@link EventQueue.publish} does: it makes the queue if that is not there, finds the partition
-   * if the queue was resharded, and counts a delay from then on. Its reply is the id of the event
-   * as text; of a duplicate that of the event that was there.
+   * The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over
+   * a connection to the same database. Whenever it runs, it publishes as {@link EventQueue.publish}
+   * does: it makes the queue if that does not exist, finds the partition if the queue was
+   * resharded, and counts a delay from then on. Its reply is the id of the event as text, or for a
+   * duplicate the id of the existing event.
    *
-   * Redis undoes nothing when a command of a transaction fails, so this one does not fail for what
-   * the queue holds: it adds an event to a queue that is full, and an event that is to be refused
-   * if its deduplication id is taken is refused here.
+   * Redis does not roll back when a command of a transaction fails, so this command does not fail
+   * because of what the queue holds. It adds an event even to a full queue. An event that is to be
+   * refused if its deduplication id is taken is refused by this call.
    *
-   * On a cluster a transaction is in one slot: the keys that it changes and the queue's name need
-   * the same `{tag}`.
+   * On a cluster a transaction stays in one slot: the keys that it changes and the queue's name
+   * need the same `{tag}`.
    *
-   * The command publishes each time that it runs: with a deduplication id a transaction that is
-   * repeated publishes once. It fails, and the rest of the transaction does not, while the queue is
+   * The command publishes each time it runs; with a deduplication id, a repeated transaction
+   * publishes once. The command fails, while the rest of the transaction does not, if the queue is
    * being deleted, and if a key of the queue holds something else or was written by a version that
    * this one does not know.
    *
@@ -3088,26 +3118,27 @@ export class EventQueue {
   publishCall(payload: Member, options?: PublishOptions & CallOptions): Promise<[name: string, ...args: Buffer[]]>
 
   /**
-   * Gives the queue this configuration, and makes it if it is not there. When it returns each
-   * partition has it.
+   * Gives the queue this configuration, and makes the queue if it does not exist. When the call
+   * returns, every partition has it.
    *
-   * @throws {@link InvalidArgumentError} for a configuration beyond its limits, and another number
-   * of partitions than the queue has.
+   * @throws {@link InvalidArgumentError} for a configuration beyond its limits, and for another
+   * number of partitions than the queue has.
    */
   configure(options?: Partial<EventConfig> & CallOptions): Promise<void>
 
   /**
-   * A worker, which receives events, keeps them while they are worked on, and says what becomes of
-   * them. See {@link EventWorker}.
+   * A worker, which receives events, keeps them while they are worked on, and ends their
+   * deliveries. See {@link EventWorker}.
    */
   worker(options?: EventWorkerOptions): EventWorker
 
   /**
-   * Reads events by their ids, in their order, with what they wait for: null for one that is not
-   * there, as it has ended and is not kept, or never was. Makes no queue.
+   * Reads events by their ids, in order, with their states: null for an event that does not exist,
+   * because it has ended and is not kept, or never existed. Does not make the queue.
    *
-   * An event is as the last step left it: one whose time or lease is over is scheduled or leased
-   * until somebody receives, one that has expired is there until its turn comes.
+   * Events are as the last step left them: one whose time has come, or whose lease has expired,
+   * stays scheduled or leased until a consumer receives; one that has expired exists until its turn
+   * comes.
    *
    * @param ids - ids of events
    * @throws {@link InvalidArgumentError} for more than 1,000,000 ids; {@link WrongTypeError} if a
@@ -3116,85 +3147,88 @@ export class EventQueue {
   fetch(ids: EventIds, options?: CallOptions): Promise<(Event | null)[]>
 
   /**
-   * Lists the events of one state over all partitions, by the time of that and by id, page by page.
-   * Makes no queue.
+   * Lists the events in one state over all partitions, by the time of the state and by id, page by
+   * page. Does not make the queue.
    *
    * Events that are `behind` another one are listed by its key, in the order in which they come; a
-   * page that comes after one that is not there any more begins with the first. A page may hold
-   * fewer events than its limit and still have a next one: it ends when payloads make more than 8
-   * MiB, and leaves out what was cancelled in a long lane. Events are as the last step left them,
-   * as for a {@link EventQueue.fetch}.
+   * page after an event that no longer exists begins with the first one. A page may hold fewer
+   * events than its limit and still have a next one: it ends when its payloads exceed 8 MiB, and
+   * leaves out what was cancelled in a long lane. Events are as the last step left them, as for a
+   * {@link EventQueue.fetch}.
    *
-   * @param state - what the events wait for
+   * @param state - the state of the events
    * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; for events that are
-   * behind another one without a key or with bounds of time, and for others with a key;
+   * behind another one without a key or with time limits, and for others with a key;
    * {@link WrongTypeError} if a key holds something else.
    */
   list(state: EventState, options?: EventQueryOptions): Promise<EventPage>
 
   /**
-   * Makes dead letters events again that are ready, or come behind the others of their keys, and
-   * returns what became of each.
+   * Makes dead letters events again, which are ready or come behind the others of their keys, and
+   * returns the result for each.
    *
-   * Their attempts and crashes count from 0 again, and they are `redriven` once more. Such an event
-   * keeps its id, does not expire any more, and does not take its deduplication id again, which may
-   * be another event's by now. No earlier delivery of it can be ended any more.
+   * Their attempts and crashes count from 0 again, and their number of times `redriven` rises by
+   * one. Such an event keeps its id, no longer expires, and does not take its deduplication id
+   * again, which another event may have by now. Its earlier deliveries can no longer be ended.
    *
-   * A step that is sent again for a lost connection redrives nothing twice that died again
-   * meanwhile.
+   * A step that is sent again after a lost connection does not redrive an event that has died again
+   * since.
    *
    * @param ids - ids of events
-   * @throws {@link InvalidArgumentError} for an event that comes twice, and more than 1,000,000.
+   * @throws {@link InvalidArgumentError} for an event that is listed twice, and for more than
+   * 1,000,000.
    */
   redrive(ids: EventIds, options?: CallOptions): Promise<('gone' | 'redriven' | 'not_dead')[]>
 
   /**
-   * Makes all dead letters events again that the filter lets through, as {@link EventQueue.redrive}
-   * does, and returns how many. Of each partition those come first that died first. What dies while
-   * this runs stays dead. Makes no queue.
+   * Makes all dead letters that match the filter events again, as {@link EventQueue.redrive} does,
+   * and returns how many. Those of each partition are redriven in the order in which they died.
+   * Events that die while this runs stay dead. Does not make the queue.
    *
-   * Steps of up to 1,000 dead letters each: after an error some may be redriven.
+   * The call takes steps of up to 1,000 dead letters each: after an error some may have been
+   * redriven.
    *
-   * @throws {@link InvalidArgumentError} for a filter of at most 0; {@link WrongTypeError} if a key
-   * holds something else.
+   * @throws {@link InvalidArgumentError} for a filter with a maximum of 0; {@link WrongTypeError}
+   * if a key holds something else.
    */
   redriveAll(options?: RedriveEventsOptions): Promise<number>
 
   /**
-   * Removes all events of a state, or those that the filter lets through, and returns how many.
-   * Nothing is told to anybody. Makes no queue.
+   * Removes all events of a state, or those that match the filter, and returns how many. No
+   * consumer is told. Does not make the queue.
    *
-   * What is leased is never removed, so `'leased'` is refused. Those that are `behind` another
-   * event are removed by its key. When the first event of a key is removed the next one is ready,
-   * and stays. The deduplication ids of removed events are remembered as long as those of others.
+   * Leased events are never removed, so `'leased'` is refused. Events that are `behind` another
+   * event are removed by its key. When the first event of a key is removed, the next one becomes
+   * ready, and stays. The deduplication ids of removed events are remembered as long as those of
+   * others.
    *
-   * Steps of up to 1,000 events each: after an error some may be removed.
+   * The call takes steps of up to 1,000 events each: after an error some may have been removed.
    *
-   * @param state - what the events wait for
+   * @param state - the state of the events
    * @throws {@link InvalidArgumentError} for events that are leased, for events that are behind
-   * another one without a key or with a bound of time, and for others with a key;
+   * another one without a key or with a time limit, and for others with a key;
    * {@link WrongTypeError} if a key holds something else.
    */
   purge(state: EventState, options?: PurgeEventsOptions): Promise<number>
 
   /**
-   * Deletes the queue with all its events, those too that are leased, its configuration and what it
-   * remembers. A delivery that ends later finds its event gone. Whoever uses the queue afterwards
-   * makes it again, as a new one.
+   * Deletes the queue with all its events, including leased ones, its configuration and what it
+   * remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes it
+   * again, as a new one.
    *
-   * Several steps. While they run the queue is {@link UnavailableError} for others; after an error
-   * it stays so until it is deleted again, which goes on where this stopped.
+   * The call takes several steps. While they run, the queue is {@link UnavailableError} for others.
+   * After an error it stays so until it is deleted again, which continues where this call stopped.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
   delete(options?: CallOptions): Promise<void>
 
   /**
-   * Adds many events, each as {@link EventQueue.publish} would, and returns what became of each, in
-   * their order.
+   * Publishes many events, each as {@link EventQueue.publish} would, and returns the result for
+   * each, in order.
    *
-   * One atomic step for up to 1,000 events and 8 MiB of a partition, several for more, and one for
-   * each partition: after an error some of these may be done.
+   * The events of each partition take one atomic step for up to 1,000 events and 8 MiB, and several
+   * for more: after an error some of these steps may have been done.
    *
    * @param events - the events, up to 1,000,000
    * @throws As {@link EventQueue.publish}; also {@link InvalidArgumentError} for more than
@@ -3203,14 +3237,14 @@ export class EventQueue {
   publishMany(events: Iterable<NewEvent | Member>, options?: CallOptions): Promise<Published[]>
 
   /**
-   * Leases up to `max` events that are ready, those first that have been so for longest, for as
-   * long as the configuration says. Nobody else gets them until they are {@link EventQueue.nack |
-   * given up} or the lease is over.
+   * Leases up to `max` events that are ready, those that have been ready for longest first, for as
+   * long as the configuration says. No other consumer gets them until they {@link EventQueue.nack |
+   * fail} or the lease expires.
    *
-   * At least once. After {@link ConnectionLostError} or {@link TimeoutError} events may be leased
-   * that nobody saw: they are delivered again when their lease is over.
+   * At least once. After {@link ConnectionLostError} or {@link TimeoutError} events may have been
+   * leased that no caller received: they are delivered again when their lease expires.
    *
-   * @param max - how many events at most, 1 to 1,000
+   * @param max - the maximum number of events, 1 to 1,000
    * @throws {@link InvalidArgumentError} for a `max` of 0 or above 1,000; {@link WrongTypeError} if
    * a key holds something else.
    */
@@ -3220,22 +3254,23 @@ export class EventQueue {
   deliveries(options?: DeliveriesOptions): Deliveries
 
   /**
-   * Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+   * Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the queue.
    *
-   * An event whose lease is over can still be ended by this as long as nobody else has received it.
+   * An event whose lease has expired can still be acknowledged as long as no other consumer has
+   * received it.
    *
    * @param delivery - the event, as it was received
-   * @throws {@link LeaseLostError} if the event was delivered again since, or its delivery had
-   * ended in another way. An event that had been ended by this is no error.
+   * @throws {@link LeaseLostError} if the event was delivered again since, or its delivery ended in
+   * another way. It is not an error if this delivery has already ended the event.
    */
   ack(delivery: Delivery, options?: CallOptions): Promise<void>
 
   /**
-   * Says that working on an event failed, and why: it is delivered again after the backoff of the
-   * configuration, or after this time, and becomes a dead letter if that was its last attempt. The
-   * events of its key wait meanwhile.
+   * Reports that working on an event failed, and why. The event is delivered again after the
+   * backoff of the configuration, or after this time; if that was its last attempt, it becomes a
+   * dead letter. The other events of its key wait until then.
    *
-   * Of `err` the last 1,024 bytes are kept.
+   * The last 1,024 bytes of `err` are kept.
    *
    * @param delivery - the event, as it was received
    * @param err - what went wrong, of which 1,024 bytes are kept
@@ -3249,10 +3284,11 @@ export class EventQueue {
   ): Promise<void>
 
   /**
-   * Gives an event back, at once or after this time, as if it had not been delivered.
+   * Gives an event back, as if it had not been delivered. It is available immediately or after this
+   * time.
    *
    * @param delivery - the event, as it was received
-   * @param options.afterMs - how long until it is delivered again; at once by default, in
+   * @param options.afterMs - how long until it is delivered again; immediately by default, in
    * milliseconds
    * @throws As {@link EventQueue.nack}.
    */
@@ -3262,8 +3298,8 @@ export class EventQueue {
   ): Promise<void>
 
   /**
-   * Gives an event up: it becomes a dead letter for this reason, and the next event of its key is
-   * ready.
+   * Gives an event up: it becomes a dead letter for this reason, and the next event of its key
+   * becomes ready.
    *
    * @param delivery - the event, as it was received
    * @param reason - why, of which 1,024 bytes are kept
@@ -3272,11 +3308,11 @@ export class EventQueue {
   deadLetter(delivery: Delivery, reason?: string, options?: CallOptions): Promise<void>
 
   /**
-   * Ends many deliveries as {@link EventQueue.ack} does, and returns what came of each, in their
-   * order.
+   * Ends many deliveries as {@link EventQueue.ack} does, and returns the result for each, in order.
    *
    * @param deliveries - events, as they were received
-   * @throws {@link InvalidArgumentError} for an event that comes twice, and more than 1,000,000.
+   * @throws {@link InvalidArgumentError} for an event that is listed twice, and for more than
+   * 1,000,000.
    */
   ackMany(
     deliveries: Delivery | Iterable<Delivery>,
@@ -3284,20 +3320,20 @@ export class EventQueue {
   ): Promise<('lost' | 'ended' | 'gone' | 'died' | 'cancelled')[]>
 
   /**
-   * Ends a delivery as {@link EventQueue.ack} does, and publishes what follows from it in the same
-   * step: both or neither. What follows is never refused for want of room. Returns what became of
-   * each event, in their order.
+   * Ends a delivery as {@link EventQueue.ack} does, and publishes follow-up events in the same
+   * step: both or neither. Follow-up events are never refused because the queue is full. Returns
+   * the result for each event, in order.
    *
-   * In a queue of several partitions, events of other keys may belong to another partition than the
-   * delivery: these are published first, each with a deduplication id that follows from the
-   * delivered event, unless it has one, so that they are added once however often the event is
-   * delivered.
+   * In a queue with several partitions, follow-up events with other keys may belong to another
+   * partition than the delivery. These are published first, each with a deduplication id that is
+   * derived from the delivered event, unless it has one already. So they are added once, however
+   * often the event is delivered.
    *
    * @param delivery - the event, as it was received
    * @param events - the events, up to 1,000,000
-   * @throws As {@link EventQueue.ack} and {@link EventQueue.publishMany}, and then nothing was
-   * done; {@link LeaseLostError} also for an event that has ended, as what follows from it cannot
-   * be published any more. More than 100 events are refused.
+   * @throws As {@link EventQueue.ack} and {@link EventQueue.publishMany}, in which case nothing was
+   * done; {@link LeaseLostError} also for an event that has ended, since its follow-up events can
+   * no longer be published. More than 100 events are refused.
    */
   ackWith(
     delivery: Delivery,
@@ -3306,8 +3342,8 @@ export class EventQueue {
   ): Promise<Published[]>
 
   /**
-   * Leases events for longer: for so long from now, or for as long as the configuration says.
-   * Returns of each whether it is held still.
+   * Extends the leases of events: they last this long from now, or as long as the configuration
+   * says. Returns for each whether it is still held.
    *
    * @param deliveries - events, as they were received
    * @throws {@link InvalidArgumentError} for a lease below a millisecond or above 100 years, and
@@ -3319,14 +3355,15 @@ export class EventQueue {
   ): Promise<('lost' | 'held' | 'cancelled')[]>
 
   /**
-   * Removes events that are not leased, wherever they wait, and dead letters. With `alsoRunning`
-   * the holders of those that are leased are told to stop, and these are not tried again. Returns
-   * what became of each.
+   * Removes events that are not leased, whatever they wait for, and dead letters. With
+   * `alsoRunning`, the holders of leased events are told to stop, and these events are not tried
+   * again. Returns the result for each.
    *
    * @param ids - ids of events
-   * @param options.alsoRunning - whether events that are leased are cancelled too, of which their
-   * holders are told
-   * @throws {@link InvalidArgumentError} for an event that comes twice, and more than 1,000,000.
+   * @param options.alsoRunning - whether leased events are cancelled too, whose holders are then
+   * told to stop
+   * @throws {@link InvalidArgumentError} for an event that is listed twice, and for more than
+   * 1,000,000.
    */
   cancel(
     ids: EventIds,
@@ -3334,8 +3371,8 @@ export class EventQueue {
   ): Promise<('gone' | 'removed' | 'running')[]>
 
   /**
-   * Gives events another time whose time has not come: so long from now. Returns what became of
-   * each.
+   * Reschedules events whose time has not come: they fire this long from now. Returns the result
+   * for each.
    *
    * @param ids - ids of events
    * @param delayMs - how long from now, in milliseconds
@@ -3348,8 +3385,8 @@ export class EventQueue {
   ): Promise<('gone' | 'rescheduled' | 'too_late')[]>
 
   /**
-   * Gives events another time whose time has not come, in milliseconds since the Unix epoch; a time
-   * that is over is now. Returns what became of each.
+   * Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a
+   * time in the past is now. Returns the result for each.
    *
    * @param ids - ids of events
    * @throws As {@link EventQueue.cancel}; {@link InvalidArgumentError} for a time after the year
@@ -3362,76 +3399,78 @@ export class EventQueue {
   ): Promise<('gone' | 'rescheduled' | 'too_late')[]>
 
   /**
-   * How many events there are of each state, over all partitions. Makes no queue.
+   * How many events there are in each state, over all partitions. Does not make the queue.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
   stats(options?: CallOptions): Promise<EventStats>
 
   /**
-   * The configuration of the queue; null if it is not there.
+   * The configuration of the queue; null if the queue does not exist.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
   config(options?: CallOptions): Promise<EventConfig | null>
 
   /**
-   * Delivers nothing any more: when it returns nobody receives an event. Those that are leased can
-   * be ended, and events can be published.
+   * Stops the delivery of events: when the call returns, no consumer receives an event. Leased
+   * events can still be ended, and events can still be published.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
   pause(options?: CallOptions): Promise<void>
 
   /**
-   * Delivers again after a {@link EventQueue.pause}.
+   * Resumes delivery after a {@link EventQueue.pause}.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
   resume(options?: CallOptions): Promise<void>
 
   /**
-   * Gives the queue another number of partitions, and moves events accordingly, as few as possible.
-   * The queue is made if it is not there.
+   * Changes the queue's number of partitions, and moves as few events as possible. The queue is
+   * made if it does not exist.
    *
-   * It is used meanwhile as always, but the two partitions between which events move deliver
-   * nothing until these are there: some 20 s for a million events. Nothing is lost or delivered out
-   * of order, and leases and their tokens stay. Whoever makes this call again goes on where another
-   * one stopped, and so do consumers that wait for events of a move that nobody drives.
+   * The queue stays in use, but the two partitions between which events move deliver nothing until
+   * those events have arrived: some 20 s for a million events. Nothing is lost or delivered out of
+   * order, and leases and their tokens stay valid. A repeated call continues where an earlier one
+   * stopped. Consumers that wait for events also continue a move that no caller drives any more.
    *
-   * Many steps. After an error some events have moved and the others have not: make the call again.
+   * The call takes many steps. After an error some events have moved and the others have not: make
+   * the call again.
    *
-   * @param partitions - how many partitions the queue is to have, 1 to 1,024
-   * @throws {@link InvalidArgumentError} for a number that is not from 1 to 1,024;
-   * {@link WrongTypeError} if a key holds something else.
+   * @param partitions - the new number of partitions, 1 to 1,024
+   * @throws {@link InvalidArgumentError} for a number outside 1 to 1,024; {@link WrongTypeError} if
+   * a key holds something else.
    */
   reshard(partitions: number | bigint, options?: CallOptions): Promise<void>
 
   /**
-   * A part of {@link EventQueue.reshard}, of up to 10,000 events or so, for a caller that shows how
-   * far it is or that may stop. Returns how many events and other things have moved by this; 0 if
-   * there is nothing left to do. Call it until then: meanwhile two partitions deliver nothing.
+   * Does a part of {@link EventQueue.reshard}, of about 10,000 events at most, for a caller that
+   * shows its progress or that may stop. Returns how many events and other things this call has
+   * moved; 0 if nothing is left to do. Call it until then, since two partitions deliver nothing
+   * before that.
    *
-   * @param partitions - how many partitions the queue is to have, 1 to 1,024
+   * @param partitions - the new number of partitions, 1 to 1,024
    * @throws As {@link EventQueue.reshard}.
    */
   reshardStep(partitions: number | bigint, options?: CallOptions): Promise<number>
 
   /**
-   * Adds a schedule, or changes the one of its id: it publishes an event at the times of a calendar
-   * rule. One that is there just so stays as it is, so a program may put its schedules whenever it
-   * starts. One that is paused stays so. Returns what putting it came to.
+   * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of
+   * a calendar rule. An identical schedule is left as it is, so a program may put its schedules
+   * whenever it starts. A paused schedule stays paused. Returns the result.
    *
-   * No process of its own fires schedules: whoever receives from the queue makes events of the
-   * ticks that have come, so each tick fires once, however many processes there are. While nobody
-   * receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
+   * No separate process fires schedules. A consumer that receives from the queue turns the ticks
+   * that have come into events, so each tick fires once, however many processes there are. While no
+   * consumer receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
    *
-   * A tick that is due fires once, by the schedule that was there when it came.
+   * A tick that is due fires once, according to the schedule that existed when it came.
    *
-   * @param schedule - when which events are to be published
-   * @throws {@link InvalidArgumentError} for an id that is empty or has more than 256 bytes, for
-   * what is no cron expression or no time zone, for a schedule without a rule, and for what is
-   * beyond its limits, before anything is sent.
+   * @param schedule - which events are to be published, and when
+   * @throws {@link InvalidArgumentError} for an id that is empty or has more than 256 bytes, for an
+   * invalid cron expression or time zone, for a schedule without a rule, and for a value beyond its
+   * limits, before anything is sent.
    */
   putSchedule(
     schedule: Schedule,
@@ -3439,17 +3478,17 @@ export class EventQueue {
   ): Promise<'created' | 'unchanged' | 'updated' | 'ignored'>
 
   /**
-   * Removes a schedule, and returns whether it was there. Events of ticks that have come stay.
+   * Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   removeSchedule(id: string, options?: CallOptions): Promise<boolean>
 
   /**
-   * Reads a schedule, if it is there.
+   * Reads a schedule, if it exists.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   getSchedule(id: string, options?: CallOptions): Promise<ScheduleInfo | null>
@@ -3462,44 +3501,45 @@ export class EventQueue {
   listSchedules(options?: CallOptions): Promise<ScheduleInfo[]>
 
   /**
-   * Stops a schedule: ticks pass, and nothing comes of them. Returns whether it is there.
+   * Pauses a schedule: its ticks pass without events. Returns whether it exists.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   pauseSchedule(id: string, options?: CallOptions): Promise<boolean>
 
   /**
-   * Lets a schedule go on after a {@link EventQueue.pauseSchedule}, with its first tick after now.
-   * Returns whether it is there.
+   * Resumes a schedule after a {@link EventQueue.pauseSchedule}, with its first tick after now.
+   * Returns whether it exists.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   resumeSchedule(id: string, options?: CallOptions): Promise<boolean>
 
   /**
-   * Publishes an event of a schedule now, also of one that is paused; its ticks stay as they are.
-   * Returns what became of it, if there is such a schedule.
+   * Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns
+   * the result, if there is such a schedule.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   triggerSchedule(id: string, options?: CallOptions): Promise<Published | null>
 
   /**
-   * Makes the schedules of an owner those of a list: puts each, and removes all others that were
-   * put for this owner. For a program that says at each start which schedules it has. The revision
-   * counts for all of them: one below that of an earlier call for this owner changes nothing.
-   * Returns what it came to.
+   * Makes the schedules of an owner match a list: puts each of them, and removes all others that
+   * were put for this owner. For a program that says at each start which schedules it has. The
+   * revision counts for all of them: a call with a lower revision than an earlier call for this
+   * owner changes nothing. Returns the result.
    *
-   * Not one step: after an error some of it may be done, and the same call again does the rest.
+   * The call is not one step: after an error a part of it may have been done, and the same call
+   * again does the rest.
    *
-   * @param owner - whose schedules these are, such as the name of a program
-   * @param revision - rises with each change of the list
+   * @param owner - the owner of the schedules, such as the name of a program
+   * @param revision - a number that rises with each change of the list
    * @param schedules - all schedules of the owner, up to 10,000
-   * @throws As {@link EventQueue.putSchedule}; also for an owner that is empty, and an id that
-   * comes twice.
+   * @throws As {@link EventQueue.putSchedule}; also for an owner that is empty, and for an id that
+   * is listed twice.
    */
   syncSchedules(
     owner: string,
@@ -3568,15 +3608,15 @@ export class EventJob {
   readonly event: Event
 
   /**
-   * Whether the lease is lost, because another consumer has the event, or none of the extensions
-   * has succeeded for a whole lease: stop working. The job's end means nothing then.
+   * Whether the lease is lost, because another consumer has the event or because no extension has
+   * succeeded for a whole lease. If so, stop working: ending the job has no effect.
    */
   readonly isLost: boolean
 
   /**
-   * Whether somebody has {@link EventQueue.cancel | cancelled} the event, as far as the last
-   * extension knows: stop working. A handler that fails now ends the job, and the event is deleted.
-   * In the child of a fork it is false.
+   * Whether the event was {@link EventQueue.cancel | cancelled}, as of the last extension. If so,
+   * stop working: a handler that fails now ends the job, and the event is deleted. Always false in
+   * the child of a fork.
    */
   readonly isCancelled: boolean
 
@@ -3713,14 +3753,14 @@ export class Job<T = any> {
 
   /**
    * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-   * whole lease: stop working. What ends the job is refused then.
+   * whole lease. If so, stop working: ending the job is refused.
    */
   readonly isLost: boolean
 
   /**
-   * Whether somebody has {@link TaskStore.cancel | cancelled} the task, as far as the last renewal
-   * knows: stop working. A handler that fails now ends the job, and the task is deleted. In the
-   * child of a fork it is false.
+   * Whether the task was {@link TaskStore.cancel | cancelled}, as of the last renewal. If so, stop
+   * working: a handler that fails now ends the job, and the task is deleted. Always false in the
+   * child of a fork.
    */
   readonly isCancelled: boolean
 
@@ -3750,22 +3790,22 @@ export class Job<T = any> {
   [Symbol.asyncDispose](): Promise<void>
 
   /**
-   * Leases all documents of these primary keys for as long as the job goes on, or none of them.
-   * They are the job's alone: no other job gets them in that time. What ends the job releases them,
-   * unless it deletes them or says until when they are to be held.
+   * Leases all documents with these primary keys until the job ends, or none of them. No other job
+   * gets them in that time. The end of the job releases them, unless its modification deletes them
+   * or sets until when they are held.
    *
-   * Claim all that a job needs in one call. Jobs that claim one key after the other can wait for
-   * each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job whose
-   * wait ends first gives back its task, and with it the documents that it holds.
+   * Claim all that a job needs in one call. Jobs that claim one key after another can wait for each
+   * other, so every wait ends after 15 to 30 s, at random, even a wait without a limit: the job
+   * whose wait ends first gives back its task, and with it the documents that it holds.
    *
    * @param namespace - the namespace of documents, up to 64 characters
    * @param keys - primary keys of documents, 1 to 1,000 of up to 256 characters
-   * @param options.waitMs - how long to wait for documents that others hold; without it the call is
-   * refused at once, in milliseconds
-   * @throws As {@link TaskStore.claimDocs}; {@link DependencyError} if somebody else holds one of
-   * them, and then none is leased: a handler that lets this error through has not failed, and the
-   * task is given back, as {@link Job.fail} says; {@link LeaseLostError} once the job has ended,
-   * also if it ends meanwhile: nothing is held then.
+   * @param options.waitMs - how long to wait for documents that other claimants hold, at most 30
+   * seconds; without it the call is refused immediately, in milliseconds
+   * @throws As {@link TaskStore.claimDocs}; {@link DependencyError} if another claimant holds one
+   * of them, in which case none is leased: a handler that passes this error on has not failed, and
+   * the task is given back, as {@link Job.fail} says; {@link LeaseLostError} if the job has ended,
+   * or ends during the call: nothing is held then.
    */
   claimDocs<C = any>(
     namespace: string,
@@ -3774,14 +3814,15 @@ export class Job<T = any> {
   ): Promise<Doc<C>[]>
 
   /**
-   * Ends the job with a modification, in which the task and the documents that the job holds are
-   * taken at their newest versions. The task is deleted unless the modification changes it.
+   * Ends the job with a modification, which applies to the newest versions of the task and the
+   * documents that the job holds. The task is deleted unless the modification changes it.
    *
-   * After an error it is as with {@link TaskStore.modify}, and it can be tried again, or ended in
-   * another way, while the lease lasts, which is not renewed any more. {@link LeaseLostError} after
-   * an error of the connection can be for that call itself, which was done.
+   * After an error it is as with {@link TaskStore.modify}. The call can be repeated, or the job
+   * ended in another way, while the lease lasts; the lease is no longer renewed.
+   * {@link LeaseLostError} after a connection error can mean that the earlier call was in fact
+   * done.
    *
-   * @param modification - what is to happen, all of it or nothing
+   * @param modification - the changes to make, all of them or none
    * @throws As {@link TaskStore.modify}; {@link LeaseLostError} if the lease was lost.
    */
   finish(modification: Modification, options?: CallOptions): Promise<Modified>
@@ -3794,13 +3835,14 @@ export class Job<T = any> {
   done(options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job as its handler's error does: as {@link Job.retry}, with this text as the reason.
-   * If that has in it what the job's last claim of documents said of one that is taken, nothing has
-   * failed: the task is given back untried for a short random time, of 8 to 16 ms and twice as long
-   * each time its worker finds no document free, up to 128 ms. Nor has it failed if the text has in
-   * it why an end of the job was refused, and that was documents alone, which others had changed:
-   * the task is given back untried for 10 to 100 ms, growing. After 20 times in a row in one run
-   * that is an attempt.
+   * Ends the job as an error of its handler does: as {@link Job.retry}, with this text as the
+   * reason. There are two exceptions, in which the job has not failed. If the text contains the
+   * error of the job's last claim of documents, because another claimant held one, the task is
+   * given back untried for a short random time: 8 to 16 ms, doubled each time its worker finds no
+   * document free, up to 128 ms. If the text contains the error that refused an end of the job, and
+   * the only reason was documents that others had changed, the task is given back untried for 10 to
+   * 100 ms, with a growing delay. If this happens 20 times in a row in one run, the last time is an
+   * attempt.
    *
    * @param err - what went wrong
    * @throws As {@link Job.finish}.
@@ -3808,12 +3850,12 @@ export class Job<T = any> {
   fail(err?: string, options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job and puts the task off for another attempt, as the {@link TaskWorker} says, or into
-   * its error queue if that was the last.
+   * Ends the job and postpones the task for another attempt, as set on the {@link TaskWorker}, or
+   * moves it to the error queue if that was the last.
    *
    * @param err - what went wrong
-   * @param options.delayMs - how long until the task is available again, in place of what the
-   * worker says, in milliseconds
+   * @param options.delayMs - how long until the task is available again, instead of the worker's
+   * delay, in milliseconds
    * @throws As {@link Job.finish}.
    */
   retry(err?: string, options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
@@ -3828,12 +3870,12 @@ export class Job<T = any> {
   moveTo(queue: string, err?: string, options?: CallOptions): Promise<Modified>
 
   /**
-   * Ends the job and gives the task back untried, available after a random time of 100 milliseconds
-   * or up to half of it less, so that it is not given and given back all the time. This is no
-   * attempt, and no claim without an end.
+   * Ends the job and gives the task back untried. It is available again after 100 milliseconds,
+   * shortened at random by up to half, so that it is not handed out and given back in a tight loop.
+   * This counts neither as an attempt nor as an expired lease.
    *
-   * @param options.delayMs - how long until the task is available again; 0 is at once, and without
-   * it a random time, in milliseconds
+   * @param options.delayMs - how long until the task is available again; 0 is immediately, and
+   * without it the time is random, in milliseconds
    * @throws As {@link Job.finish}.
    */
   release(options?: CallOptions & { delayMs?: number | undefined }): Promise<Modified>
@@ -3892,78 +3934,80 @@ export class InvalidUrlError extends MillpondError {}
 export class CrossSlotError extends MillpondError {}
 /** A key of the queue holds data of another kind. */
 export class WrongTypeError extends MillpondError {}
-/** The data was written by a version of the format that this version does not know. */
+/** The data was written in a version of the format that this version of Millpond does not know. */
 export class IncompatibleVersionError extends MillpondError {}
 /** No connection could be made. Nothing was sent. */
 export class ConnectionFailedError extends MillpondError {}
-/** The connection broke after the call was sent: it may or may not have been done. */
+/** The connection broke after the call was sent; the call may or may not have been done. */
 export class ConnectionLostError extends MillpondError {}
-/** No reply came in time: the call may or may not have been done. */
+/** No reply arrived in time: the call may or may not have been done. */
 export class TimeoutError extends MillpondError {}
 /** The server refused the user or the password. */
 export class AuthenticationFailedError extends MillpondError {}
-/** The server's access rules forbid this user the call. */
+/** The server's access rules do not allow this user to make the call. */
 export class PermissionDeniedError extends MillpondError {}
-/** The server is there but cannot do it now: loading, failing over, busy or read-only. */
+/**
+ * The server is reachable but cannot serve the call now: loading, failing over, busy or read-only.
+ */
 export class UnavailableError extends MillpondError {}
 /** The server has no memory left for writes. */
 export class OutOfMemoryError extends MillpondError {}
 /** The server returned an error that Millpond has no kind for. */
 export class ServerError extends MillpondError {}
-/** The lease has expired or another client holds it: nothing was done. */
+/** The lease has expired, or another client holds it: nothing was done. */
 export class LeaseLostError extends MillpondError {}
 /** Another process holds this directory; processes share queues over `redis:`. */
 export class LockedError extends MillpondError {}
 /**
- * Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
- * opens what lies before the damage.
+ * Stored data is damaged, or parts of it are missing from disk, in a way that no crash explains;
+ * `?repair` opens the data before the damage.
  */
 export class CorruptError extends MillpondError {}
 /**
- * The disk refused: what was not acknowledged may or may not have been done, and may come back when
- * the directory is opened again.
+ * The disk returned an error: calls that were not acknowledged may or may not have been done, and
+ * their effects may reappear when the directory is opened again.
  */
 export class StorageError extends MillpondError {}
-/** The embedded engine was opened before a fork; a child process has to open its own. */
+/** The embedded engine was opened before a fork; a child process must open its own. */
 export class ForkedError extends MillpondError {}
 /** The client was closed. */
 export class ClosedError extends MillpondError {}
-/** The caller cancelled. */
+/** The caller cancelled the call. */
 export class CancelledError extends MillpondError {}
 /** A bug in Millpond. */
 export class InternalError extends MillpondError {}
-/** The queue holds as much as it may: nothing was added. */
+/** The queue is at its limit: nothing was added. */
 export class QueueFullError extends MillpondError {}
-/** Something of this id is there already: nothing was done. */
+/** Something with this id already exists: nothing was done. */
 export class AlreadyExistsError extends MillpondError {}
 /**
  * A task or a document is not as a modification says, a task or document to renew is not held, or
  * documents to claim are another's: nothing was done. It lists all that is not as it has to be.
  */
 export class DependencyError extends MillpondError {
-  /** Tasks to insert whose id is taken, at the version that is there. */
+  /** Tasks to insert whose id is taken, at the version that exists. */
   readonly inserts: TaskHandle[]
-  /** Tasks to change that are not there at the version that was asked for. */
+  /** Tasks to change that do not exist at the requested version. */
   readonly changes: TaskHandle[]
-  /** Tasks to delete that are not there at the version that was asked for. */
+  /** Tasks to delete that do not exist at the requested version. */
   readonly deletes: TaskHandle[]
-  /** Tasks to depend on that are not there at the version that was asked for. */
+  /** Tasks to depend on that do not exist at the requested version. */
   readonly depends: TaskHandle[]
   /** Tasks to delete or to change that another claimant holds. */
   readonly claims: TaskHandle[]
-  /** Documents to insert whose id is taken, at the version that is there. */
+  /** Documents to insert whose id is taken, at the version that exists. */
   readonly docInserts: DocHandle[]
-  /** Documents to change that are not there at the version that was asked for. */
+  /** Documents to change that do not exist at the requested version. */
   readonly docChanges: DocHandle[]
-  /** Documents to delete that are not there at the version that was asked for. */
+  /** Documents to delete that do not exist at the requested version. */
   readonly docDeletes: DocHandle[]
-  /** Documents to depend on that are not there at the version that was asked for. */
+  /** Documents to depend on that do not exist at the requested version. */
   readonly docDepends: DocHandle[]
   /** Documents to delete, to change, to put or to claim that another claimant holds. */
   readonly docClaims: DocHandle[]
-  /** Whether a task is not there at the version that was asked for. */
+  /** Whether a task does not exist at the requested version. */
   readonly hasMissing: boolean
-  /** Whether a document is not there at the version that was asked for. */
+  /** Whether a document does not exist at the requested version. */
   readonly hasMissingDocs: boolean
   /** Whether another claimant holds a task. */
   readonly hasClaims: boolean
@@ -3971,6 +4015,9 @@ export class DependencyError extends MillpondError {
   readonly hasClaimedDocs: boolean
   /** Whether an id is taken. */
   readonly hasCollisions: boolean
-  /** Whether nothing is wrong but that others hold something: the same can succeed later. */
+  /**
+   * Whether the only problem is that other claimants hold something: the same call can succeed
+   * later.
+   */
   readonly onlyClaims: boolean
 }

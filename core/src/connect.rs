@@ -1,4 +1,4 @@
-//! The one door in: picks the backend that a URL names and hands it the table of queues.
+//! The entry point: selects the backend that a URL names and gives it the table of queues.
 
 use crate::client::{Async, Backend, Client};
 #[cfg(feature = "embedded")]
@@ -11,8 +11,8 @@ use crate::redis::Connections;
 
 /// Connects to a server or opens an embedded engine; see [`Options`] for the URLs.
 ///
-/// A Redis client connects when it first has something to send, so this makes no connection and a
-/// process can fork after it.
+/// A Redis client connects when it first has something to send. This call therefore opens no
+/// connection, and the process can still fork after it.
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -21,15 +21,16 @@ use crate::redis::Connections;
 /// ```
 ///
 /// # Errors
-/// `INVALID_URL` for a URL or an option that is not known; for `file:`, `LOCKED` if another
+/// `INVALID_URL` for a URL or an option that is not recognized; for `file:`, `LOCKED` if another
 /// process holds the directory (processes share queues over `redis:`), `CORRUPT` if it is damaged
-/// or lacks what was on disk, `STORAGE` if the disk refuses or a link or a pipe is in a file's
-/// place; `INVALID_ARGUMENT` for a clock that the engine does not have, and for one with a server.
+/// or data that was on disk is missing, `STORAGE` if the disk reports an error or a link or a pipe
+/// is in a file's place; `INVALID_ARGUMENT` for a clock other than that of an engine that is
+/// already open, and for any clock with a server.
 pub fn connect(url: &str) -> Result<Client> {
     Options::parse(url)?.connect()
 }
 
-/// The same for async programs: every step is a future. Needs no runtime of the caller's.
+/// The same API for async programs: every step is a future. It needs no runtime from the caller.
 pub mod aio {
     use super::{Async, Client, Options, Result};
 

@@ -1,9 +1,8 @@
-//! What can go wrong, with codes that are the same in every language.
+//! Errors, with codes that are the same in every language.
 //!
-//! An [`Error`] has a [`kind`](Error::kind), which carries the stable code and says whether a
-//! retry can help, the operation that failed, one line for people and, where another library
-//! failed underneath, that library's error as its [`source`](std::error::Error::source). No
-//! message ever holds a password or a payload.
+//! An [`Error`] has a [`kind`](Error::kind), which carries the stable code and says whether a retry can help; the
+//! operation that failed; a one-line message for people; and, if another library failed underneath, that library's
+//! error as its [`source`](std::error::Error::source). A message never contains a password or a payload.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -12,20 +11,20 @@ use std::fmt;
 /// A result whose error is a Millpond [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whether doing the same again can help.
+/// Whether a retry can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Retry {
-    /// The same call fails again; something has to change first.
+    /// The same call would fail again; something has to change first.
     Never,
     /// Nothing was done; the same call can succeed later.
     Later,
-    /// The call may have been done: look before you repeat it.
+    /// The call may have been done: check before you repeat it.
     Unknown,
 }
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal, $retry:ident;)*) => {
-        /// What kind of thing went wrong. Codes and names are never used again for another kind.
+        /// The kind of an error. Codes and names are never reused for another kind.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u32)]
@@ -34,7 +33,7 @@ macro_rules! kinds {
         }
 
         impl ErrorKind {
-            /// Every kind, so that a binding can prove that it has a class for each.
+            /// Every kind, so that a binding can check that it has a class for each.
             pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$kind,)*];
 
             /// The stable name, the same in every language.
@@ -42,7 +41,7 @@ macro_rules! kinds {
                 match self { $(ErrorKind::$kind => $name,)* }
             }
 
-            /// Whether doing the same again can help.
+            /// Whether a retry can help.
             pub fn retry(self) -> Retry {
                 match self { $(ErrorKind::$kind => Retry::$retry,)* }
             }
@@ -59,47 +58,47 @@ kinds! {
     CrossSlot = 3, "CROSS_SLOT", Never;
     /// A key of the queue holds data of another kind.
     WrongType = 4, "WRONG_TYPE", Never;
-    /// The data was written by a version of the format that this version does not know.
+    /// The data was written in a version of the format that this version of Millpond does not know.
     IncompatibleVersion = 5, "INCOMPATIBLE_VERSION", Never;
     /// No connection could be made. Nothing was sent.
     ConnectionFailed = 6, "CONNECTION_FAILED", Later;
-    /// The connection broke after the call was sent: it may or may not have been done.
+    /// The connection broke after the call was sent; the call may or may not have been done.
     ConnectionLost = 7, "CONNECTION_LOST", Unknown;
-    /// No reply came in time: the call may or may not have been done.
+    /// No reply arrived in time: the call may or may not have been done.
     Timeout = 8, "TIMEOUT", Unknown;
     /// The server refused the user or the password.
     AuthenticationFailed = 9, "AUTHENTICATION_FAILED", Never;
-    /// The server's access rules forbid this user the call.
+    /// The server's access rules do not allow this user to make the call.
     PermissionDenied = 10, "PERMISSION_DENIED", Never;
-    /// The server is there but cannot do it now: loading, failing over, busy or read-only.
+    /// The server is reachable but cannot serve the call now: loading, failing over, busy or read-only.
     Unavailable = 11, "UNAVAILABLE", Later;
     /// The server has no memory left for writes.
     OutOfMemory = 12, "OUT_OF_MEMORY", Later;
     /// The server returned an error that Millpond has no kind for.
     Server = 13, "SERVER", Never;
-    /// The lease has expired or another client holds it: nothing was done.
+    /// The lease has expired, or another client holds it: nothing was done.
     LeaseLost = 14, "LEASE_LOST", Never;
     /// Another process holds this directory; processes share queues over `redis:`.
     Locked = 15, "LOCKED", Later;
-    /// Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair`
-    /// opens what lies before the damage.
+    /// Stored data is damaged, or parts of it are missing from disk, in a way that no crash explains; `?repair` opens
+    /// the data before the damage.
     Corrupt = 16, "CORRUPT", Never;
-    /// The disk refused: what was not acknowledged may or may not have been done, and may come back when
-    /// the directory is opened again.
+    /// The disk returned an error: calls that were not acknowledged may or may not have been done, and their effects
+    /// may reappear when the directory is opened again.
     Storage = 17, "STORAGE", Unknown;
-    /// The embedded engine was opened before a fork; a child process has to open its own.
+    /// The embedded engine was opened before a fork; a child process must open its own.
     Forked = 18, "FORKED", Never;
     /// The client was closed.
     Closed = 19, "CLOSED", Never;
-    /// The caller cancelled.
+    /// The caller cancelled the call.
     Cancelled = 20, "CANCELLED", Unknown;
     /// A bug in Millpond.
     Internal = 21, "INTERNAL", Unknown;
-    /// A task or a document is not as a modification says: nothing was done.
+    /// A task or a document is not in the state that a modification requires: nothing was done.
     Dependency = 22, "DEPENDENCY", Never;
-    /// The queue holds as much as it may: nothing was added.
+    /// The queue is at its limit: nothing was added.
     QueueFull = 23, "QUEUE_FULL", Later;
-    /// Something of this id is there already: nothing was done.
+    /// Something with this id already exists: nothing was done.
     AlreadyExists = 24, "ALREADY_EXISTS", Never;
 }
 
@@ -150,8 +149,8 @@ impl Error {
         Self(Box::new(Inner { kind, operation: "", message, details: None, source: None }))
     }
 
-    /// The same error, with the operation that failed, such as `ick.add`.
-    /// An operation that is there already stays: the innermost one knows best.
+    /// The same error, with the operation that failed, such as `ick.add`. An operation that is already set stays, since
+    /// the innermost one is the most precise.
     #[must_use]
     pub fn in_operation(mut self, operation: &'static str) -> Self {
         if self.0.operation.is_empty() {
@@ -160,7 +159,7 @@ impl Error {
         self
     }
 
-    /// The same error for one more of those whom it concerns: its kind, its operation and its message.
+    /// A copy of the error for another caller that it concerns: its kind, operation and message.
     pub(crate) fn copy(&self) -> Self {
         Self::new(self.kind(), self.message()).in_operation(self.operation())
     }
@@ -172,35 +171,34 @@ impl Error {
         self
     }
 
-    /// The same error, with what a queue has to say beyond the message.
+    /// The same error, with details that a queue adds to the message.
     #[must_use]
     pub(crate) fn with_details(mut self, details: impl Any + Send + Sync) -> Self {
         self.0.details = Some(Box::new(details));
         self
     }
 
-    /// What a queue has to say beyond the message, if it is of this type.
+    /// The details that a queue added to the message, if they are of this type.
     pub(crate) fn details<T: Any>(&self) -> Option<&T> {
         self.0.details.as_deref().and_then(|details| details.downcast_ref())
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Whether doing the same again can help.
+    /// Whether a retry can help.
     pub fn retry(&self) -> Retry {
         self.0.kind.retry()
     }
 
-    /// Whether whoever asks again and again gives up: nothing helps, or the disk has refused, which may be
-    /// for good.
+    /// Whether a retry loop should give up: a retry cannot help, or the disk has failed, possibly for good.
     pub(crate) fn is_final(&self) -> bool {
         self.retry() == Retry::Never || self.kind() == ErrorKind::Storage
     }
 
-    /// The operation that failed, such as `ick.add`; empty where none was under way.
+    /// The operation that failed, such as `ick.add`; empty if no operation was running.
     pub fn operation(&self) -> &'static str {
         self.0.operation
     }
@@ -236,7 +234,7 @@ impl StdError for Error {
     }
 }
 
-/// Short for the many places that refuse an argument.
+/// Shorthand for the many places that refuse an argument.
 pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }

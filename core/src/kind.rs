@@ -1,4 +1,4 @@
-//! What tools know of every kind of queue without knowing any.
+//! What tools need to handle every kind of queue in the same way.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::step::{Script, State};
 
-/// A kind of queue; [`kinds`](crate::kinds) has all.
+/// A kind of queue; [`kinds`](crate::kinds) lists all of them.
 pub struct Kind {
-    /// Its number in journals, which no other kind ever gets.
+    /// Its number in journals, which is never given to another kind.
     pub number: u8,
     /// Its name, such as `ick`.
     pub name: &'static str,
@@ -27,7 +27,7 @@ type Scripts = Vec<(&'static str, &'static Script)>;
 /// One number about a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statistic {
-    /// The queue within a task store that it is about; `None` where it is about the whole.
+    /// The queue within a task store that the number is about; `None` if it is about the whole.
     pub queue: Option<Arc<str>>,
     /// What is counted, such as `available`.
     pub name: &'static str,
@@ -36,8 +36,7 @@ pub struct Statistic {
 }
 
 impl Kind {
-    /// How much the queue of this kind and name holds. A queue that was never used holds nothing, which is
-    /// no error.
+    /// How much the queue of this kind and name holds. A queue that was never used is empty, which is not an error.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;

@@ -1,5 +1,5 @@
-//! Steps over a connection of [redis-rs](::redis) that a program has already: its pool, its TLS, its
-//! credentials. With the feature `redis-rs`.
+//! Runs steps over a connection of [redis-rs](::redis) that the program already has, with its pool, TLS and
+//! credentials. Requires the feature `redis-rs`.
 //!
 //! ```no_run
 //! use millpond::{ick, redis_rs};
@@ -11,9 +11,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What a [`Client`](crate::Client) does beyond a step stays with it: reconnecting, waiting, loops and
-//! the renewal of leases. Of a cluster, use a connection to the node that has the queue's slot: redis-rs'
-//! cluster client sends a call again after a dropped connection, so that a step could run twice.
+//! Only a [`Client`](crate::Client) reconnects, waits, runs loops and renews leases. On a cluster, use a connection to
+//! the node that has the queue's slot: redis-rs' cluster client sends a call again after a dropped connection, so a
+//! step could run twice.
 
 use ::redis::{Cmd, ConnectionLike, RedisError, RedisResult, Value, aio};
 
@@ -23,7 +23,7 @@ use crate::step::{Invocation, Operation, Reply};
 /// Runs a step over a blocking connection.
 ///
 /// # Errors
-/// Those of the step, and `CONNECTION_LOST` for whatever fails in redis-rs: the step may have been done.
+/// Those of the step, and `CONNECTION_LOST` for any failure in redis-rs: the step may have been done.
 pub fn run<O: Operation>(connection: &mut impl ConnectionLike, step: &O) -> Result<O::Output> {
     let invocation = step.invocation();
     let mut call = Call::default();

@@ -92,7 +92,7 @@ typedef enum {
      */
     MILLPOND_WRONG_TYPE = 4,
     /**
-     * The data was written by a version of the format that this version does not know.
+     * The data was written in a version of the format that this version of Millpond does not know.
      */
     MILLPOND_INCOMPATIBLE_VERSION = 5,
     /**
@@ -100,11 +100,11 @@ typedef enum {
      */
     MILLPOND_CONNECTION_FAILED = 6,
     /**
-     * The connection broke after the call was sent: it may or may not have been done.
+     * The connection broke after the call was sent; the call may or may not have been done.
      */
     MILLPOND_CONNECTION_LOST = 7,
     /**
-     * No reply came in time: the call may or may not have been done.
+     * No reply arrived in time: the call may or may not have been done.
      */
     MILLPOND_TIMEOUT = 8,
     /**
@@ -112,11 +112,12 @@ typedef enum {
      */
     MILLPOND_AUTHENTICATION_FAILED = 9,
     /**
-     * The server's access rules forbid this user the call.
+     * The server's access rules do not allow this user to make the call.
      */
     MILLPOND_PERMISSION_DENIED = 10,
     /**
-     * The server is there but cannot do it now: loading, failing over, busy or read-only.
+     * The server is reachable but cannot serve the call now: loading, failing over, busy or
+     * read-only.
      */
     MILLPOND_UNAVAILABLE = 11,
     /**
@@ -128,7 +129,7 @@ typedef enum {
      */
     MILLPOND_SERVER = 13,
     /**
-     * The lease has expired or another client holds it: nothing was done.
+     * The lease has expired, or another client holds it: nothing was done.
      */
     MILLPOND_LEASE_LOST = 14,
     /**
@@ -136,17 +137,17 @@ typedef enum {
      */
     MILLPOND_LOCKED = 15,
     /**
-     * Stored data is damaged, or lacks what was on disk, in a way that no crash explains;
-     * `?repair` opens what lies before the damage.
+     * Stored data is damaged, or parts of it are missing from disk, in a way that no crash
+     * explains; `?repair` opens the data before the damage.
      */
     MILLPOND_CORRUPT = 16,
     /**
-     * The disk refused: what was not acknowledged may or may not have been done, and may come back
-     * when the directory is opened again.
+     * The disk returned an error: calls that were not acknowledged may or may not have been done,
+     * and their effects may reappear when the directory is opened again.
      */
     MILLPOND_STORAGE = 17,
     /**
-     * The embedded engine was opened before a fork; a child process has to open its own.
+     * The embedded engine was opened before a fork; a child process must open its own.
      */
     MILLPOND_FORKED = 18,
     /**
@@ -154,7 +155,7 @@ typedef enum {
      */
     MILLPOND_CLOSED = 19,
     /**
-     * The caller cancelled.
+     * The caller cancelled the call.
      */
     MILLPOND_CANCELLED = 20,
     /**
@@ -162,25 +163,25 @@ typedef enum {
      */
     MILLPOND_INTERNAL = 21,
     /**
-     * A task or a document is not as a modification says: nothing was done.
+     * A task or a document is not in the state that a modification requires: nothing was done.
      */
     MILLPOND_DEPENDENCY = 22,
     /**
-     * The queue holds as much as it may: nothing was added.
+     * The queue is at its limit: nothing was added.
      */
     MILLPOND_QUEUE_FULL = 23,
     /**
-     * Something of this id is there already: nothing was done.
+     * Something with this id already exists: nothing was done.
      */
     MILLPOND_ALREADY_EXISTS = 24,
 } millpond_status;
 
 /**
- * Whether doing the same again can help.
+ * Whether a retry can help.
  */
 typedef enum {
     /**
-     * The same call fails again; something has to change first.
+     * The same call would fail again; something has to change first.
      */
     MILLPOND_RETRY_NEVER = 0,
     /**
@@ -188,7 +189,7 @@ typedef enum {
      */
     MILLPOND_RETRY_LATER = 1,
     /**
-     * The call may have been done: look before you repeat it.
+     * The call may have been done: check before you repeat it.
      */
     MILLPOND_RETRY_UNKNOWN = 2,
 } millpond_retry;
@@ -220,14 +221,15 @@ typedef enum {
 /**
  * Where the records of tracked messages are.
  *
- * All programs that write, delete or collect tracked messages of a queue have to set the same.
+ * All programs that write, delete or collect tracked messages of a queue have to set the same
+ * value.
  */
 typedef enum {
     /**
-     * In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
-     * with those of every other queue of the server that tracks so: where the package that
-     * introduced this queue has them. A cluster refuses it with `MILLPOND_CROSS_SLOT`, as nothing
-     * ties these keys to the queue's slot.
+     * In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, which
+     * all queues of the server with this setting share, as in the package that introduced this
+     * queue. A cluster refuses it with `MILLPOND_CROSS_SLOT`, since nothing ties these keys to the
+     * queue's slot.
      */
     MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
     /**
@@ -273,7 +275,7 @@ typedef enum {
 } millpond_task_end;
 
 /**
- * What a worker reports of.
+ * The kinds of reports of a worker.
  */
 typedef enum {
     /**
@@ -293,15 +295,16 @@ typedef enum {
      */
     MILLPOND_REPORT_MOVED = 4,
     /**
-     * A job was put aside, as it was rejected, tried too often, or ended its workers.
+     * A job was put aside because it was rejected, tried too often, or crashed its workers.
      */
     MILLPOND_REPORT_DEAD = 5,
     /**
-     * A job was cancelled, and is gone.
+     * A job was cancelled, and its task is gone.
      */
     MILLPOND_REPORT_CANCELLED = 6,
     /**
-     * The end of a job was refused as its handler said it, and it was given back as a failure.
+     * The end that a handler chose for its job was refused, and the job was given back as a
+     * failure.
      */
     MILLPOND_REPORT_REFUSED = 7,
     /**
@@ -309,7 +312,7 @@ typedef enum {
      */
     MILLPOND_REPORT_LOST = 8,
     /**
-     * The server does not respond. The worker goes on asking.
+     * The server does not respond. The worker keeps trying.
      */
     MILLPOND_REPORT_AWAY = 9,
     /**
@@ -319,7 +322,7 @@ typedef enum {
 } millpond_report_kind;
 
 /**
- * What an event waits for.
+ * The state of an event: what it waits for.
  */
 typedef enum {
     /**
@@ -327,15 +330,15 @@ typedef enum {
      */
     MILLPOND_EVENT_SCHEDULED = 1,
     /**
-     * Another event of its key, which comes first.
+     * It waits behind another event of its key.
      */
     MILLPOND_EVENT_BEHIND = 2,
     /**
-     * Somebody to receive it.
+     * It waits to be received.
      */
     MILLPOND_EVENT_READY = 3,
     /**
-     * The end of its delivery.
+     * It was received, and waits for the end of its delivery.
      */
     MILLPOND_EVENT_LEASED = 4,
     /**
@@ -343,11 +346,11 @@ typedef enum {
      */
     MILLPOND_EVENT_RETRY = 5,
     /**
-     * It was given up, and waits for you.
+     * It was given up, and stays until it is redriven, purged or cancelled.
      */
     MILLPOND_EVENT_DEAD = 6,
     /**
-     * Nothing: it is done, and kept for a time.
+     * It is done, and kept for a time.
      */
     MILLPOND_EVENT_DONE = 7,
 } millpond_events_state;
@@ -357,7 +360,7 @@ typedef enum {
  */
 typedef enum {
     /**
-     * Its handler said so.
+     * Its handler rejected it.
      */
     MILLPOND_EVENT_REJECTED = 1,
     /**
@@ -365,17 +368,17 @@ typedef enum {
      */
     MILLPOND_EVENT_EXHAUSTED = 2,
     /**
-     * Its lease ran out too often: whoever had it crashed or was stuck.
+     * Its lease expired too often: the consumers that had it crashed or were stuck.
      */
     MILLPOND_EVENT_CRASHED = 3,
 } millpond_events_dead_reason;
 
 /**
- * What publishing an event means whose deduplication id is taken.
+ * What happens to an event that is published while its deduplication id is taken.
  */
 typedef enum {
     /**
-     * It is refused, and all of its step.
+     * It is refused, together with its whole step.
      */
     MILLPOND_IF_EXISTS_ERROR = 1,
     /**
@@ -390,7 +393,7 @@ typedef enum {
 } millpond_events_if_exists;
 
 /**
- * What publishing an event came to.
+ * The result of publishing an event.
  */
 typedef enum {
     /**
@@ -398,29 +401,30 @@ typedef enum {
      */
     MILLPOND_EVENT_CREATED = 1,
     /**
-     * It was not added, as one of its deduplication id was there.
+     * It was not added, since its deduplication id was taken.
      */
     MILLPOND_EVENT_DUPLICATE = 2,
     /**
-     * It was added in place of one of its deduplication id, or beside it if that is leased.
+     * It was added in place of the event with its deduplication id, or beside that event if it is
+     * leased.
      */
     MILLPOND_EVENT_REPLACED = 3,
 } millpond_events_status;
 
 /**
- * What came of the end of a delivery.
+ * The result of ending a delivery.
  */
 typedef enum {
     /**
-     * Nothing: the event was delivered again since, or the delivery had ended in another way.
+     * Nothing was done: the event was delivered again since, or the delivery ended in another way.
      */
     MILLPOND_EVENT_END_LOST = 1,
     /**
-     * It ended so.
+     * The delivery ended as it was to end.
      */
     MILLPOND_EVENT_END_ENDED = 2,
     /**
-     * Nothing: the event had ended before.
+     * Nothing was done: the event had already ended.
      */
     MILLPOND_EVENT_END_GONE = 3,
     /**
@@ -428,7 +432,7 @@ typedef enum {
      */
     MILLPOND_EVENT_END_DIED = 4,
     /**
-     * The event was cancelled meanwhile, and is gone.
+     * The event had been cancelled, and is gone.
      */
     MILLPOND_EVENT_END_CANCELLED = 5,
 } millpond_events_settled;
@@ -438,15 +442,15 @@ typedef enum {
  */
 typedef enum {
     /**
-     * It is not leased by this token any more.
+     * It is no longer leased with this token.
      */
     MILLPOND_EVENT_LEASE_LOST = 1,
     /**
-     * It is.
+     * It is held.
      */
     MILLPOND_EVENT_LEASE_HELD = 2,
     /**
-     * It is, and the event was cancelled: the work is to stop.
+     * It is held, but the event was cancelled: the work is to stop.
      */
     MILLPOND_EVENT_LEASE_CANCELLED = 3,
 } millpond_events_held;
@@ -456,7 +460,7 @@ typedef enum {
  */
 typedef enum {
     /**
-     * It is not there: it has ended, or never was.
+     * It does not exist: it has ended, or never existed.
      */
     MILLPOND_EVENT_CANCEL_GONE = 1,
     /**
@@ -464,26 +468,26 @@ typedef enum {
      */
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
     /**
-     * It is leased. If that was asked for its holder is told to stop when the lease is extended,
-     * and the event is not tried again.
+     * It is leased. If requested, its holder is told to stop when the lease is extended, and the
+     * event is not tried again.
      */
     MILLPOND_EVENT_CANCEL_RUNNING = 3,
 } millpond_events_cancelled;
 
 /**
- * What became of an event that was given another time.
+ * The result of rescheduling an event.
  */
 typedef enum {
     /**
-     * It is not there: it has ended, or never was.
+     * It does not exist: it has ended, or never existed.
      */
     MILLPOND_EVENT_RESCHEDULE_GONE = 1,
     /**
-     * It fires then.
+     * It fires at the new time.
      */
     MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
     /**
-     * Its time had come: it is ready, leased, to be tried again, or a dead letter.
+     * Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
      */
     MILLPOND_EVENT_RESCHEDULE_TOO_LATE = 3,
 } millpond_events_rescheduled;
@@ -493,7 +497,7 @@ typedef enum {
  */
 typedef enum {
     /**
-     * It is not there: it has ended, or never was.
+     * It does not exist: it has ended, or never existed.
      */
     MILLPOND_EVENT_REDRIVE_GONE = 1,
     /**
@@ -501,13 +505,13 @@ typedef enum {
      */
     MILLPOND_EVENT_REDRIVE_REDRIVEN = 2,
     /**
-     * It is no dead letter, and stays what it is.
+     * It is not a dead letter, and stays as it is.
      */
     MILLPOND_EVENT_REDRIVE_NOT_DEAD = 3,
 } millpond_events_redriven;
 
 /**
- * What becomes of the event of a tick that nobody has received in time.
+ * What becomes of the event of a tick that was not received in time.
  */
 typedef enum {
     /**
@@ -521,7 +525,7 @@ typedef enum {
 } millpond_events_missed;
 
 /**
- * Whether the event of a tick waits for that of the one before.
+ * Whether the event of a tick waits for the event of the previous tick.
  */
 typedef enum {
     /**
@@ -529,29 +533,29 @@ typedef enum {
      */
     MILLPOND_OVERLAP_WAIT = 1,
     /**
-     * They have no key, and may be worked on at once.
+     * They have no key, and may be worked on at the same time.
      */
     MILLPOND_OVERLAP_ALLOW = 2,
 } millpond_events_overlap;
 
 /**
- * What putting a schedule came to.
+ * The result of putting a schedule.
  */
 typedef enum {
     /**
-     * It was not there.
+     * It did not exist before.
      */
     MILLPOND_SCHEDULE_CREATED = 1,
     /**
-     * It was there just so: its ticks stay as they are.
+     * The same schedule existed: its ticks stay as they are.
      */
     MILLPOND_SCHEDULE_UNCHANGED = 2,
     /**
-     * It was there, and has changed: its next tick is the first one after now.
+     * It existed, and has changed: its next tick is the first one after now.
      */
     MILLPOND_SCHEDULE_UPDATED = 3,
     /**
-     * One with a higher revision is there, and stays.
+     * One with a higher revision exists, and stays.
      */
     MILLPOND_SCHEDULE_IGNORED = 4,
 } millpond_events_put_status;
@@ -594,12 +598,12 @@ typedef struct millpond_clock millpond_clock;
 typedef struct millpond_error millpond_error;
 
 /**
- * The loop of a consumer: batches of leased events, of one event if nothing is said. Made by
+ * The loop of a consumer: batches of leased events, by default of one event. Made by
  * `millpond_events_deliveries_new`.
  *
- * Asking for the next batch does nothing to the one before: its events are leased until they
- * are ended, or until the lease is over. Without `wait_ms` the loop ends when nothing is
- * ready, and in any case after an error that trying again cannot mend.
+ * Asking for the next batch does not affect the one before: its events are leased until they
+ * are ended, or until the lease expires. Without `wait_ms` the loop ends when nothing is
+ * ready. A non-retryable error always ends the loop.
  *
  * Freed with `millpond_events_deliveries_free`.
  *
@@ -611,8 +615,8 @@ typedef struct millpond_events_deliveries millpond_events_deliveries;
 /**
  * An event that is being worked on; made by a `Run`, which ends it.
  *
- * A native thread extends its lease three times a lease, so a busy handler keeps it. It
- * belongs to its process: in the child of a fork `Run::end` fails with `MILLPOND_FORKED`.
+ * A native thread extends its lease three times per lease, so a busy handler keeps it. A job
+ * belongs to its process: in the child of a fork, `Run::end` fails with `MILLPOND_FORKED`.
  *
  * Freed with `millpond_events_job_free`.
  *
@@ -621,7 +625,7 @@ typedef struct millpond_events_deliveries millpond_events_deliveries;
 typedef struct millpond_events_job millpond_events_job;
 
 /**
- * A queue of events, which fire at their time; made by `millpond_events_queue_new`.
+ * A queue of events, each of which fires at its time; made by `millpond_events_queue_new`.
  *
  * Freed with `millpond_events_queue_free`.
  *
@@ -659,11 +663,11 @@ typedef struct millpond_events_worker millpond_events_worker;
 /**
  * The loop of a consumer.
  *
- * Asking for the next batch commits the one before, in one round trip. A loop that is left
- * early leaves its batch reserved: the next reserve brings it again. To leave with the last
- * batch done, `millpond_ick_batches_commit` it. Without `wait_ms` the loop ends when there is
- * nothing left, and in any case after an error that trying again cannot mend. A batch has at
- * most 250,000 members.
+ * Asking for the next batch commits the one before, in one round trip. If the loop is left
+ * early, its last batch stays reserved and the next reserve returns it again. To leave the
+ * loop with the last batch done, `millpond_ick_batches_commit` it. Without `wait_ms` the loop
+ * ends when nothing is left. A non-retryable error always ends the loop. A batch has at most
+ * 250,000 members.
  *
  * Freed with `millpond_ick_batches_free`.
  *
@@ -674,12 +678,12 @@ typedef struct millpond_ick_batches millpond_ick_batches;
 
 /**
  * Several Icks that share the members of one dirty list, so that as many consumers can work at
- * once; made by `millpond_ick_channel_new`. A member lives in the Ick numbered
+ * the same time; made by `millpond_ick_channel_new`. A member lives in the Ick numbered
  * FNV-1a-64(member) mod n, named `<name>/<number>`.
  *
- * Resizing is safe at any time: producers and consumers go to the new number when they like,
- * and consumers also drain the old one until it is empty. A member may be processed twice on
- * the way; none is lost.
+ * Resizing is safe at any time. Each producer and consumer can switch to the new number when
+ * it suits, and consumers also drain the old Icks until they are empty. A member may be
+ * processed twice during the switch; none is lost.
  *
  * Freed with `millpond_ick_channel_free`.
  *
@@ -694,14 +698,16 @@ typedef struct millpond_ick_channel millpond_ick_channel;
 typedef struct millpond_ick_entries millpond_ick_entries;
 
 /**
- * The right to consume an Ick, for as long as it is held; made by
+ * The exclusive right to consume an Ick, for as long as it is held; made by
  * `millpond_ick_lease_acquire`.
  *
- * A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it
- * carry its token: once it is lost they fail with `MILLPOND_LEASE_LOST` and do nothing, so a
- * consumer that was stopped for too long cannot commit what another one works on.
+ * A native thread renews it three times per lease, so a busy consumer keeps it. Steps through
+ * the lease carry its token: once the lease is lost they fail with `MILLPOND_LEASE_LOST` and
+ * do nothing, so a consumer that was stopped for too long cannot commit what another one is
+ * working on.
  *
- * `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` are for any thread at any time.
+ * `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` may be called from any thread at
+ * any time.
  *
  * Freed with `millpond_ick_lease_free`.
  *
@@ -729,13 +735,13 @@ typedef struct millpond_recovery millpond_recovery;
 typedef struct millpond_shuffle_batch millpond_shuffle_batch;
 
 /**
- * One consumer of a group of a queue's consumers; made by `millpond_shuffle_consumer_new`. Any
- * number of threads may use it at a time.
+ * One consumer of a group of a queue; made by `millpond_shuffle_consumer_new`. Any number of
+ * threads may use it at a time.
  *
- * A delivered message belongs to its consumer until it is acknowledged, and asking for the
- * next one does not acknowledge it. When a consumer is gone, any other takes over its messages
- * with `millpond_shuffle_reclaim`, also those that no caller received: after
- * `MILLPOND_CONNECTION_LOST`, `MILLPOND_TIMEOUT` and an interrupted call.
+ * A delivered message belongs to its consumer until it is acknowledged; asking for the next
+ * one does not acknowledge it. When a consumer is gone, any other one can take over its
+ * messages with `millpond_shuffle_reclaim`. This includes messages that no caller received,
+ * because of `MILLPOND_CONNECTION_LOST`, `MILLPOND_TIMEOUT` or an interrupted call.
  *
  * Freed with `millpond_shuffle_consumer_free`.
  *
@@ -753,8 +759,8 @@ typedef struct millpond_shuffle_dead_letters millpond_shuffle_dead_letters;
  * Values of tracked messages whose deadline has passed, in batches. Made by
  * `millpond_shuffle_garbage_new`.
  *
- * Asking for the next batch deletes what is recorded of the last one; a caller that stops
- * keeps that one for the next collection. The messages themselves stay in their streams.
+ * Asking for the next batch deletes the records of the last one. If the caller stops, the last
+ * batch is left for the next collection. The messages themselves stay in their streams.
  *
  * Freed with `millpond_shuffle_garbage_free`.
  *
@@ -764,10 +770,11 @@ typedef struct millpond_shuffle_dead_letters millpond_shuffle_dead_letters;
 typedef struct millpond_shuffle_garbage millpond_shuffle_garbage;
 
 /**
- * A message that is being worked on; made by a `millpond_shuffle_run`, which ends it.
+ * A message that is being processed; created by a `millpond_shuffle_run`, which ends it.
  *
- * A native thread extends it three times a lease, so a busy handler keeps it. It belongs to
- * its process: in the child of a fork `millpond_shuffle_run_end` fails with `MILLPOND_FORKED`.
+ * A native thread extends the message three times per lease, so a busy handler does not lose
+ * it. The job belongs to its process: in the child of a fork, `millpond_shuffle_run_end` fails
+ * with `MILLPOND_FORKED`.
  *
  * Freed with `millpond_shuffle_job_free`.
  */
@@ -776,10 +783,10 @@ typedef struct millpond_shuffle_job millpond_shuffle_job;
 /**
  * The loop of a consumer: batches of messages. Made by `millpond_shuffle_messages_new`.
  *
- * A message is done when it is acknowledged and not before: asking for the next batch says
- * nothing about the last one. So a consumer may hand messages to others and go on, and a loop
- * that is left early leaves the group what was not done. Without `wait_ms` the loop ends when
- * there is nothing left, and in any case after an error that trying again cannot mend.
+ * A message is done only when it is acknowledged; asking for the next batch does not affect
+ * the one before. So a consumer may pass messages on and continue, and if a loop is left
+ * early, the unfinished messages stay with the group. Without `wait_ms` the loop ends when
+ * nothing is left. A non-retryable error always ends the loop.
  *
  * Freed with `millpond_shuffle_messages_free`.
  *
@@ -789,16 +796,17 @@ typedef struct millpond_shuffle_job millpond_shuffle_job;
 typedef struct millpond_shuffle_messages millpond_shuffle_messages;
 
 /**
- * A queue that many tenants share, and one tenant's burst delays only itself; made by
+ * A queue that many tenants share, in which one tenant's burst delays only itself; made by
  * `millpond_shuffle_queue_new`.
  *
- * It is a number of streams, and each tenant writes to a few of them only, its shard: always
- * to the one of these with the least to do. Consumers read from all streams in turn. A tenant
- * that writes a thousand times more than the others fills its own streams, and the other
- * tenants have others.
+ * A queue consists of a number of streams. Each tenant writes only to a few of them, its
+ * shard, and always to the stream of the shard with the smallest backlog. Consumers read from
+ * all streams in turn. A tenant that writes a thousand times more than the others fills only
+ * its own streams, and the other tenants have streams that it does not fill.
  *
- * Many tenants share it, and one tenant's burst delays only itself. Each tenant writes to a
- * few of the queue's streams, which its key decides; consumers read from all streams in turn.
+ * Many tenants share it, and one tenant's burst delays only that tenant. Each tenant writes to
+ * a few of the queue's streams, which its key selects; consumers read from all streams in
+ * turn.
  *
  * Freed with `millpond_shuffle_queue_free`.
  *
@@ -834,12 +842,12 @@ typedef struct millpond_shuffle_stats millpond_shuffle_stats;
 typedef struct millpond_shuffle_worker millpond_shuffle_worker;
 
 /**
- * The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
+ * The loop of a claimant: batches of leased tasks, by default of one task. Made by
  * `millpond_tasks_claims_new`.
  *
- * Asking for the next batch does nothing to the one before: its tasks are leased until they
- * are deleted or changed, or until the lease is over. Without `wait_ms` the loop ends when
- * nothing is available, and in any case after an error that trying again cannot mend.
+ * Asking for the next batch does not affect the one before: its tasks are leased until they
+ * are deleted or changed, or until the lease expires. Without `wait_ms` the loop ends when
+ * nothing is available. A non-retryable error always ends the loop.
  *
  * Freed with `millpond_tasks_claims_free`.
  *
@@ -851,15 +859,16 @@ typedef struct millpond_tasks_claims millpond_tasks_claims;
 /**
  * A task that is being worked on; made by `millpond_tasks_jobs`.
  *
- * A native thread renews it, and the documents that it claims, three times a lease, so a busy
- * handler keeps them. A job ends by one of the methods that say what becomes of the task,
- * which waits for a renewal that is under way and happens to the newest versions. A job that
- * nobody ends leaves the task leased until the lease is over. It belongs to its process: in
- * the child of a fork what ends it fails with `MILLPOND_FORKED`.
+ * A native thread renews the task, and the documents that the job claims, three times per
+ * lease, so a busy handler keeps them. A job is ended by one of the methods that say what
+ * becomes of the task. They wait for a renewal that is in progress, and act on the newest
+ * versions. A job that is never ended leaves the task leased until the lease expires. A job
+ * belongs to its process: in the child of a fork, the methods that end it fail with
+ * `MILLPOND_FORKED`.
  *
- * It holds all that under a `claimant` of its own, the task's. So no two jobs hold the same,
- * and nobody but the job can change or delete what it holds: end it by its own methods, not by
- * `millpond_tasks_modify`, which is refused.
+ * The job holds all of this under its own `claimant`, the task's. So no two jobs hold the same
+ * task or document, and only the job can change or delete what it holds: end it by its own
+ * methods, not by `millpond_tasks_modify`, which is refused.
  *
  * Freed with `millpond_tasks_job_free`.
  *
@@ -868,8 +877,8 @@ typedef struct millpond_tasks_claims millpond_tasks_claims;
 typedef struct millpond_tasks_job millpond_tasks_job;
 
 /**
- * The jobs of a Worker. It ends as `millpond_tasks_claims` do, but not before it has seen
- * again the tasks that it gave back because their documents were taken.
+ * The jobs of a Worker. The loop ends as `millpond_tasks_claims` do, but first processes again
+ * the tasks that it gave back because their documents were held by others.
  *
  * Freed with `millpond_tasks_jobs_free`.
  *
@@ -898,16 +907,16 @@ typedef struct millpond_tasks_result millpond_tasks_result;
 typedef struct millpond_tasks_run millpond_tasks_run;
 
 /**
- * A store of tasks and documents by its name; made by `millpond_tasks_store_new`. Everything
- * that one modification spans is in one store.
+ * A named store of tasks and documents; made by `millpond_tasks_store_new`. One modification
+ * stays within one store.
  *
  * There are two ways to change it: a *claim* leases an available task to one claimant, and a
- * *modification* inserts, changes and deletes tasks and documents, all of it or nothing. So a
- * worker deletes the task that it has done and inserts what follows in one step, and nothing
- * is lost or done twice if it dies before or after.
+ * *modification* inserts, changes and deletes tasks and documents, completely or not at all.
+ * So a worker can delete the task that it has finished and insert the follow-up work in one
+ * step, and nothing is lost or done twice if it crashes before or after.
  *
- * Delivery is at least once: a task is available again when its lease is over. Order is not
- * guaranteed, but the oldest tasks of the highest priority come first, nearly.
+ * Delivery is at least once: a task is available again when its lease expires. Order is not
+ * guaranteed; roughly, the oldest tasks of the highest priority come first.
  *
  * Freed with `millpond_tasks_store_free`.
  *
@@ -1024,7 +1033,7 @@ typedef struct {
      */
     millpond_bytes client_name;
     /**
-     * The longest time for one call, connecting and trying again included. `MILLPOND_NOT_SET`: the
+     * The longest time for one call, including connecting and retries. `MILLPOND_NOT_SET`: the
      * default, 5 seconds.
      */
     int64_t timeout_ms;
@@ -1044,9 +1053,9 @@ typedef struct {
     bool quiet;
     /**
      * The clock of an embedded engine, for tests; by default the system's. Clients that share an
-     * engine share its clock: one that brings none takes the engine's, and one that brings another
-     * is refused with `MILLPOND_INVALID_ARGUMENT`. So is a clock for a server, whose time is the
-     * server's.
+     * engine share its clock: a client without one uses the engine's, and a client with a
+     * different one is refused with `MILLPOND_INVALID_ARGUMENT`. A clock for a server is refused
+     * as well, since the server has its own time.
      */
     const millpond_clock *clock;
 } millpond_options;
@@ -1151,10 +1160,10 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many streams the queue has. The first write to a queue makes it so; a write to one that
-     * has another number is refused with both numbers, and `millpond_shuffle_resize` changes it.
-     * By default writers take the number that the queue has, and a new queue gets 16. Readers need
-     * not know. `MILLPOND_NOT_SET`: the default.
+     * How many streams the queue has. The first write to a queue sets it. A write with another
+     * number is refused, with both numbers in the error, and `millpond_shuffle_resize` changes it.
+     * By default writers use the queue's number, and a new queue gets 16. Readers need not know
+     * the number. `MILLPOND_NOT_SET`: the default.
      */
     int64_t streams;
     /**
@@ -1163,22 +1172,22 @@ typedef struct {
      */
     int64_t streams_per_shard;
     /**
-     * How long a stream lives after it was last written to. **When that time is over the stream is
-     * deleted with all that is in it, unprocessed messages too.** By default nothing that is
-     * written expires. At least a second, at most 100 years. All writers of a queue should have
-     * the same. `MILLPOND_NOT_SET`: the default.
+     * How long a stream lives after it was last written to. **When that time is over, the stream
+     * is deleted with everything in it, including unprocessed messages.** By default nothing that
+     * is written expires. At least a second, at most 100 years. All writers of a queue should use
+     * the same time. `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
     /**
      * How long a dead letter is kept. By default dead letters stay until they are deleted. Each
-     * `millpond_shuffle_reclaim` of this handle's consumers deletes those that are older. At least
-     * a second, at most 100 years. `MILLPOND_NOT_SET`: the default.
+     * `millpond_shuffle_reclaim` and `millpond_shuffle_reject` of this handle's consumers deletes
+     * those that are older. At least a second, at most 100 years. `MILLPOND_NOT_SET`: the default.
      */
     int64_t dead_ttl_ms;
     /**
      * A `millpond_shuffle_track_keys`: where the records of tracked messages are. All programs
-     * that write, delete or collect tracked messages of a queue have to set the same. By default
-     * `MILLPOND_SHUFFLE_TRACK_GLOBAL`. `MILLPOND_NOT_SET`: the default.
+     * that write, delete or collect tracked messages of a queue have to set the same value. The
+     * default is `MILLPOND_SHUFFLE_TRACK_GLOBAL`. `MILLPOND_NOT_SET`: the default.
      */
     int64_t track_keys;
 } millpond_shuffle_options;
@@ -1194,18 +1203,20 @@ typedef struct {
      */
     size_t size;
     /**
-     * Takes from this stream first, as much as it has; for a consumer to which one tenant's
-     * messages are cheaper together. `MILLPOND_NOT_SET`: the default.
+     * Takes from this stream first, as much as it has; for a consumer that can process one
+     * tenant's messages more cheaply together. `MILLPOND_NOT_SET`: the default.
      */
     int64_t prefer_stream;
     /**
-     * Takes also from the stream at the queue's own name, in turn with the others: a plain stream
-     * becomes a sharded queue while its writers move. The group there has the queue's name.
+     * Also takes from the stream at the queue's own name, in turn with the others, so that a plain
+     * stream can become a sharded queue while its writers move. The group there has the queue's
+     * name.
      */
     bool default_stream;
     /**
-     * The number of deliveries after which a reclaimed message becomes a dead letter instead: a
-     * message that kills its consumers must not kill all of them. 0, the default, for never.
+     * The number of deliveries after which a reclaimed message becomes a dead letter instead, so
+     * that a message that crashes its consumers does not crash all of them. 0, the default, means
+     * never.
      */
     uint64_t max_deliveries;
 } millpond_shuffle_consumer_options;
@@ -1302,11 +1313,11 @@ typedef struct {
      */
     millpond_shuffle_receipt receipt;
     /**
-     * How often it was delivered, this time included: 1 of a read, more of a reclaim.
+     * How often it was delivered, including this time: 1 for a read, more for a reclaim.
      */
     uint64_t deliveries;
     /**
-     * Its fields and their values, as they were written. They live as long as the batch.
+     * Its fields and their values, as they were written. They are valid as long as the batch.
      */
     const millpond_shuffle_field *fields;
     /**
@@ -1324,8 +1335,8 @@ typedef struct {
      */
     size_t size;
     /**
-     * How long a message is left alone by those that reclaim; 1 minute by default. A native thread
-     * extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+     * How long other consumers do not reclaim a message; 1 minute by default. A native thread
+     * extends it three times per lease. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
     /**
@@ -1339,28 +1350,28 @@ typedef struct {
      */
     int64_t backoff_max_ms;
     /**
-     * How long a consumer of the group is kept that does nothing and holds no message; 1 hour by
-     * default. `MILLPOND_NOT_SET`: the default.
+     * How long an idle consumer of the group that holds no message is kept; 1 hour by default.
+     * `MILLPOND_NOT_SET`: the default.
      */
     int64_t keep_consumers_ms;
     /**
-     * How long a handler may work; for ever by default. It finds what is left in
-     * `millpond_shuffle_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+     * How long a handler may work; without limit by default. `millpond_shuffle_job_time_left_ms`
+     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
      */
     int64_t timeout_ms;
     /**
-     * How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
-     * default 1.
+     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+     * by default 1.
      */
     uint32_t concurrency;
     /**
-     * How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
-     * none. What nobody has begun is given back by a stop.
+     * How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+     * none. A stop gives back those that have not begun.
      */
     uint32_t prefetch;
     /**
-     * Whether messages that are done are deleted, for all groups: what a queue with one group
-     * wants. By default they are only acknowledged.
+     * Whether messages that are done are deleted for all groups, which suits a queue with one
+     * group. By default they are only acknowledged.
      */
     bool delete_done;
 } millpond_shuffle_worker_options;
@@ -1376,7 +1387,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * The queue, which need not be there.
+     * The queue, which need not exist.
      */
     millpond_bytes queue;
     /**
@@ -1389,12 +1400,12 @@ typedef struct {
      */
     millpond_bytes value;
     /**
-     * From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-     * counts for its age. `MILLPOND_NOT_SET`: the default.
+     * The time from which it can be claimed, in milliseconds since the Unix epoch; a time in the
+     * past counts towards its age. `MILLPOND_NOT_SET`: the default.
      */
     int64_t at_ms;
     /**
-     * How long from now it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`: the default.
+     * How long until it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`: the default.
      */
     int64_t delay_ms;
     /**
@@ -1406,12 +1417,12 @@ typedef struct {
      */
     millpond_bytes err;
     /**
-     * 0, by default, to 9: of the available tasks of a queue those with the highest are claimed
-     * first.
+     * 0, the default, to 9: of a queue's available tasks, those with the highest priority are
+     * claimed first.
      */
     uint64_t priority;
     /**
-     * How long until it is deleted, done or not, leased or not; without limit by default.
+     * How long until it is deleted, whether or not it is done or leased; without limit by default.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
@@ -1420,7 +1431,8 @@ typedef struct {
      */
     bool skip_colliding;
     /**
-     * Its headers, all of them: names with any bytes, as `header` adds them. NULL: not set.
+     * Its headers, all of them: names with any bytes as their values, as `header` adds them. NULL:
+     * not set.
      */
     millpond_bytes headers;
 } millpond_new_task;
@@ -1495,7 +1507,7 @@ typedef struct {
 /**
  * A task at a version.
  *
- * What deletes, depends and renewals take.
+ * The argument of deletes, depends and renewals.
  *
  * Its layout is fixed.
  *
@@ -1507,7 +1519,7 @@ typedef struct {
      */
     millpond_bytes id;
     /**
-     * The version that it has to have.
+     * The version that it must have.
      */
     uint64_t version;
 } millpond_task_id;
@@ -1523,7 +1535,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * The namespace, 1 to 64 characters, which need not be there.
+     * The namespace, 1 to 64 characters, which need not exist.
      */
     millpond_bytes namespace_name;
     /**
@@ -1531,16 +1543,16 @@ typedef struct {
      */
     millpond_bytes key;
     /**
-     * Its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of the
-     * keys, so that a second document of the same keys is refused: it is the primary key, followed
-     * by `|` and the secondary key if there is one. In the primary key `%` and `|` are
-     * percent-encoded (`%25`, `%7C`), so that different keys never make the same id. Several
-     * documents of the same keys need ids of their own, and so does a document whose primary key
-     * is empty. NULL: not set.
+     * Its id, unique in its namespace: 1 to 1,025 characters. By default the id is derived from
+     * the keys, so that a second document with the same keys is refused: it is the primary key,
+     * followed by `|` and the secondary key if there is one. In the primary key `%` and `|` are
+     * percent-encoded (`%25`, `%7C`), so that different keys never give the same id. Several
+     * documents with the same keys need explicit ids, and so does a document whose primary key is
+     * empty. NULL: not set.
      */
     millpond_bytes id;
     /**
-     * Its secondary key, up to 256 characters: the order of documents with the same primary key.
+     * Its secondary key, up to 256 characters. It sorts documents with the same primary key.
      */
     millpond_bytes secondary_key;
     /**
@@ -1556,7 +1568,7 @@ typedef struct {
 /**
  * A document at a version.
  *
- * What deletes, depends and renewals take.
+ * The argument of deletes, depends and renewals.
  *
  * Its layout is fixed.
  */
@@ -1570,7 +1582,7 @@ typedef struct {
      */
     millpond_bytes id;
     /**
-     * The version that it has to have.
+     * The version that it must have.
      */
     uint64_t version;
 } millpond_doc_id;
@@ -1586,7 +1598,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * The document, and the version that it has to have.
+     * The document, and the version that it must have.
      */
     millpond_doc_id doc;
     /**
@@ -1594,20 +1606,20 @@ typedef struct {
      */
     millpond_bytes content;
     /**
-     * Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. A
-     * time in the past releases it. `MILLPOND_NOT_SET`: the default.
+     * Until when the claimant that makes the change holds it, in milliseconds since the Unix
+     * epoch. A time in the past releases it. `MILLPOND_NOT_SET`: the default.
      */
     int64_t at_ms;
     /**
-     * How long from now the claimant that changes it holds it, by the engine's clock. 0 releases
-     * it. `MILLPOND_NOT_SET`: the default.
+     * How long the claimant that makes the change holds it from now, by the engine's clock. 0
+     * releases it. `MILLPOND_NOT_SET`: the default.
      */
     int64_t delay_ms;
 } millpond_doc_change;
 
 /**
  * Inserts, changes, deletes and dependencies on tasks and documents, for
- * `millpond_tasks_modify`: all happen or none does. At most 100,000 entries; a task or
+ * `millpond_tasks_modify`: all of them apply or none does. At most 100,000 entries; a task or
  * document may be named only once.
  *
  * At most 100,000 entries.
@@ -1620,7 +1632,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * Inserts a task. Refused if a task of that id is there, in any queue.
+     * Inserts a task. Refused if a task with that id exists, in any queue.
      */
     const millpond_new_task *inserts;
     /**
@@ -1628,7 +1640,8 @@ typedef struct {
      */
     size_t insert_count;
     /**
-     * Changes a task. Refused if it is not there at that version, or held by another claimant.
+     * Changes a task. Refused if it does not exist at that version, or if another claimant holds
+     * it.
      */
     const millpond_task_change *changes;
     /**
@@ -1636,7 +1649,8 @@ typedef struct {
      */
     size_t change_count;
     /**
-     * Deletes a task. Refused if it is not there at that version, or held by another claimant.
+     * Deletes a task. Refused if it does not exist at that version, or if another claimant holds
+     * it.
      */
     const millpond_task_id *deletes;
     /**
@@ -1644,7 +1658,8 @@ typedef struct {
      */
     size_t delete_count;
     /**
-     * Is refused if this task is not there at that version; who holds it does not matter.
+     * Depends on a task. Refused if it does not exist at that version; who holds it does not
+     * matter.
      */
     const millpond_task_id *depends;
     /**
@@ -1652,8 +1667,8 @@ typedef struct {
      */
     size_t depend_count;
     /**
-     * Inserts a document. Refused if one of that id is there in its namespace; without an `id` of
-     * its own, if one of its keys is.
+     * Inserts a document. Refused if one with that id exists in its namespace, or, without an
+     * explicit `id`, if one with its keys does.
      */
     const millpond_new_doc *doc_inserts;
     /**
@@ -1661,12 +1676,12 @@ typedef struct {
      */
     size_t doc_insert_count;
     /**
-     * Inserts a document, or replaces the content of the one of that id. It has to have a content.
-     * Refused if another claimant holds it, and as a collision if it has other keys. Its holder
-     * stays the same. It is among the inserted documents of what the modification did. In the
-     * modification that ends a `millpond_tasks_job`, a put of a document that the job holds is a
-     * change: the document has to be at the version that is held, is released, and is among the
-     * changed documents.
+     * Inserts a document, or replaces the content of the document with that id. The document must
+     * have a content. Refused if another claimant holds the existing document, and as a collision
+     * if that has other keys. The claimant that holds it stays the same. The result lists it among
+     * the inserted documents. In the modification that ends a `millpond_tasks_job`, a put of a
+     * document that the job holds is a change: the document must be at the version that the job
+     * holds, is released, and is listed among the changed documents.
      */
     const millpond_new_doc *doc_puts;
     /**
@@ -1674,7 +1689,8 @@ typedef struct {
      */
     size_t doc_put_count;
     /**
-     * Changes a document. Refused if it is not there at that version, or held by another claimant.
+     * Changes a document. Refused if it does not exist at that version, or if another claimant
+     * holds it.
      */
     const millpond_doc_change *doc_changes;
     /**
@@ -1682,7 +1698,8 @@ typedef struct {
      */
     size_t doc_change_count;
     /**
-     * Deletes a document. Refused if it is not there at that version, or held by another claimant.
+     * Deletes a document. Refused if it does not exist at that version, or if another claimant
+     * holds it.
      */
     const millpond_doc_id *doc_deletes;
     /**
@@ -1690,7 +1707,8 @@ typedef struct {
      */
     size_t doc_delete_count;
     /**
-     * Is refused if this document is not there at that version; who holds it does not matter.
+     * Depends on a document. Refused if it does not exist at that version; who holds it does not
+     * matter.
      */
     const millpond_doc_id *doc_depends;
     /**
@@ -1757,24 +1775,24 @@ typedef struct {
  * of the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds
  * 1 to `version`, and a modification with a stale version is refused.
  *
- * All texts are UTF-8, are not NUL-terminated, and live as long as the result that the task is
- * in.
+ * All texts are UTF-8, are not NUL-terminated, and are valid as long as the result that
+ * contains the task.
  */
 typedef struct {
     /**
-     * Unique in the store, over all queues.
+     * Unique in the store, across all queues.
      */
     millpond_bytes id;
     /**
-     * From 0; 1 more with each claim, renewal and change.
+     * Starts at 0; each claim, renewal and change adds 1.
      */
     uint64_t version;
     /**
-     * The queue that it is in.
+     * The queue that it belongs to.
      */
     millpond_bytes queue;
     /**
-     * From when on it can be claimed, in milliseconds since the Unix epoch.
+     * The time from which it can be claimed, in milliseconds since the Unix epoch.
      */
     uint64_t at_ms;
     /**
@@ -1782,7 +1800,7 @@ typedef struct {
      */
     uint64_t created_ms;
     /**
-     * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+     * When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
      * epoch.
      */
     uint64_t modified_ms;
@@ -1795,20 +1813,20 @@ typedef struct {
      */
     uint64_t claims;
     /**
-     * How often it was tried, as its workers recorded.
+     * How often it was tried, as recorded by its workers.
      */
     uint64_t attempt;
     /**
-     * What went wrong, as its workers recorded.
+     * What went wrong, as recorded by its workers.
      */
     millpond_bytes err;
     /**
-     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
-     * too where values were left out.
+     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is also
+     * NULL if values were left out.
      */
     millpond_bytes value;
     /**
-     * 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+     * 0 to 9: of a queue's available tasks, those with the highest priority are claimed first.
      */
     uint64_t priority;
     /**
@@ -1817,29 +1835,29 @@ typedef struct {
      */
     int64_t expires_ms;
     /**
-     * Its headers, by name: what travels with it and is not its value.
+     * Its headers, by name: data that travels with it but is not part of its value.
      */
     millpond_bytes headers;
 } millpond_task;
 
 /**
- * A document as the store holds it: found by its namespace and id, sorted by its keys, leased
- * for a time as tasks are, but never consumed.
+ * A document as the store holds it: looked up by its namespace and id, sorted by its keys, and
+ * leased for a time like a task, but never consumed.
  *
- * All texts are UTF-8, are not NUL-terminated, and live as long as the result that the
- * document is in.
+ * All texts are UTF-8, are not NUL-terminated, and are valid as long as the result that
+ * contains the document.
  */
 typedef struct {
     /**
-     * The namespace that it is in.
+     * The namespace that it belongs to.
      */
     millpond_bytes namespace_name;
     /**
-     * Unique in its namespace; made of its keys by default, see `id`.
+     * Unique in its namespace; derived from its keys by default, see `id`.
      */
     millpond_bytes id;
     /**
-     * From 0; 1 more with each claim, renewal and change.
+     * Starts at 0; each claim, renewal and change adds 1.
      */
     uint64_t version;
     /**
@@ -1847,12 +1865,12 @@ typedef struct {
      */
     millpond_bytes key;
     /**
-     * Its secondary key: the order of documents with the same primary key. Never changes.
+     * Its secondary key, which sorts documents with the same primary key. Never changes.
      */
     millpond_bytes secondary_key;
     /**
-     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
-     * too where contents were left out.
+     * Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is also
+     * NULL if contents were left out.
      */
     millpond_bytes content;
     /**
@@ -1868,14 +1886,14 @@ typedef struct {
      */
     uint64_t created_ms;
     /**
-     * When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+     * When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
      * epoch.
      */
     uint64_t modified_ms;
 } millpond_doc;
 
 /**
- * Where a task stands in the order of its queue: by time, and by id where that is the same.
+ * The position of a task in the order of its queue: by time, and by id if the times are equal.
  *
  * Its layout is fixed.
  */
@@ -1891,7 +1909,7 @@ typedef struct {
 } millpond_task_position;
 
 /**
- * Where a document stands in the order of its namespace.
+ * The position of a document in the order of its namespace.
  *
  * Its layout is fixed.
  */
@@ -1911,8 +1929,8 @@ typedef struct {
 } millpond_doc_position;
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as
- * if it were not paused.
+ * Statistics of a queue. `size` is the sum of `available`, `claimed`, `retrying` and `future`,
+ * which are counted as if the queue were not paused.
  */
 typedef struct {
     /**
@@ -1936,7 +1954,7 @@ typedef struct {
      */
     uint64_t future;
     /**
-     * How often the most claimed task was claimed.
+     * The highest number of claims of any of its tasks.
      */
     uint64_t max_claims;
     /**
@@ -1944,24 +1962,24 @@ typedef struct {
      */
     uint64_t paused;
     /**
-     * Since when the task is available that has been available the longest, in milliseconds since
-     * the Unix epoch; `MILLPOND_NOT_SET` if none is available.
+     * The time since which the oldest available task has been available, in milliseconds since the
+     * Unix epoch; `MILLPOND_NOT_SET` if no task is available.
      */
     int64_t oldest_available_ms;
     /**
-     * Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
-     * of one length the oldest. `MILLPOND_NOT_SET` if no task is claimed.
+     * When the first of the current leases ends, in milliseconds since the Unix epoch; if all
+     * leases are equally long, that is the oldest one. `MILLPOND_NOT_SET` if no task is claimed.
      */
     int64_t oldest_lease_ms;
     /**
-     * Tasks that were claimed before, and cannot be claimed now because they wait to be tried
-     * again.
+     * Tasks that were claimed before and cannot be claimed now because they are waiting to be
+     * tried again.
      */
     uint64_t retrying;
 } millpond_task_queue_stats;
 
 /**
- * What is in a namespace.
+ * Statistics of a namespace.
  */
 typedef struct {
     /**
@@ -2106,11 +2124,11 @@ typedef struct {
      */
     millpond_bytes dedup_id;
     /**
-     * How often it was delivered, this time too, since it was published or redriven.
+     * How often it was delivered, including this time, since it was published or redriven.
      */
     uint64_t attempts;
     /**
-     * How often its lease ran out since it was published or redriven.
+     * How often its lease expired since it was published or redriven.
      */
     uint64_t crashes;
     /**
@@ -2130,8 +2148,9 @@ typedef struct {
      */
     uint64_t state;
     /**
-     * Since when it is ready or dead, when its time comes or it is tried again, or until when it
-     * is leased, in microseconds since the Unix epoch; 0 for one that is behind another.
+     * The time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
+     * when its time comes or it is tried again, until when it is leased, or when it was done; 0
+     * for an event that is behind another one.
      */
     uint64_t state_at_us;
     /**
@@ -2145,7 +2164,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * The event's id; of a duplicate that of the event that was there.
+     * The event's id; for a duplicate, the id of the existing event.
      */
     millpond_bytes id;
     /**
@@ -2159,7 +2178,8 @@ typedef struct {
 } millpond_published_event;
 
 /**
- * Where an event stands among those of its state: by time, and by id where that is the same.
+ * The position of an event among those in its state: by time, and by id where the time is the
+ * same.
  *
  * Its layout is fixed.
  */
@@ -2175,35 +2195,35 @@ typedef struct {
 } millpond_event_position;
 
 /**
- * How many events a partition has of each state.
+ * How many events a partition has in each state.
  */
 typedef struct {
     /**
-     * All that are not done, dead letters too.
+     * Events that are not done, including dead letters.
      */
     uint64_t events;
     /**
-     * Wait for their time.
+     * Events that wait for their time.
      */
     uint64_t scheduled;
     /**
-     * Are ready to be received.
+     * Events that are ready to be received.
      */
     uint64_t ready;
     /**
-     * Are leased.
+     * Events that are leased.
      */
     uint64_t leased;
     /**
-     * Failed, and wait to be tried again.
+     * Events that failed and wait to be tried again.
      */
     uint64_t retry;
     /**
-     * Are dead letters.
+     * Events that are dead letters.
      */
     uint64_t dead;
     /**
-     * Wait behind another event of their key.
+     * Events that wait behind another event of their key.
      */
     uint64_t behind;
     /**
@@ -2211,8 +2231,8 @@ typedef struct {
      */
     uint64_t dedup_ids;
     /**
-     * Since when the oldest is ready, in microseconds since the Unix epoch. `MILLPOND_NOT_SET`:
-     * none.
+     * Since when the oldest ready event has been ready, in microseconds since the Unix epoch.
+     * `MILLPOND_NOT_SET`: none.
      */
     int64_t ready_since_us;
     /**
@@ -2228,15 +2248,15 @@ typedef struct {
      */
     uint64_t rate;
     /**
-     * How many events that lets through at once; 0 without a rate.
+     * How many events the rate lets through immediately; 0 without a rate.
      */
     uint64_t rate_left;
     /**
-     * Are done, and kept for a time.
+     * Events that are done, and kept for a time.
      */
     uint64_t done;
     /**
-     * Schedules that have a tick to come: one that is paused or at its end has none.
+     * Schedules that have a tick to come; a schedule that is paused or at its end has none.
      */
     uint64_t schedules;
 } millpond_event_stats;
@@ -2252,21 +2272,21 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
-     * each other, and may run on different servers of a cluster. `millpond_events_reshard` changes
-     * it later.
+     * How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
+     * for each other, and may run on different servers of a cluster. `millpond_events_reshard`
+     * changes it later.
      */
     uint64_t partitions;
     /**
-     * For how long an event is leased to who receives it. `MILLPOND_NOT_SET`: the default.
+     * How long an event is leased to its receiver. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
     /**
-     * How often an event is delivered before it becomes a dead letter; 0 for any number.
+     * How often an event is delivered before it becomes a dead letter; 0 for no limit.
      */
     uint64_t max_attempts;
     /**
-     * How often a lease of an event may run out before it becomes a dead letter; 0 for any number.
+     * How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
      */
     uint64_t max_crashes;
     /**
@@ -2279,7 +2299,7 @@ typedef struct {
      */
     int64_t backoff_max_ms;
     /**
-     * How many events a partition may hold, dead letters too; 0 for any number.
+     * How many events a partition may hold, including dead letters; 0 for no limit.
      */
     uint64_t events_max;
     /**
@@ -2287,33 +2307,34 @@ typedef struct {
      */
     uint64_t dedup_ids_max;
     /**
-     * Whether nothing is delivered.
+     * Whether delivery is paused.
      */
     bool paused;
     /**
-     * How many events may be leased at a time; 0 for any number. Each partition allows an equal
-     * part of that, rounded down, so it is not below the number of partitions.
+     * How many events may be leased at a time; 0 for no limit. Each partition allows an equal part
+     * of that, rounded down, so the number must not be below the number of partitions.
      */
     uint64_t concurrency;
     /**
-     * How many events a second may be delivered, those too that are delivered again; 0 for any
-     * number. Each partition allows an equal part of that.
+     * How many events per second may be delivered, including those that are delivered again; 0 for
+     * no limit. Each partition allows an equal part of that.
      */
     uint64_t rate;
     /**
-     * How many events may be delivered at once after a time with fewer than `rate` allows; 0 for
-     * as many as in a second. Each partition allows an equal part of that, and at least one.
+     * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
+     * allows; 0 for as many as in a second. Each partition allows an equal part of that, and at
+     * least one.
      */
     uint64_t burst;
     /**
-     * For how long an event is kept after it is done, to be read; not at all by default.
+     * How long an event can still be read after it is done; by default it is not kept.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t retention_ms;
 } millpond_event_config;
 
 /**
- * A schedule that is there.
+ * An existing schedule.
  */
 typedef struct {
     /**
@@ -2350,7 +2371,7 @@ typedef struct {
      */
     int64_t passed_us;
     /**
-     * How many of its ticks nobody received in time, as far as that was noticed.
+     * How many of its ticks were not received in time, as far as that was noticed.
      */
     uint64_t missed;
     /**
@@ -2358,21 +2379,21 @@ typedef struct {
      */
     uint64_t revision;
     /**
-     * Who synchronizes it; empty for nobody.
+     * The owner that synchronizes it; empty if there is none.
      */
     millpond_bytes owner;
 } millpond_schedule_info;
 
 /**
- * What `millpond_events_sync_schedules` came to.
+ * The result of `millpond_events_sync_schedules`.
  */
 typedef struct {
     /**
-     * Whether nothing was done, as the owner has a higher revision. 1: yes, 0: no.
+     * Whether nothing was done, since the owner has a higher revision. 1: yes, 0: no.
      */
     uint64_t ignored;
     /**
-     * How many were not there.
+     * How many did not exist before.
      */
     uint64_t created;
     /**
@@ -2380,7 +2401,7 @@ typedef struct {
      */
     uint64_t updated;
     /**
-     * How many were there just so.
+     * How many existed without a change.
      */
     uint64_t unchanged;
     /**
@@ -2519,7 +2540,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * The page after this position. It is the `next` of the page before. NULL: not set.
+     * The page after this position. This is the `next` of the previous page. NULL: not set.
      */
     const millpond_task_position *after;
     /**
@@ -2528,12 +2549,12 @@ typedef struct {
      */
     int64_t limit;
     /**
-     * Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-     * and still have a next one. NULL: not set.
+     * Only tasks that this claimant holds or that are available. With this filter a page may hold
+     * fewer tasks, or none, and still be followed by another page. NULL: not set.
      */
     millpond_bytes claimant;
     /**
-     * Leaves the values out. A change that is made of such a task removes its value.
+     * Leaves out the values. A change made from such a task removes its value.
      */
     bool omit_values;
 } millpond_task_query;
@@ -2549,15 +2570,15 @@ typedef struct {
      */
     size_t size;
     /**
-     * From this primary key on. NULL: not set.
+     * From this primary key on, including it. NULL: not set.
      */
     millpond_bytes start;
     /**
-     * Up to this primary key, and without it; an empty one is no end. NULL: not set.
+     * Up to this primary key, excluding it; an empty key is no limit. NULL: not set.
      */
     millpond_bytes end;
     /**
-     * The page after this position. It is the `next_doc` of the page before. NULL: not set.
+     * The page after this position. This is the `next_doc` of the previous page. NULL: not set.
      */
     const millpond_doc_position *after;
     /**
@@ -2565,14 +2586,14 @@ typedef struct {
      */
     int64_t limit;
     /**
-     * Leaves the contents out.
+     * Leaves out the contents.
      */
     bool omit_contents;
 } millpond_doc_query;
 
 /**
  * Which queues or namespaces to include: those with one of the exact names or prefixes, or all
- * if none is given. 10,000 names and prefixes are allowed.
+ * if none is given. Up to 10,000 names and prefixes are allowed.
  *
  * `millpond_tasks_filter_init` fills it; then set what you like.
  */
@@ -2590,7 +2611,7 @@ typedef struct {
      */
     size_t exact_count;
     /**
-     * What names begin with.
+     * The prefixes that names begin with.
      */
     const millpond_bytes *prefixes;
     /**
@@ -2604,8 +2625,8 @@ typedef struct {
 } millpond_tasks_filter;
 
 /**
- * Which tasks of a queue to purge, move or redrive: all that no other claimant holds by
- * default. See `millpond_tasks_purge`.
+ * Which tasks of a queue to purge, move or redrive; by default, all that no other claimant
+ * holds. See `millpond_tasks_purge`.
  *
  * `millpond_task_filter_init` fills it; then set what you like.
  */
@@ -2615,52 +2636,54 @@ typedef struct {
      */
     size_t size;
     /**
-     * Goes on after this position, such as the one that the step before returned. NULL: not set.
+     * Continues after this position, such as the one that the previous step returned. NULL: not
+     * set.
      */
     const millpond_task_position *after;
     /**
-     * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves nobody else
-     * meanwhile, for about 8 ms with 1,000 of them. `MILLPOND_NOT_SET`: the default.
+     * Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no other
+     * client during the step, which takes about 8 ms with 1,000 tasks. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t limit;
     /**
-     * Only tasks that can be claimed now, and those of the other states that are set.
+     * Only tasks that can be claimed now, and those in other selected states.
      */
     bool available;
     /**
-     * Only tasks that cannot be claimed now and were claimed before, and those of the other states
-     * that are set.
+     * Only tasks that cannot be claimed now and were claimed before, and those in other selected
+     * states.
      */
     bool claimed;
     /**
-     * Only tasks that cannot be claimed now and never were, and those of the other states that are
-     * set.
+     * Only tasks that cannot be claimed now and were never claimed, and those in other selected
+     * states.
      */
     bool future;
     /**
-     * Only tasks that are this claimant's or available. NULL: not set.
+     * Only tasks that this claimant holds or that are available. NULL: not set.
      */
     millpond_bytes claimant;
     /**
-     * Only tasks whose `err` begins like this. NULL: not set.
+     * Only tasks whose `err` begins with this text. NULL: not set.
      */
     millpond_bytes err;
     /**
-     * Also tasks that another claimant holds: those that it has leased, whose jobs are lost then,
-     * and those that it has put off or inserted for a time in the future.
+     * Also tasks that another claimant holds: those that it has leased, whose jobs are then lost,
+     * and those that it has postponed or inserted for a time in the future.
      */
     bool include_held;
 } millpond_task_filter;
 
 /**
- * Why a modification was refused, all of it: behind an error of the kind `MILLPOND_DEPENDENCY`
- * (`dependency`). Nothing was done.
+ * Every reason why a modification was refused: part of an error of the kind
+ * `MILLPOND_DEPENDENCY` (`dependency`). Nothing was done.
  *
  * Lives as long as the error.
  */
 typedef struct {
     /**
-     * Tasks to insert whose id is taken, at the version that is there.
+     * Tasks to insert whose id is taken, at the version that exists.
      */
     const millpond_task_id *inserts;
     /**
@@ -2668,7 +2691,7 @@ typedef struct {
      */
     size_t insert_count;
     /**
-     * Tasks to change that are not there at the version that was asked for.
+     * Tasks to change that do not exist at the requested version.
      */
     const millpond_task_id *changes;
     /**
@@ -2676,7 +2699,7 @@ typedef struct {
      */
     size_t change_count;
     /**
-     * Tasks to delete that are not there at the version that was asked for.
+     * Tasks to delete that do not exist at the requested version.
      */
     const millpond_task_id *deletes;
     /**
@@ -2684,7 +2707,7 @@ typedef struct {
      */
     size_t delete_count;
     /**
-     * Tasks to depend on that are not there at the version that was asked for.
+     * Tasks to depend on that do not exist at the requested version.
      */
     const millpond_task_id *depends;
     /**
@@ -2700,7 +2723,7 @@ typedef struct {
      */
     size_t claim_count;
     /**
-     * Documents to insert whose id is taken, at the version that is there.
+     * Documents to insert whose id is taken, at the version that exists.
      */
     const millpond_doc_id *doc_inserts;
     /**
@@ -2708,7 +2731,7 @@ typedef struct {
      */
     size_t doc_insert_count;
     /**
-     * Documents to change that are not there at the version that was asked for.
+     * Documents to change that do not exist at the requested version.
      */
     const millpond_doc_id *doc_changes;
     /**
@@ -2716,7 +2739,7 @@ typedef struct {
      */
     size_t doc_change_count;
     /**
-     * Documents to delete that are not there at the version that was asked for.
+     * Documents to delete that do not exist at the requested version.
      */
     const millpond_doc_id *doc_deletes;
     /**
@@ -2724,7 +2747,7 @@ typedef struct {
      */
     size_t doc_delete_count;
     /**
-     * Documents to depend on that are not there at the version that was asked for.
+     * Documents to depend on that do not exist at the requested version.
      */
     const millpond_doc_id *doc_depends;
     /**
@@ -2740,11 +2763,11 @@ typedef struct {
      */
     size_t doc_claim_count;
     /**
-     * Whether a task is not there at the version that was asked for.
+     * Whether a task does not exist at the requested version.
      */
     bool has_missing;
     /**
-     * Whether a document is not there at the version that was asked for.
+     * Whether a document does not exist at the requested version.
      */
     bool has_missing_docs;
     /**
@@ -2760,7 +2783,8 @@ typedef struct {
      */
     bool has_collisions;
     /**
-     * Whether nothing is wrong but that others hold something: the same can succeed later.
+     * Whether the only problem is that other claimants hold something: the same call can succeed
+     * later.
      */
     bool only_claims;
 } millpond_tasks_dependency;
@@ -2774,13 +2798,13 @@ typedef struct {
      */
     size_t size;
     /**
-     * How long a task is leased; 30 seconds by default. A native thread renews it three times a
+     * How long a task is leased; 30 seconds by default. A native thread renews it three times per
      * lease. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
     /**
-     * How long `jobs` waits for a task when none is available, in place of ending at once. 0, the
-     * default, does not wait; -1 waits without limit.
+     * How long `jobs` waits for a task when none is available, instead of ending immediately. 0,
+     * the default, does not wait; -1 waits without limit.
      */
     int64_t wait_ms;
     /**
@@ -2795,34 +2819,34 @@ typedef struct {
      */
     int64_t backoff_max_ms;
     /**
-     * After this many attempts a task goes to the error queue; 20 by default, and 0 for never.
+     * After this many attempts a task goes to the error queue; 20 by default; 0 means never.
      */
     uint32_t max_attempts;
     /**
-     * After how many leases that ran out a task goes to the error queue and to no handler, as it
-     * may be what ends the workers; 3 by default, and 0 for never. Every end of a job, a retry and
-     * a release too, begins the count anew, and so does a change of the task, such as its move
+     * After how many expired leases a task goes to the error queue and not to a handler, since it
+     * may be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the
+     * count, including a retry and a release. So does every change of the task, such as a move
      * back from the error queue.
      */
     uint32_t max_crashes;
     /**
-     * Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
-     * default. NULL: the default.
+     * The queue for tasks that failed too often; by default, the name of the task's own queue
+     * followed by `/err`. NULL: the default.
      */
     millpond_bytes error_queue;
     /**
-     * How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
-     * default 1.
+     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+     * by default 1.
      */
     uint32_t concurrency;
     /**
-     * How many more jobs `run` holds ready, so that one step leases several; 0, the default, for
-     * none. What nobody has begun is given back by a stop.
+     * How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+     * none. A stop gives back those that have not begun.
      */
     uint32_t prefetch;
     /**
-     * How long a handler may work; for ever by default. It finds what is left in
-     * `millpond_tasks_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+     * How long a handler may work; without limit by default. `millpond_tasks_job_time_left_ms`
+     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
      */
     int64_t timeout_ms;
 } millpond_tasks_worker_options;
@@ -2854,48 +2878,49 @@ typedef struct {
      */
     millpond_bytes payload;
     /**
-     * Events of one key are delivered one at a time, in the order in which they fire. None is the
-     * default. NULL: not set.
+     * Events of one key are delivered one at a time, in the order in which they fire. By default
+     * an event has no key. NULL: not set.
      */
     millpond_bytes key;
     /**
-     * When it fires, in milliseconds since the Unix epoch; a time that is over is now.
+     * When it fires, in milliseconds since the Unix epoch; a time in the past is now.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t at_ms;
     /**
-     * It fires so long after it is published. `MILLPOND_NOT_SET`: the default.
+     * How long after publishing it fires. `MILLPOND_NOT_SET`: the default.
      */
     int64_t delay_ms;
     /**
-     * It is dropped if it was not received for this time after it was to fire. `MILLPOND_NOT_SET`:
-     * the default.
+     * How long after its time it is dropped if it was not received. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t ttl_ms;
     /**
-     * Of events of one key with this id one is added: for producers that may publish twice. NULL:
-     * not set.
+     * Of all events of one key with this id, only one is added; for producers that may publish
+     * twice. NULL: not set.
      */
     millpond_bytes dedup_id;
     /**
-     * For how long the id is remembered, though the event has ended; five minutes by default.
+     * How long the id is remembered, even if the event has ended; five minutes by default.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t dedup_window_ms;
     /**
-     * What an id means that is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
+     * What happens if the id is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
      * the default.
      */
     int64_t if_exists;
     /**
-     * Its headers, all of them: names with any bytes, as `header` adds them. NULL: not set.
+     * All its headers, as `header` adds them: each a name with any bytes as its value. NULL: not
+     * set.
      */
     millpond_bytes headers;
 } millpond_new_event;
 
 /**
- * When events are to be published, and what: an id and a calendar rule, which is either `cron`
- * or `every`.
+ * Which events are to be published, and when: an id and a calendar rule, which is either
+ * `cron` or `every`.
  *
  * `millpond_schedule_init` fills it; then set what you like.
  */
@@ -2905,11 +2930,12 @@ typedef struct {
      */
     size_t size;
     /**
-     * Its id, up to 256 bytes, which is the key of its events, unless these may overlap.
+     * The schedule's id, up to 256 bytes, which is also the key of its events, unless they may
+     * overlap.
      */
     millpond_bytes id;
     /**
-     * It fires when the clock of its `zone` shows what a cron expression means. NULL: not set.
+     * It fires when the clock of its `zone` matches a cron expression. NULL: not set.
      */
     millpond_bytes cron;
     /**
@@ -2918,8 +2944,8 @@ typedef struct {
      */
     millpond_bytes zone;
     /**
-     * It fires at a fixed interval, a second or more: however late one event is received, the next
-     * is not later for that. `MILLPOND_NOT_SET`: the default.
+     * It fires at a fixed interval of a second or more. An event that is received late does not
+     * delay the next one. `MILLPOND_NOT_SET`: the default.
      */
     int64_t every_ms;
     /**
@@ -2932,21 +2958,21 @@ typedef struct {
      */
     millpond_bytes payload;
     /**
-     * The headers of its events: names with any bytes. NULL: not set.
+     * The headers of its events: each a name with any bytes as its value. NULL: not set.
      */
     millpond_bytes headers;
     /**
-     * An event is dropped if it was not received for this time after it was to fire.
-     * `MILLPOND_NOT_SET`: the default.
+     * How long after its time an event is dropped if it was not received. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t ttl_ms;
     /**
-     * What becomes of an event that nobody has received in time; `MILLPOND_MISSED_LATEST` by
-     * default. `MILLPOND_NOT_SET`: the default.
+     * What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
+     * `MILLPOND_NOT_SET`: the default.
      */
     int64_t missed;
     /**
-     * For how long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
+     * How long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
      * seconds by default. `MILLPOND_NOT_SET`: the default.
      */
     int64_t grace_ms;
@@ -2956,17 +2982,17 @@ typedef struct {
      */
     int64_t overlap;
     /**
-     * No tick comes before, in milliseconds since the Unix epoch.
+     * The time before which no tick comes, in milliseconds since the Unix epoch.
      */
     uint64_t from_ms;
     /**
-     * No tick comes at this time or later, in milliseconds since the Unix epoch.
+     * The time from which on no tick comes, in milliseconds since the Unix epoch.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t until_ms;
     /**
-     * Rises with each change of the program that puts the schedule: one with a lower revision than
-     * that of the schedule that is there changes nothing. 0 by default.
+     * A number that rises with each change of the program that puts the schedule: putting a
+     * schedule with a lower revision than the existing one changes nothing. 0 by default.
      */
     uint64_t revision;
 } millpond_schedule;
@@ -2982,17 +3008,17 @@ typedef struct {
      */
     size_t size;
     /**
-     * The key of the events to list, which those need that are `MILLPOND_EVENT_BEHIND` another
-     * event of it, and only those take. NULL: not set.
+     * The key of the events to list. It is required for events that are `MILLPOND_EVENT_BEHIND`
+     * another event of the key, and refused for all others. NULL: not set.
      */
     millpond_bytes key;
     /**
-     * Only events whose `state_at_us` is this one or later, in microseconds since the Unix epoch.
+     * Only events whose `state_at_us` is this time or later, in microseconds since the Unix epoch.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t since_us;
     /**
-     * Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix
+     * Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
      * epoch. `MILLPOND_NOT_SET`: the default.
      */
     int64_t before_us;
@@ -3007,7 +3033,7 @@ typedef struct {
 } millpond_event_query;
 
 /**
- * Which dead letters to redrive: all of them, unless it says less.
+ * Which dead letters to redrive; by default all of them.
  *
  * `millpond_event_redrive_filter_init` fills it; then set what you like.
  */
@@ -3037,7 +3063,7 @@ typedef struct {
 } millpond_event_redrive_filter;
 
 /**
- * Which events of a state to remove: all of them, unless it says less.
+ * Which events of a state to remove; by default all of them.
  *
  * `millpond_event_purge_filter_init` fills it; then set what you like.
  */
@@ -3047,21 +3073,21 @@ typedef struct {
      */
     size_t size;
     /**
-     * The key of the events to remove, which those need that are `MILLPOND_EVENT_BEHIND` another
-     * event of it, and only those take. NULL: not set.
+     * The key of the events to remove. It is required for events that are `MILLPOND_EVENT_BEHIND`
+     * another event of the key, and refused for all others. NULL: not set.
      */
     millpond_bytes key;
     /**
-     * Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix
+     * Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
      * epoch. `MILLPOND_NOT_SET`: the default.
      */
     int64_t before_us;
 } millpond_event_purge_filter;
 
 /**
- * A delivery of an event: what ends it.
+ * A delivery of an event, as needed to end it.
  *
- * What ends a delivery.
+ * Identifies the delivery to end.
  *
  * Its layout is fixed.
  *
@@ -3088,24 +3114,24 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
-     * default 1.
+     * How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+     * by default 1.
      */
     uint32_t concurrency;
     /**
-     * How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
-     * none. What nobody has begun is given back by a stop.
+     * How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+     * none. A stop gives back those that have not begun.
      */
     uint32_t prefetch;
     /**
-     * How long an event is leased; as long as the queue's configuration says by default. A native
-     * thread extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+     * How long an event is leased; by default as long as the queue's configuration says. A native
+     * thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
     /**
-     * How long a handler may work; for ever by default. The future of an async handler is dropped
-     * then, and the job has failed; others find it in `millpond_events_job_time_left_ms`.
-     * `MILLPOND_NOT_SET`: the default.
+     * How long a handler may run; without limit by default. After that, the future of an async
+     * handler is dropped and the job has failed; other handlers can check
+     * `millpond_events_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
      */
     int64_t timeout_ms;
 } millpond_events_worker_options;
@@ -3196,13 +3222,12 @@ typedef struct {
      */
     uint64_t pending;
     /**
-     * Messages that were not delivered to the group yet. After messages were deleted in between,
-     * and on Redis before 7, it may be `len` where it should be less.
+     * Messages that were not delivered to the group yet. If messages in between were deleted, and
+     * on Redis before 7, it may be `len` although it should be less.
      */
     uint64_t lag;
     /**
-     * How long ago the oldest pending message was delivered the last time. `MILLPOND_NOT_SET`:
-     * none.
+     * How long ago the oldest pending message was last delivered. `MILLPOND_NOT_SET`: none.
      */
     int64_t oldest_idle_ms;
 } millpond_shuffle_stream_stats;
@@ -3212,12 +3237,12 @@ typedef struct {
  */
 typedef struct {
     /**
-     * Records that were read, of the snapshot and of the log.
+     * Records that were read from the snapshot and the log.
      */
     uint64_t records;
     /**
-     * Bytes at the end of the log that were no whole record and were cut off. Zeros are not
-     * counted: the file grows ahead of what is written.
+     * Bytes at the end of the log that did not form a whole record and were cut off. Zeros are not
+     * counted, since the file grows ahead of what is written.
      */
     uint64_t torn_bytes;
     /**
@@ -3229,18 +3254,18 @@ typedef struct {
      */
     uint64_t log_bytes;
     /**
-     * Whether the last process closed the engine, or there was none. After a crash or a kill it is
-     * false, which alone is no reason to worry.
+     * Whether the last process closed the engine, or there was no earlier process. After a crash
+     * or a kill it is false, which alone is no reason to worry.
      */
     bool closed;
     /**
-     * What looks as if acknowledged steps were lost, in a sentence: bytes were cut off, or damage
-     * was repaired. NULL where nothing does.
+     * Why acknowledged steps may have been lost, in one sentence: bytes were cut off, or damage
+     * was repaired. NULL if there is no sign of it.
      */
     const char *suspicion;
     /**
-     * Everything that a person should be told, a sentence each: the suspicion, and a directory
-     * that other users can enter. A line each. NULL where there is nothing.
+     * Everything that an operator should know, one sentence each: the suspicion, and that other
+     * users can enter the directory. One line for each warning. NULL if there are none.
      */
     const char *warnings;
 } millpond_recovered;
@@ -3572,11 +3597,12 @@ millpond_status millpond_ick_stats_read(millpond_client *client,
 const char *millpond_ick_version(void);
 
 /**
- * Flags members as dirty: each keeps the lower of its old and its new score. The score NULL is
- * the server's time in seconds, with microseconds. `added` is set to it.
+ * Flags members as dirty: each keeps the lower of its old and its new score. A score of NULL
+ * is the server's time in seconds, with microseconds. `added` is set to it.
  *
- * A pair with `score_is_now` has that score. No pairs at all make the Ick if it is not there.
- * A call takes up to 1,000,000 members, and a name up to 64 KiB.
+ * A pair with `score_is_now` gets the server's time as its score. A call without pairs creates
+ * the Ick if it does not exist. A call takes up to 1,000,000 members, and a name has up to 64
+ * KiB.
  *
  * `added` may be NULL.
  *
@@ -3588,7 +3614,7 @@ const char *millpond_ick_version(void);
  * if the keys hold something else; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` the members may or may not be flagged; adding
- * them again is safe. Above 250,000 members it takes several steps, each atomic.
+ * them again is safe. Above 250,000 members the call takes several steps, each atomic.
  *
  * Threads: any.
  */
@@ -3601,14 +3627,15 @@ millpond_status millpond_ick_add(millpond_client *client,
                                  millpond_error **error);
 
 /**
- * Moves the lowest members to the consumer set until that holds `max` and returns its first
- * `max`, lowest first. What was reserved before and not committed is part of the batch.
+ * Moves the lowest members to the consumer set until that holds `max`, and returns its first
+ * `max`, lowest first. Members that were reserved before and not committed are part of the
+ * batch.
  *
  * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
  * failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
  * set first.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a size from 100,000,000,000,000,000 on;
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a size of 100,000,000,000,000,000 or more;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
  * those of the connection.
  *
@@ -3627,7 +3654,7 @@ millpond_status millpond_ick_reserve(millpond_client *client,
 
 /**
  * Removes members that are done from the consumer set; `number` is set to how many were there.
- * A member that was added again meanwhile stays dirty.
+ * A member that was added again since it was reserved stays dirty.
  *
  * `number` may be NULL.
  *
@@ -3635,9 +3662,10 @@ millpond_status millpond_ick_reserve(millpond_client *client,
  * and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the
  * connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
- * reserve: what is returned is work to be done. A second commit could take away a member that
- * was dirtied and reserved since. Above 250,000 members it takes several steps, each atomic.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT`, do not commit again:
+ * reserve instead, and process what it returns. A second commit could remove a member that was
+ * flagged and reserved again since. Above 250,000 members the call takes several steps, each
+ * atomic.
  *
  * Threads: any.
  */
@@ -3650,7 +3678,7 @@ millpond_status millpond_ick_commit(millpond_client *client,
                                     millpond_error **error);
 
 /**
- * Commits one batch and reserves the next in one step: one round trip a batch.
+ * Commits one batch and reserves the next in one step: one round trip per batch.
  *
  * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
  * failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
@@ -3660,7 +3688,7 @@ millpond_status millpond_ick_commit(millpond_client *client,
  * members.
  *
  * Delivery: as `millpond_ick_reserve` and `millpond_ick_commit`: after
- * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` go on with an exchange that commits
+ * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` continue with an exchange that commits
  * nothing.
  *
  * Threads: any.
@@ -3678,7 +3706,7 @@ millpond_status millpond_ick_exchange(millpond_client *client,
 /**
  * The lowest members of one set; moves nothing.
  *
- * `set` is `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`; another one is
+ * `set` is `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`; any other value returns
  * `MILLPOND_INVALID_ARGUMENT`.
  *
  * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
@@ -3697,8 +3725,8 @@ millpond_status millpond_ick_peek(millpond_client *client,
                                   millpond_error **error);
 
 /**
- * Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. `number` is
- * set to how many keys there were.
+ * Removes the Ick's three keys, whatever they hold, so a broken Ick is removed as well.
+ * `number` is set to how many keys there were.
  *
  * `number` may be NULL. `unlink`: whether Redis frees the memory in the background.
  *
@@ -3715,9 +3743,9 @@ millpond_status millpond_ick_delete(millpond_client *client,
 
 /**
  * Takes the consumer lease, which keeps two consumers from working on one batch by mistake.
- * `lease` is set to NULL if another consumer holds it. A native thread renews it until it is
- * released or freed; if it is lost all the same (a stopped process, a partition), the steps
- * that go through it are refused.
+ * `lease` is set to NULL if another consumer holds it. A native thread renews the lease until
+ * it is released or freed. If it is lost nevertheless (a stopped process, a network
+ * partition), the steps that go through it are refused.
  *
  * `lease` is set to it, which the caller frees with `millpond_ick_lease_free`; to NULL on
  * failure, and also on success if there is none. `ttl_ms`: how long the lease lasts without a
@@ -3728,8 +3756,8 @@ millpond_status millpond_ick_delete(millpond_client *client,
  *     if (status == MILLPOND_OK && lease == NULL)
  *         puts("somebody else is at work");
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `ttl_ms` under a millisecond or over a day; those of
- * the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `ttl_ms` below one millisecond or above one day;
+ * those of the connection.
  *
  * Threads: any.
  */
@@ -3741,17 +3769,17 @@ millpond_status millpond_ick_lease_acquire(millpond_client *client,
                                            millpond_error **error);
 
 /**
- * `millpond_ick_batches_new` for the holder alone. Makes no call yet.
+ * `millpond_ick_batches_new` for the holder of the lease only. Makes no call yet.
  *
- * The batches do not keep the lease: it has to outlive them.
+ * The batches do not keep the lease alive: it has to outlive them.
  *
  * Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of
  * `millpond_ick_batches_new`.
  *
  * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
  * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
- * in place of ending at once; the time starts anew with each batch. A loop that waits looks at
- * each of its Icks once in five seconds, for producers that do not announce what they add. 0
+ * instead of ending immediately; the time starts again with each batch. A waiting loop checks
+ * each of its Icks every five seconds, for producers that do not announce what they add. 0
  * does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
  *
  * Threads: one at a time; see `millpond_ick_lease`.
@@ -3768,8 +3796,8 @@ millpond_status millpond_ick_lease_batches_new(millpond_ick_lease *lease,
  *
  * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
  * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
- * in place of ending at once; the time starts anew with each batch. A loop that waits looks at
- * each of its Icks once in five seconds, for producers that do not announce what they add. 0
+ * instead of ending immediately; the time starts again with each batch. A waiting loop checks
+ * each of its Icks every five seconds, for producers that do not announce what they add. 0
  * does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
  *
  *     millpond_ick_batches *batches;
@@ -3795,17 +3823,17 @@ millpond_status millpond_ick_batches_new(millpond_client *client,
                                          millpond_error **error);
 
 /**
- * The loop of a consumer of the Icks with these numbers: takes from each in turn. Makes no
- * call yet.
+ * The loop of a consumer of the Icks with these numbers, which takes from each in turn. Makes
+ * no call yet.
  *
  * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
  * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
- * in place of ending at once; the time starts anew with each batch. A loop that waits looks at
- * each of its Icks once in five seconds, for producers that do not announce what they add. 0
+ * instead of ending immediately; the time starts again with each batch. A waiting loop checks
+ * each of its Icks every five seconds, for producers that do not announce what they add. 0
  * does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, no number,
- * or more than 65,536.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, for no
+ * numbers, and for more than 65,536.
  *
  * Threads: any.
  */
@@ -3818,9 +3846,9 @@ millpond_status millpond_ick_channel_batches_new(millpond_ick_channel *channel,
                                                  millpond_error **error);
 
 /**
- * Commits the last batch, for a loop that is left before its end. `number` is set to how many
- * members were still reserved; 0 if the last batch was committed already, or if that was tried
- * and failed: it comes again then, if need be.
+ * Commits the last batch, for a loop that is left early. `number` is set to how many members
+ * were still reserved; 0 if the last batch was already committed, or if an attempt to commit
+ * it failed: its members then come again if they were not committed.
  *
  * `number` may be NULL.
  *
@@ -3833,16 +3861,16 @@ millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
                                             millpond_error **error);
 
 /**
- * Commits the last batch and takes the next, in one round trip. A batch whose commit may or
- * may not have been done is delivered again if it was not.
+ * Commits the last batch and takes the next, in one round trip. If it is unknown whether a
+ * commit took effect, its batch is delivered again unless it did.
  *
  * Errors: as `millpond_ick_exchange`; `MILLPOND_LEASE_LOST` for the batches of a lease;
- * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
+ * `MILLPOND_CANCELLED` if `millpond_on_interrupt` requested it; `MILLPOND_CLOSED` once the
  * client was closed.
  *
- * `entries` is set to it, which the caller frees with `millpond_ick_entries_free`; to NULL on
- * failure, and also on success when the loop is over. After an error that a retry can fix (see
- * `millpond_error_retry`) the loop can be continued.
+ * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`; to NULL
+ * on failure, and also on success when the loop is over. After an error that a retry can fix
+ * (see `millpond_error_retry`) the loop can be continued.
  *
  * Threads: one at a time; see `millpond_ick_batches`.
  */
@@ -3861,10 +3889,11 @@ void millpond_ick_batches_free(millpond_ick_batches *batches);
 
 /**
  * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
- * whole term: stop working on the batch. The next step through the lease would find out as
- * well. `lost` is set to it.
+ * whole lease. If so, stop working on the batch. The next step through the lease would detect
+ * it as well. `lost` is set to it.
  *
- * Nor is one held that was released. Sends nothing; any thread may ask at any time.
+ * A lease that was released is not held either. Sends nothing; any thread may call this at any
+ * time.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -3875,7 +3904,7 @@ millpond_status millpond_ick_lease_is_lost(const millpond_ick_lease *lease,
                                            millpond_error **error);
 
 /**
- * `millpond_ick_reserve` for the holder alone.
+ * `millpond_ick_reserve` for the holder of the lease only.
  *
  * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
  * failure to NULL.
@@ -3890,7 +3919,7 @@ millpond_status millpond_ick_lease_reserve(millpond_ick_lease *lease,
                                            millpond_error **error);
 
 /**
- * `millpond_ick_commit` for the holder alone; one step. `number` is set to it.
+ * `millpond_ick_commit` for the holder of the lease only; one step. `number` is set to it.
  *
  * `number` may be NULL.
  *
@@ -3905,7 +3934,7 @@ millpond_status millpond_ick_lease_commit(millpond_ick_lease *lease,
                                           millpond_error **error);
 
 /**
- * `millpond_ick_exchange` for the holder alone.
+ * `millpond_ick_exchange` for the holder of the lease only.
  *
  * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
  * failure to NULL.
@@ -3922,14 +3951,14 @@ millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
                                             millpond_error **error);
 
 /**
- * Gives the lease back, so that another consumer can take it at once. `found` is set to false
- * if it was lost before. The child of a fork has only a copy: it gives nothing back, and this
- * returns false.
+ * Releases the lease, so that another consumer can take it immediately. `found` is set to
+ * false if it was already lost. The child of a fork has only a copy: there this releases
+ * nothing and returns false.
  *
  * The handle still has to be freed.
  *
- * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then
- * it expires.
+ * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, after
+ * which the lease expires.
  *
  * `found` may be NULL.
  *
@@ -3942,24 +3971,24 @@ millpond_status millpond_ick_lease_release(millpond_ick_lease *lease,
 /**
  * Frees a lease. NULL and what was freed before are fine.
  *
- * One that was not released is released in the background, but not by the child of a fork,
- * whose parent may still hold it.
+ * A lease that was not released is released in the background, but not in the child of a fork,
+ * because the parent may still hold it.
  *
  * Threads: any.
  */
 void millpond_ick_lease_free(millpond_ick_lease *lease);
 
 /**
- * The channel of `shards` Icks of this name. Makes no call.
+ * The channel of `shards` Icks with this name. Makes no call.
  *
  * `channel` is set to it, which the caller frees with `millpond_ick_channel_free`, or on
- * failure to NULL. `draining`: the same channel for a consumer that also reads the Icks of an
- * earlier, larger number. 0: none.
+ * failure to NULL. `draining`: the same channel, for a consumer that also reads the Icks of an
+ * earlier, larger number of Icks. 0: none.
  *
  *     millpond_ick_channel *channel;
  *     status = millpond_ick_channel_new(client, "files", 5, 4, 0, &channel, &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for no Ick or more than 65,536.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for zero Icks or more than 65,536.
  *
  * Threads: any.
  */
@@ -3972,7 +4001,7 @@ millpond_status millpond_ick_channel_new(millpond_client *client,
                                          millpond_error **error);
 
 /**
- * How many Icks members are spread over. `shards` is set to it.
+ * How many Icks the members are spread over. `shards` is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -3983,7 +4012,7 @@ millpond_status millpond_ick_channel_shards(const millpond_ick_channel *channel,
                                             millpond_error **error);
 
 /**
- * How many Icks consumers have to read, which is more while an earlier size is drained.
+ * How many Icks consumers have to read; larger while an earlier size is being drained.
  * `readable` is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
@@ -4027,8 +4056,8 @@ millpond_status millpond_ick_channel_ick_of(const millpond_ick_channel *channel,
  *
  * `added` may be NULL.
  *
- * Errors: as `millpond_ick_add`. One step an Ick: after an error some Icks may have their
- * members already; adding all of them again is safe.
+ * Errors: as `millpond_ick_add`. The call takes one step per Ick: after an error some Icks may
+ * already have their members; adding all of them again is safe.
  *
  * Threads: any.
  */
@@ -4041,7 +4070,7 @@ millpond_status millpond_ick_channel_add(millpond_ick_channel *channel,
 /**
  * Frees a channel. NULL and what was freed before are fine.
  *
- * Batches that were made from it stay usable.
+ * Batches that were created from it stay usable.
  *
  * Threads: any.
  */
@@ -4081,12 +4110,12 @@ void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *o
 
 /**
  * A consumer of a group. Each message goes to one consumer of each group; a group begins with
- * what the queue holds when it first reads. Makes no call yet.
+ * the messages that the queue holds when the group first reads. Makes no call yet.
  *
- * A program that restarts does best with the same name again, such as its host's: the server
- * keeps the names of all that ever read, until they are removed, which workers do.
+ * A program that restarts should use the same name again, such as its host's. The server keeps
+ * the names of all consumers that ever read, until they are removed, which workers do.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is not a stream number. An
  * empty group or consumer is refused by the step that needs it.
  *
  * `made` is set to it, which the caller frees with `millpond_shuffle_consumer_free`, or on
@@ -4109,14 +4138,14 @@ millpond_status millpond_shuffle_consumer_new(millpond_shuffle_queue *queue,
 
 /**
  * Acknowledges messages, so that the group does not get them again. `number` is set to how
- * many were waiting for that. The entries stay in the queue, for other groups.
+ * many of them were pending. The entries stay in the queue, for other groups.
  *
  * `number` may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages; `MILLPOND_WRONG_TYPE`
  * if a key holds something else; those of the connection.
  *
- * Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps.
+ * Delivery: acknowledging twice is safe. Above 100,000 messages the call takes several steps.
  *
  * Threads: any.
  */
@@ -4127,14 +4156,15 @@ millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
                                      millpond_error **error);
 
 /**
- * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+ * Acknowledges messages and deletes them for all groups, which suits a queue with one group.
  * `number` is set to it.
  *
  * `number` may be NULL.
  *
  * Errors: as `millpond_shuffle_ack`.
  *
- * Delivery: it can be repeated, as `millpond_shuffle_ack`.
+ * Delivery: the call can be repeated safely, as `millpond_shuffle_ack` can; a repeated call
+ * returns false for what the first one acknowledged.
  *
  * Threads: any.
  */
@@ -4145,15 +4175,16 @@ millpond_status millpond_shuffle_ack_and_delete(millpond_shuffle_consumer *consu
                                                 millpond_error **error);
 
 /**
- * `millpond_shuffle_ack` that says of each message, in their order, whether it was waiting for
- * that: one that was not has been acknowledged before, also by another consumer that reclaimed
- * it, or is gone.
+ * `millpond_shuffle_ack`, but returns for each message, in order, whether it was pending. A
+ * message that was not pending is gone, or was acknowledged before, possibly by another
+ * consumer that reclaimed it.
  *
  * `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
  *
  * Errors: as `millpond_shuffle_ack`.
  *
- * Delivery: it can be repeated, as `millpond_shuffle_ack`.
+ * Delivery: the call can be repeated safely, as `millpond_shuffle_ack` can; a repeated call
+ * returns false for what the first one acknowledged.
  *
  * Threads: any.
  */
@@ -4164,14 +4195,15 @@ millpond_status millpond_shuffle_ack_each(millpond_shuffle_consumer *consumer,
                                           millpond_error **error);
 
 /**
- * `millpond_shuffle_ack_and_delete` that says of each message, in their order, whether it was
- * waiting for that.
+ * `millpond_shuffle_ack_and_delete`, but returns for each message, in order, whether it was
+ * pending.
  *
  * `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
  *
  * Errors: as `millpond_shuffle_ack`.
  *
- * Delivery: it can be repeated, as `millpond_shuffle_ack`.
+ * Delivery: the call can be repeated safely, as `millpond_shuffle_ack` can; a repeated call
+ * returns false for what the first one acknowledged.
  *
  * Threads: any.
  */
@@ -4182,8 +4214,9 @@ millpond_status millpond_shuffle_ack_and_delete_each(millpond_shuffle_consumer *
                                                      millpond_error **error);
 
 /**
- * Says that messages are still being worked on, so that nobody reclaims them. `number` is set
- * to how many are this consumer's; those that are not have been taken over.
+ * Extends the time of messages that are still being worked on, so that no other consumer
+ * reclaims them. `number` is set to how many are still this consumer's; the others have been
+ * taken over.
  *
  * `number` may be NULL.
  *
@@ -4198,21 +4231,22 @@ millpond_status millpond_shuffle_extend(millpond_shuffle_consumer *consumer,
                                         millpond_error **error);
 
 /**
- * Gives messages back before they are done, so that a `millpond_shuffle_reclaim` with this
- * `min_idle_ms` takes them over after the `delay_ms`, and not only when they have been idle for that
- * long; and this delivery does not count. `number` is set to how many were this consumer's;
- * those that are not have been taken over.
+ * Gives messages back before they are done. A `millpond_shuffle_reclaim` with this `min_idle_ms`
+ * takes them over after the `delay_ms`, without waiting until they have been idle for that long,
+ * and this delivery does not count. `number` is set to how many were this consumer's; the
+ * others have been taken over.
  *
  * `number` may be NULL. `min_idle_ms`: the `min_idle_ms` of the reclaim that is to take them
  * over. `delay_ms`: how long until they are taken over, at most `min_idle_ms`;
  * `MILLPOND_NOT_SET`: as said above.
  *
  * Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
- * 100 years, and for a `delay_ms` over the `min_idle_ms`: that is when they are taken over anyway.
+ * 100 years, and for a `delay_ms` over the `min_idle_ms`, after which they are taken over anyway.
  *
- * Delivery: a read does not take what was released, only a reclaim does. One with a shorter
- * `min_idle_ms` may take it before the `delay_ms` is over. After `MILLPOND_CONNECTION_LOST` or
- * `MILLPOND_TIMEOUT` it may be done; done again a delivery more does not count.
+ * Delivery: a read never returns released messages, only a reclaim does. A reclaim with a
+ * shorter `min_idle_ms` may take them before the `delay_ms` is over. After
+ * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the release may have been done; if it is
+ * repeated, one more delivery does not count.
  *
  * Threads: any.
  */
@@ -4225,10 +4259,10 @@ millpond_status millpond_shuffle_release(millpond_shuffle_consumer *consumer,
                                          millpond_error **error);
 
 /**
- * Gives messages up for good: makes dead letters of them at once, with this reason. `number`
- * is set to how many were this consumer's; those that are not have been taken over, and stay.
- * A reason begins best with a word that tells the kinds apart, such as `rejected: no such
- * image`; that of messages that were delivered too often is `exhausted: max_deliveries`.
+ * Rejects messages: makes dead letters of them immediately, with this reason. `number` is set
+ * to how many were this consumer's; the others have been taken over and are left alone. Begin
+ * a reason with a word that tells the kinds apart, such as `rejected: no such image`. The
+ * reason of messages that were delivered too often is `exhausted: max_deliveries`.
  *
  * `number` may be NULL.
  *
@@ -4236,7 +4270,7 @@ millpond_status millpond_shuffle_release(millpond_shuffle_consumer *consumer,
  * empty or above 4 KiB.
  *
  * Delivery: rejecting twice is safe. A message is deleted from its stream if no other group
- * has joined that.
+ * has joined it.
  *
  * Threads: any.
  */
@@ -4251,20 +4285,20 @@ millpond_status millpond_shuffle_reject(millpond_shuffle_consumer *consumer,
 /**
  * Frees a consumer. NULL and what was freed before are fine.
  *
- * Messages delivered to it and not acknowledged stay pending; loops that were made from it
- * stay usable.
+ * Messages that were delivered to it and not acknowledged stay pending; loops that were
+ * created from it stay usable.
  *
  * Threads: any.
  */
 void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
 
 /**
- * The shuffle queue of this name. Makes no call.
+ * The shuffle queue with this name. Makes no call.
  *
  * Invalid settings are refused by the step that needs them.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and a
- * `track_keys` that is none.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and for an
+ * unknown `track_keys`.
  *
  * `queue` is set to it, which the caller frees with `millpond_shuffle_queue_free`, or on
  * failure to NULL. `options` may be NULL.
@@ -4282,7 +4316,7 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
                                            millpond_error **error);
 
 /**
- * Writes one message of a tenant, to the stream of its shard that has the least to do.
+ * Writes one message of a tenant, to the stream of its shard with the smallest backlog.
  * `receipt` is set to where it is.
  *
  * `receipt` may be NULL.
@@ -4290,14 +4324,14 @@ millpond_status millpond_shuffle_queue_new(millpond_client *client,
  *     millpond_shuffle_field fields[] = {{"task", 4, "resize", 6}, {"image", 5, "a.png", 5}};
  *     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message without fields or with
- * more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before
- * anything is sent, and for a queue that has another number of `streams` than this handle was
- * given; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed;
- * those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message without fields, with
+ * more than 32,768 fields or with field names or values above 64 MiB each, or invalid
+ * settings, before anything is sent, and for a queue with another number of `streams` than
+ * this handle was given; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing
+ * has changed; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not
- * be written; written again it may be there twice.
+ * have been written; if it is written again, it may be there twice.
  *
  * Threads: any.
  */
@@ -4310,16 +4344,16 @@ millpond_status millpond_shuffle_write(millpond_shuffle_queue *queue,
                                        millpond_error **error);
 
 /**
- * Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
- * other. Returns where they are, in their order.
+ * Writes many messages, each for its tenant, as successive calls of `millpond_shuffle_write`
+ * would. Returns where they are, in order.
  *
  * `receipts` is where `message_count` of them go; it may be NULL. On failure they are all 0.
  *
- * Errors: as `millpond_shuffle_write`; a message that is refused refuses all.
+ * Errors: as `millpond_shuffle_write`; if one message is refused, all are.
  * `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages or 1 GiB.
  *
  * Delivery: one atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for
- * more: after an error the first of these may be done.
+ * more: after an error the first of these may have been done.
  *
  * Threads: any.
  */
@@ -4330,11 +4364,11 @@ millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
                                             millpond_error **error);
 
 /**
- * Writes one message of a tenant, and remembers where it is by the value of its field
- * `track_field`. The `deadline_s`, in seconds since the Unix epoch, says from when on that
- * record may be collected; NULL (or 0) is the server's time and the `ttl_ms`, or 1 day without
- * one. A message without that field, or with nothing in it, is written and not tracked; of two
- * messages with the same value the later one is tracked. `receipt` is set to it.
+ * Writes one message of a tenant, and records where it is under the value of its field
+ * `track_field`. From the `deadline_s` on, in seconds since the Unix epoch, that record may be
+ * collected; NULL (or 0) is the server's time plus the `ttl_ms`, or plus 1 day without one. A
+ * message in which that field is missing or empty is written but not tracked. Of two messages
+ * with the same value, the later one is tracked. `receipt` is set to it.
  *
  * `receipt` may be NULL.
  *
@@ -4346,7 +4380,7 @@ millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
  * `track_field` and a deadline beyond 9,007,199,254,740,992; `MILLPOND_CROSS_SLOT` on a
  * cluster with the global keys.
  *
- * Delivery: after an error it is as with `millpond_shuffle_write`.
+ * Delivery: after an error, the same applies as for `millpond_shuffle_write`.
  *
  * Threads: any.
  */
@@ -4362,13 +4396,13 @@ millpond_status millpond_shuffle_write_tracked(millpond_shuffle_queue *queue,
                                                millpond_error **error);
 
 /**
- * Writes many messages, each for its tenant, and remembers where they are, as
- * `millpond_shuffle_write_tracked` would one after the other with the same field and deadline.
- * Returns where they are, in their order.
+ * Writes many messages, each for its tenant, and records where they are, as successive calls
+ * of `millpond_shuffle_write_tracked` with the same field and deadline would. Returns where
+ * they are, in order.
  *
  * `receipts` is where `message_count` of them go; it may be NULL. On failure they are all 0.
  *
- * Errors: as `millpond_shuffle_write_tracked`; a message that is refused refuses all.
+ * Errors: as `millpond_shuffle_write_tracked`; if one message is refused, all are.
  *
  * Delivery: in steps, as `millpond_shuffle_write_many`.
  *
@@ -4384,18 +4418,19 @@ millpond_status millpond_shuffle_write_tracked_many(millpond_shuffle_queue *queu
                                                     millpond_error **error);
 
 /**
- * Gives the queue another number of streams: more at once, fewer as soon as those beyond have
- * nothing left to deliver or to acknowledge. Until then writers spread over the new number
- * already and readers still take from all; a later write or resize takes the others away.
- * `number` is set to how many streams the queue has now. A queue that nobody has written to is
- * made with this number.
+ * Changes the queue's number of streams. More streams are added immediately; surplus streams
+ * are removed as soon as they have nothing left to deliver or to acknowledge. Until then
+ * writers already use only the new number, readers still take from all streams, and a later
+ * write or resize removes the surplus streams. `number` is set to how many streams the queue
+ * has now. A queue that was never written to is created with this number.
  *
  * Handles with another number of `streams` are refused from then on.
  *
  * `number` may be NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536; `MILLPOND_WRONG_TYPE`
- * if a key holds something else, and then nothing has changed; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for zero streams or more than 65,536;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed; those of
+ * the connection.
  *
  * Threads: any.
  */
@@ -4405,9 +4440,9 @@ millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
                                         millpond_error **error);
 
 /**
- * Deletes the message that is tracked by this value, for all groups, taken or not. Returns
- * where it was, or nothing if there is none (any more). With the global keys it is found
- * whatever the name of its queue.
+ * Deletes the message that is tracked by this value, for all groups, whether it was taken or
+ * not. Returns where it was, or nothing if there is no such message. With the global keys it
+ * is found whatever the name of its queue.
  *
  * `found` is set to whether there was one, and `receipt` to it, or to 0. Both may be NULL.
  *
@@ -4415,8 +4450,8 @@ millpond_status millpond_shuffle_resize(millpond_shuffle_queue *queue,
  * record of this value names no message; `MILLPOND_CROSS_SLOT` on a cluster with the global
  * keys, and then nothing has changed; those of the connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again
- * it returns nothing then. A consumer that has taken the message is not stopped.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done; a
+ * repeated call then returns nothing. A consumer that has taken the message is not stopped.
  *
  * Threads: any.
  */
@@ -4428,19 +4463,19 @@ millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
                                                 millpond_error **error);
 
 /**
- * Takes the values whose deadline passed not longer ago than `within_ms` (in whole seconds) out
- * of the deadlines, in one step, so that of several callers one gets each. Returns them by
- * deadline. They are garbage from then on; their messages stay until they are deleted. The
- * step has no limit, and the server does nothing else meanwhile: a million values take
- * seconds.
+ * Takes the values whose deadline passed at most `within_ms` ago (in whole seconds) out of the
+ * deadlines. This is one step, so only one of several callers gets each value. Returns the
+ * values by deadline. From then on they are garbage; their messages stay until they are
+ * deleted. The step has no limit, and the server does nothing else while it runs: a million
+ * values take seconds.
  *
  * `keys` is set to them, which the caller frees with `millpond_keys_free`, or on failure to
  * NULL. `within_ms`: how long ago the deadline may have passed.
  *
  * Errors: as `millpond_shuffle_delete_tracked`.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
- * no caller received; `millpond_shuffle_garbage_new` returns them again.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may have been
+ * cordoned that no caller received; `millpond_shuffle_garbage_new` returns them again.
  *
  * Threads: any.
  */
@@ -4450,8 +4485,8 @@ millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue
                                                           millpond_error **error);
 
 /**
- * How many entries the streams hold, finished ones that nobody deleted included. `len` is set
- * to it.
+ * How many entries the streams hold, including finished ones that were not deleted. `len` is
+ * set to it.
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
@@ -4462,7 +4497,8 @@ millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
                                      millpond_error **error);
 
 /**
- * How many messages some group still has to get or to acknowledge. `backlog` is set to it.
+ * How many messages at least one group has not received or not acknowledged yet. `backlog` is
+ * set to it.
  *
  * Errors: as `millpond_shuffle_len`.
  *
@@ -4487,7 +4523,7 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
 
 /**
  * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
- * `millpond_shuffle_reclaim`, or rejected. They lie in the stream `<queue>:dead`, and stay
+ * `millpond_shuffle_reclaim`, or rejected. They are in the stream `<queue>:dead`, and stay
  * until they are deleted or requeued, or their `dead_ttl_ms` is over.
  *
  * `dead_letters` is set to them, which the caller frees with
@@ -4504,8 +4540,8 @@ millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue
                                                    millpond_error **error);
 
 /**
- * `millpond_shuffle_dead_letters_read`, but those after another one: the next page. The letter
- * need not be there any more.
+ * `millpond_shuffle_dead_letters_read`, but those after another one: the next page. That
+ * letter need not exist any more.
  *
  * `dead_letters` is set to them, which the caller frees with
  * `millpond_shuffle_dead_letters_free`, or on failure to NULL.
@@ -4524,7 +4560,7 @@ millpond_status millpond_shuffle_dead_letters_after(millpond_shuffle_queue *queu
                                                     millpond_error **error);
 
 /**
- * Deletes dead letters. `number` is set to how many of these there were.
+ * Deletes dead letters. `number` is set to how many of them existed.
  *
  * `number` may be NULL.
  *
@@ -4533,7 +4569,7 @@ millpond_status millpond_shuffle_dead_letters_after(millpond_shuffle_queue *queu
  *
  * Errors: as `millpond_shuffle_len`.
  *
- * Delivery: deleting twice is safe. Above 100,000 letters it takes several steps.
+ * Delivery: deleting twice is safe. Above 100,000 letters the call takes several steps.
  *
  * Threads: any.
  */
@@ -4545,20 +4581,21 @@ millpond_status millpond_shuffle_delete_dead_letters(millpond_shuffle_queue *que
 
 /**
  * Puts dead letters back into the queue, each as a new message of the stream that it came
- * from, and removes them from the dead letters. Returns where each is now, in their order, or
- * nothing for a letter that does not exist (any more). Every group gets the message, also one
- * that was done with it.
+ * from, and removes them from the dead letters. Returns where each is now, in order, or
+ * nothing for a letter that does not exist. Every group gets the message, including groups
+ * that had finished it.
  *
- * One that does not exist (any more) has a receipt whose `id_time_ms` and `id_sequence` are 0.
+ * For a dead letter that does not exist (any more), the receipt's `id_time_ms` and
+ * `id_sequence` are 0.
  *
  * `receipts` is where `letter_count` of them go; it may be NULL. On failure they are all 0.
  *
- * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for settings that no
- * queue can have, and for more than 1,000,000 letters.
+ * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for invalid settings,
+ * and for more than 1,000,000 letters.
  *
- * Delivery: a letter is put back once, also when it is requeued twice. Above 10,000 letters it
- * takes several steps: after an error the first of these may be done. The new message is not
- * tracked.
+ * Delivery: a letter is put back only once, even if it is requeued twice. Above 10,000 letters
+ * the call takes several steps: after an error the first of these may have been done. The new
+ * message is not tracked.
  *
  * Threads: any.
  */
@@ -4570,18 +4607,18 @@ millpond_status millpond_shuffle_requeue_dead_letters(millpond_shuffle_queue *qu
 
 /**
  * Removes the consumers of all groups that hold no message and have been idle for at least
- * `min_idle_ms` in all streams: the names of programs that are gone, which the server keeps
- * otherwise. `number` is set to how many. One that comes again is a consumer again, so nothing
- * is lost with it. The embedded engine keeps no such names, and removes none.
+ * `min_idle_ms` in all streams: the names of programs that are gone, which the server would
+ * otherwise keep. `number` is set to how many. A removed consumer that reads again is added
+ * again, so nothing is lost. The embedded engine keeps no such names, and removes none.
  *
- * `number` may be NULL. `min_idle_ms`: how long a consumer has been idle at least.
+ * `number` may be NULL. `min_idle_ms`: how long a consumer must have been idle.
  *
  * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
  * 100 years.
  *
- * Delivery: removing twice is safe. It is one step, and the server does nothing else
- * meanwhile. A consumer that waits for a message for so long may be removed as well, until it
- * reads again.
+ * Delivery: removing twice is safe. The call is one step, and the server does nothing else
+ * while it runs. A consumer that has waited that long for a message may be removed as well,
+ * until it reads again.
  *
  * Threads: any.
  */
@@ -4609,23 +4646,23 @@ millpond_status millpond_shuffle_stats_read(millpond_shuffle_queue *queue,
 /**
  * Frees a queue. NULL and what was freed before are fine.
  *
- * Consumers that were made from it stay usable.
+ * Consumers that were created from it stay usable.
  *
  * Threads: any.
  */
 void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
 
 /**
- * Collects what is recorded of tracked messages whose deadline has passed, in batches of
- * values, those that were cordoned first. See `millpond_shuffle_garbage`. Makes no call yet.
+ * Collects the records of tracked messages whose deadline has passed, in batches of values;
+ * those that were cordoned come first. See `millpond_shuffle_garbage`. Makes no call yet.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; another
- * invalid one is refused when the first batch is requested.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; other invalid
+ * values are refused when the first batch is requested.
  *
  * `garbage` is set to it, which the caller frees with `millpond_shuffle_garbage_free`, or on
- * failure to NULL. `time_digits`: scans only deadlines that begin with this many of the first
- * digits of the time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is
- * scanned in any case. `MILLPOND_NOT_SET`: the default.
+ * failure to NULL. `time_digits`: scans only deadlines that share this many leading digits
+ * with the current time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned values
+ * are always scanned. `MILLPOND_NOT_SET`: the default.
  *
  *     millpond_shuffle_garbage *garbage;
  *     millpond_keys *values;
@@ -4638,8 +4675,8 @@ void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
  *     }
  *     millpond_shuffle_garbage_free(garbage);
  *
- * Delivery: at least once: what was returned and not deleted yet is returned by the next
- * collection.
+ * Delivery: at least once: values that were returned but not deleted yet are returned again by
+ * the next collection.
  *
  * Threads: any.
  */
@@ -4649,13 +4686,13 @@ millpond_status millpond_shuffle_garbage_new(millpond_shuffle_queue *queue,
                                              millpond_error **error);
 
 /**
- * Deletes what is recorded of the last batch of values, and finds the next. The messages
+ * Deletes the records of the last batch of values, and finds the next batch. The messages
  * themselves stay in their streams.
  *
  * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
  * `time_digits` that is not 1 to 10.
  *
- * `keys` is set to it, which the caller frees with `millpond_keys_free`; to NULL on failure,
+ * `keys` is set to them, which the caller frees with `millpond_keys_free`; to NULL on failure,
  * and also on success when the loop is over. After an error that a retry can fix (see
  * `millpond_error_retry`) the loop can be continued.
  *
@@ -4668,16 +4705,16 @@ millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
 /**
  * Frees the loop. NULL and what was freed before are fine.
  *
- * What is recorded of the last batch stays for the next collection.
+ * The records of the last batch stay for the next collection.
  *
  * Threads: any.
  */
 void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 
 /**
- * Whether the lease is lost, because another consumer has the message or because none of the
- * extensions has succeeded for a whole lease: stop working. The job's end means nothing then.
- * `lost` is set to it.
+ * Whether the lease is lost, because another consumer has the message or because no extension
+ * has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
+ * is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -4688,8 +4725,8 @@ millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
                                              millpond_error **error);
 
 /**
- * How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
- * nothing.
+ * How much longer the handler may work under the worker's `timeout_ms`; -1 means without
+ * limit. Sends nothing.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -4702,8 +4739,8 @@ millpond_status millpond_shuffle_job_time_left_ms(const millpond_shuffle_job *jo
 /**
  * Frees a job. NULL and what was freed before are fine.
  *
- * The message of one that did not end is taken over when its lease is over, which is not
- * extended any more.
+ * The message of a job that did not end is taken over when its lease expires; the lease is no
+ * longer extended.
  *
  * Threads: any.
  */
@@ -4715,9 +4752,9 @@ void millpond_shuffle_job_free(millpond_shuffle_job *job);
  *
  * `messages` is set to it, which the caller frees with `millpond_shuffle_messages_free`, or on
  * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a message when there is
- * none, in place of ending at once; the time starts anew with each batch. All that wait in a
- * process share one connection, and a message wakes one of them. 0 does not wait, -1 waits
- * without limit. `millpond_close` on the client ends the wait.
+ * none, instead of ending immediately; the time starts again with each batch. All waiting
+ * loops of a process share one connection, and a message wakes one of them. 0 does not wait,
+ * -1 waits without limit. `millpond_close` on the client ends the wait.
  *
  *     millpond_shuffle_messages *messages;
  *     millpond_shuffle_batch *batch;
@@ -4747,9 +4784,9 @@ millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consume
  *
  * Delivery: as `millpond_shuffle_read`.
  *
- * `batch` is set to it, which the caller frees with `millpond_shuffle_batch_free`; to NULL on
- * failure, and also on success when the loop is over. After an error that a retry can fix (see
- * `millpond_error_retry`) the loop can be continued.
+ * `batch` is set to them, which the caller frees with `millpond_shuffle_batch_free`; to NULL
+ * on failure, and also on success when the loop is over. After an error that a retry can fix
+ * (see `millpond_error_retry`) the loop can be continued.
  *
  * Threads: one at a time; see `millpond_shuffle_messages`.
  */
@@ -4846,24 +4883,25 @@ millpond_status millpond_shuffle_read(millpond_shuffle_consumer *consumer,
                                       millpond_error **error);
 
 /**
- * Takes over up to `max` messages that were delivered at least `min_idle_ms` ago and neither
- * acknowledged nor extended since: those of consumers that are gone. After `max_deliveries` a
+ * Takes over up to `max` messages of consumers that are gone: messages that were delivered at
+ * least `min_idle_ms` ago and neither acknowledged nor extended since. After `max_deliveries` a
  * message becomes a dead letter instead.
  *
- * A program that ends in the middle of a message leaves all that it had taken. So that the
- * others do not become dead letters for one, each of these comes alone from the second time
- * on, or when it is delivered for the last time: then this returns one message, whatever `max`
- * is, and the next call the next. Finish it before that call. What was released does not count
- * as left.
+ * A program that crashes on one message leaves behind all that it had taken. So that the
+ * others do not become dead letters because of that one, a message that is taken over for at
+ * least the second time, or delivered for the last time, is returned alone: the call returns
+ * this one message, whatever `max` is, and the next call returns the next one. Finish the
+ * message before the next call. Released messages do not count as left behind.
  *
- * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`,
- * or on failure to NULL. `dead` is set to how many became dead letters; it may be NULL.
+ * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`;
+ * on failure it is set to NULL. `dead` is set to the number of messages that became dead
+ * letters; it may be NULL.
  *
  * Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms`
  * over 100 years.
  *
- * Delivery: a consumer that is only slow may be working on a message that is taken over:
- * `min_idle_ms` has to be longer than its work, or it has to extend what it works on.
+ * Delivery: a consumer that is only slow may still be working on a message that is taken over:
+ * `min_idle_ms` must be longer than its work, or it must extend the messages that it works on.
  *
  * Threads: any.
  */
@@ -5249,22 +5287,22 @@ millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
                                         millpond_error **error);
 
 /**
- * The task store of this name. Makes no call.
+ * The task store with this name. Makes no call.
  *
  * An invalid name is refused by the step that needs it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a claimant that is not UTF-8.
  *
  * `store` is set to it, which the caller frees with `millpond_tasks_store_free`, or on failure
- * to NULL. `claimant`: who claims, and holds what is claimed: 1 to 64 characters. By default
- * 16 random hexadecimal digits for each handle that is made. It is no secret: a program that
- * takes a claimant's name can do what it could. What this handle claims, renews, inserts and
- * changes by itself is by this claimant. Each job of a `worker` has a claimant of its own:
- * this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold
- * the same, whatever they share, and what a job holds only the job can change:
- * `millpond_tasks_modify` is refused for it, and `millpond_tasks_job_finish` is the way. What
- * a job's end puts off to a time in the future, this claimant holds until then. NULL: the
- * default.
+ * to NULL. `claimant`: the name under which this handle claims and holds tasks and documents:
+ * 1 to 64 characters. By default, each new handle gets 16 random hexadecimal digits. The name
+ * is not a secret: a program that uses another claimant's name can do whatever that claimant
+ * can. The handle's own claims, renewals, inserts and changes are made under this claimant.
+ * Each job of a `worker` has its own claimant: this one cut to 47 characters, `/` and 16
+ * random hexadecimal digits. So two jobs never hold the same task or document, even if they
+ * share this handle, and only a job can change what it holds: use `millpond_tasks_job_finish`,
+ * since `millpond_tasks_modify` is refused. If a job ends by postponing its task, this
+ * claimant holds the task until then. NULL: the default.
  *
  *     millpond_tasks_store *store;
  *     status = millpond_tasks_store_new(client, "shop", 4, NULL, 0, &store, &error);
@@ -5280,8 +5318,8 @@ millpond_status millpond_tasks_store_new(millpond_client *client,
                                          millpond_error **error);
 
 /**
- * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents,
- * and tasks and documents that have to be as they were seen.
+ * Applies a modification completely or not at all: inserts, changes and deletes of tasks and
+ * documents, and dependencies on tasks and documents that must not have changed.
  *
  * `result` is set to what was inserted and changed, which the caller frees with
  * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
@@ -5294,15 +5332,16 @@ millpond_status millpond_tasks_store_new(millpond_client *client,
  *     status = millpond_tasks_modify(store, &modification, NULL, &error);
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values
- * that are no JSON texts, and what is named twice, before anything is sent;
- * `MILLPOND_DEPENDENCY` if something is not as it has to be, with all that is not
- * (`dependency`), and then nothing has changed; `MILLPOND_WRONG_TYPE` and
+ * that are not JSON texts, and a task or document that is named twice, before anything is
+ * sent; `MILLPOND_DEPENDENCY` if something is not in the required state, with a list of every
+ * such problem (`dependency`), in which case nothing has changed; `MILLPOND_WRONG_TYPE` and
  * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or
- * not at all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is
- * not there at that version any more, so nothing is done twice unless it only inserts tasks;
- * give those an id of your own then.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the modification has been
+ * applied completely or not at all; `millpond_tasks_fetch` tells which. If it is sent again,
+ * what it changed or deleted no longer exists at that version, so nothing is done twice. The
+ * exception is a modification that neither changes nor deletes anything: give the tasks that
+ * it inserts explicit ids. A document that it puts replaces what others have put since.
  *
  * Threads: any.
  */
@@ -5312,18 +5351,18 @@ millpond_status millpond_tasks_modify(millpond_tasks_store *store,
                                       millpond_error **error);
 
 /**
- * Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
- * (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and
- * will be told; a task that nobody has claimed is not cancelled but deleted. The task itself
- * stays as it is: its claimant ends it as it likes, and is not refused. The next claim of the
- * task and each change take the note away.
+ * Cancels claimed tasks: the next renewal (`cancelled`), such as a worker's, tells the
+ * claimant to stop. Returns whether the task of each id is claimed, so that its claimant will
+ * be told. A task that is not claimed is not cancelled; delete it instead. The task itself
+ * stays as it is: its claimant can end it in any way, and is not refused. The next claim of
+ * the task and every change remove the cancellation.
  *
  * `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
  *
  * Errors: as `millpond_tasks_fetch`.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; cancelling
- * again is safe.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done;
+ * cancelling again is safe.
  *
  * Threads: any.
  */
@@ -5334,7 +5373,7 @@ millpond_status millpond_tasks_cancel(millpond_tasks_store *store,
                                       millpond_error **error);
 
 /**
- * The tasks of these ids, from any queue, in the same order; missing ones are left out.
+ * The tasks with these ids, from any queue, in the same order; missing ones are left out.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL.
@@ -5353,7 +5392,7 @@ millpond_status millpond_tasks_fetch(millpond_tasks_store *store,
 
 /**
  * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
- * claimed between two pages may be on both or on none.
+ * claimed between two pages may be on both or on neither.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `query` may be NULL.
@@ -5390,8 +5429,9 @@ millpond_status millpond_tasks_are_empty(millpond_tasks_store *store,
                                          millpond_error **error);
 
 /**
- * What is in the queues that hold tasks or are paused, those that are asked for or all, by
- * name: exact at one point in time for each queue, and counted without reading the tasks.
+ * Statistics of the queues that hold tasks or are paused, by name: those that the filter
+ * selects, or all. They are exact at one point in time for each queue, and are computed
+ * without reading the tasks.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `filter` may be NULL.
@@ -5409,9 +5449,9 @@ millpond_status millpond_tasks_queue_stats(millpond_tasks_store *store,
 
 /**
  * Pauses a queue: claims find nothing in it, as if it held no available task, until it is
- * resumed. Everything else goes on: tasks are inserted, changed and renewed, leases end and
- * run out, and workers finish the tasks that they have. The pause is kept in the store,
- * whether the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
+ * resumed. Everything else continues: tasks are inserted, changed and renewed, leases end and
+ * expire, and workers finish the tasks that they hold. The pause is kept in the store, whether
+ * the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits; `MILLPOND_WRONG_TYPE` and
  * `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
@@ -5424,8 +5464,8 @@ millpond_status millpond_tasks_pause(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * Ends the `millpond_tasks_pause` of a queue, if it is paused, and wakes those who wait for
- * its tasks.
+ * Ends the `millpond_tasks_pause` of a queue, if it is paused, and wakes the claims that wait
+ * for its tasks.
  *
  * Errors: as `millpond_tasks_pause`.
  *
@@ -5437,10 +5477,11 @@ millpond_status millpond_tasks_resume(millpond_tasks_store *store,
                                       millpond_error **error);
 
 /**
- * Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit`
- * tasks by time and id, and returns how many it deleted and what the next step comes after. So
- * a caller sees the progress, stops by making no further step, and keeps to a rate by waiting
- * between two of them. Tasks that another claimant holds stay, unless `include_held` is set.
+ * Deletes the tasks of a queue that match a filter, one step per call. A step looks at up to
+ * `limit` tasks by time and id, and returns how many it deleted and the position where the
+ * next step continues. So a caller can watch the progress, stop after any step, and limit the
+ * rate by waiting between steps. Tasks that another claimant holds are kept, unless
+ * `include_held` is set.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `filter` may be NULL.
@@ -5449,8 +5490,8 @@ millpond_status millpond_tasks_resume(millpond_tasks_store *store,
  * 2,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
  * else; those of the connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
- * can be made again: it finds what is left.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may have been
+ * done. It can be repeated: it finds what is left.
  *
  * Threads: any.
  */
@@ -5462,9 +5503,9 @@ millpond_status millpond_tasks_purge(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * Moves tasks of a queue that a filter lets through to another queue, some in one step as
- * `millpond_tasks_purge` deletes them. They keep everything but their version: their time,
- * their claimant, attempts and err as well. A job of a task that is moved is lost.
+ * Moves tasks that match a filter from one queue to another, one step per call like
+ * `millpond_tasks_purge`. They keep everything but their version, including their time,
+ * claimant, attempts and err. If a job holds a task that is moved, the job is lost.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `filter` may be NULL.
@@ -5472,8 +5513,8 @@ millpond_status millpond_tasks_purge(millpond_tasks_store *store,
  * Errors: as `millpond_tasks_purge`; also `MILLPOND_INVALID_ARGUMENT` for a move to the same
  * queue.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
- * can be made again: it finds what is left.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may have been
+ * done. It can be repeated: it finds what is left.
  *
  * Threads: any.
  */
@@ -5487,22 +5528,22 @@ millpond_status millpond_tasks_move_tasks(millpond_tasks_store *store,
                                           millpond_error **error);
 
 /**
- * Moves tasks as `millpond_tasks_move_tasks` does, and takes away their attempts and err: for
- * those of an error queue, such as `inbox/err`, that are to be tried again. As they keep their
- * time, those that are available count as old as they are.
+ * Moves tasks as `millpond_tasks_move_tasks` does, and clears their attempts and err: for
+ * tasks of an error queue, such as `inbox/err`, that should be tried again. They keep their
+ * time, so tasks that are available keep their age.
  *
- * One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100
- * tasks a second, set that as the limit and wait a second between two calls, until a step
- * returns no next position. Stop whenever you like: each step is done as a whole, and what is
- * left stays where it is.
+ * One call is one step, which looks at up to the limit of its filter. To redrive at a rate,
+ * such as 100 tasks a second, set that number as the limit and wait a second between calls,
+ * until a step returns no next position. You can stop after any step: each one is atomic, and
+ * the remaining tasks stay where they are.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `filter` may be NULL.
  *
  * Errors: as `millpond_tasks_move_tasks`.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
- * can be made again: it finds what is left.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may have been
+ * done. It can be repeated: it finds what is left.
  *
  * Threads: any.
  */
@@ -5516,9 +5557,9 @@ millpond_status millpond_tasks_redrive(millpond_tasks_store *store,
                                        millpond_error **error);
 
 /**
- * Leases all documents of these primary keys, or none if another claimant holds one of them.
- * They come in the order of the keys, those of one key by secondary key. Their holder can
- * claim them again.
+ * Leases all documents with these primary keys, or none if another claimant holds one of them.
+ * They are in the order of the given keys, and within one key sorted by secondary key. The
+ * claimant that holds them can claim them again.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `lease_ms`: how long to lease, at most 100 years; `MILLPOND_NOT_SET`
@@ -5528,7 +5569,7 @@ millpond_status millpond_tasks_redrive(millpond_tasks_store *store,
  * beyond their limits; `MILLPOND_DEPENDENCY` if another claimant holds one of the documents;
  * those of the connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased;
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may have been leased;
  * claiming them again is safe.
  *
  * Threads: any.
@@ -5543,9 +5584,9 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
                                           millpond_error **error);
 
 /**
- * Inserts a document, or replaces the content of the one of its id, in one step, and returns
- * it as it is now. Without an `id` of its own that is the document of its keys. A claimant
- * that holds the document still does.
+ * Inserts a document, or replaces the content of the document with the same id, in one step,
+ * and returns it as it is now. Without an explicit `id`, that is the document with the same
+ * keys. A claimant that holds the document keeps holding it.
  *
  * `result` is set to what was inserted and changed, which the caller frees with
  * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
@@ -5561,8 +5602,8 @@ millpond_status millpond_tasks_claim_docs(millpond_tasks_store *store,
  * a content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other
  * keys has its id.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; sent again,
- * it replaces what others put meanwhile.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done; if
+ * it is sent again, it overwrites what others have put since.
  *
  * Threads: any.
  */
@@ -5572,7 +5613,7 @@ millpond_status millpond_tasks_put_doc(millpond_tasks_store *store,
                                        millpond_error **error);
 
 /**
- * The documents of these ids, in the same order; missing ones are left out.
+ * The documents with these ids, in the same order; missing ones are left out.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL.
@@ -5607,7 +5648,7 @@ millpond_status millpond_tasks_list_docs(millpond_tasks_store *store,
                                          millpond_error **error);
 
 /**
- * What is in the namespaces that hold documents, by name.
+ * Statistics of the namespaces that hold documents, by name.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
  * or on failure to NULL. `filter` may be NULL.
@@ -5622,7 +5663,7 @@ millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
                                                millpond_error **error);
 
 /**
- * The time on the clock that decides when tasks are available and leases are over, in
+ * The time on the clock that decides when tasks become available and leases expire, in
  * milliseconds since the Unix epoch. `time` is set to it.
  *
  * Errors: only those of the connection.
@@ -5636,26 +5677,27 @@ millpond_status millpond_tasks_time(millpond_tasks_store *store,
 /**
  * Frees a store. NULL and what was freed before are fine.
  *
- * Loops and jobs that were made from it stay usable.
+ * Loops and jobs that were created from it stay usable.
  *
  * Threads: any.
  */
 void millpond_tasks_store_free(millpond_tasks_store *store);
 
 /**
- * The loop of claims: leased tasks, one after the other or in batches, and it can wait for
+ * A loop of claims that yields leased tasks, one at a time or in batches, and can wait for
  * them. See `millpond_tasks_claims`. Makes no call yet.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, a `wait_ms` below -1, and for a
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, for a `wait_ms` below -1, and for a
  * name that is not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
  *
  * `claims` is set to it, which the caller frees with `millpond_tasks_claims_free`, or on
  * failure to NULL. `lease_ms`: how long tasks are leased; 30 seconds by default.
- * `MILLPOND_NOT_SET`: the default. `max`: up to `max` tasks a batch; one by default.
- * `wait_ms`: waits up to `wait_ms` milliseconds for a task when none is available, in place of
- * ending at once; the time starts anew with each batch. All that wait in a process share one
- * connection; a task that becomes available, by a step or as its time comes, wakes one of
- * them. 0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
+ * `MILLPOND_NOT_SET`: the default. `max`: up to `max` tasks per batch; one by default.
+ * `wait_ms`: waits up to `wait_ms` milliseconds for a task when none is available, instead of
+ * ending immediately; the time starts again with each batch. All waiting loops of a process
+ * share one connection. A task that becomes available, by a step or because its time has come,
+ * wakes one of them. 0 does not wait, -1 waits without limit. `millpond_close` on the client
+ * ends the wait.
  *
  * Threads: any.
  */
@@ -5688,7 +5730,7 @@ millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
 /**
  * Frees the loop. NULL and what was freed before are fine.
  *
- * Tasks that were neither deleted nor changed stay leased until the lease is over.
+ * Tasks that were neither deleted nor changed stay leased until their leases expire.
  *
  * Threads: any.
  */
@@ -5696,7 +5738,7 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 
 /**
  * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
- * whole lease: stop working. What ends the job is refused then. `lost` is set to it.
+ * whole lease. If so, stop working: ending the job is refused. `lost` is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -5707,8 +5749,8 @@ millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            millpond_error **error);
 
 /**
- * How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
- * nothing.
+ * How much longer the handler may work under the worker's `timeout_ms`; -1 means without
+ * limit. Sends nothing.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -5719,9 +5761,9 @@ millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
                                                 millpond_error **error);
 
 /**
- * Whether somebody has cancelled the task, as far as the last renewal knows: stop working. A
- * handler that fails now ends the job, and the task is deleted. In the child of a fork it is
- * false. `cancelled` is set to it.
+ * Whether the task was cancelled, as of the last renewal. If so, stop working: a handler that
+ * fails now ends the job, and the task is deleted. Always false in the child of a fork.
+ * `cancelled` is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -5744,27 +5786,27 @@ millpond_status millpond_tasks_job_is_ended(const millpond_tasks_job *job,
                                             millpond_error **error);
 
 /**
- * Leases all documents of these primary keys for as long as the job goes on, or none of them.
- * They are the job's alone: no other job gets them in that time. What ends the job releases
- * them, unless it deletes them or says until when they are to be held.
+ * Leases all documents with these primary keys until the job ends, or none of them. No other
+ * job gets them in that time. The end of the job releases them, unless its modification
+ * deletes them or sets until when they are held.
  *
- * Claim all that a job needs in one call. Jobs that claim one key after the other can wait for
- * each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job
- * whose wait ends first gives back its task, and with it the documents that it holds.
+ * Claim all that a job needs in one call. Jobs that claim one key after another can wait for
+ * each other, so every wait ends after 15 to 30 s, at random, even a wait without a limit: the
+ * job whose wait ends first gives back its task, and with it the documents that it holds.
  *
- * Waiters have no order: the claimant that held the documents may get them again first. After
- * a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message:
- * that releases the task without counting an attempt.
+ * Waiters are not served in order: the claimant that held the documents may get them again
+ * first. After `MILLPOND_DEPENDENCY`, end the job with `millpond_tasks_job_fail` and the
+ * error's message: that releases the task without counting an attempt.
  *
  * `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
- * or on failure to NULL. `wait_ms`: how long to wait for documents that others hold; without
- * it the call is refused at once; 0 does not wait, -1 waits without limit. `millpond_close` on
- * the client ends the wait.
+ * or on failure to NULL. `wait_ms`: how long to wait for documents that other claimants hold,
+ * at most 30 seconds; without it the call is refused immediately; 0 does not wait, -1 is the
+ * longest. `millpond_close` on the client ends the wait.
  *
- * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_DEPENDENCY` if somebody else holds one of
- * them, and then none is leased: a handler that lets this error through has not failed, and
- * the task is given back, as `millpond_tasks_job_fail` says; `MILLPOND_LEASE_LOST` once the
- * job has ended, also if it ends meanwhile: nothing is held then.
+ * Errors: as `millpond_tasks_claim_docs`; `MILLPOND_DEPENDENCY` if another claimant holds one
+ * of them, in which case none is leased: a handler that passes this error on has not failed,
+ * and the task is given back, as `millpond_tasks_job_fail` says; `MILLPOND_LEASE_LOST` if the
+ * job has ended, or ends during the call: nothing is held then.
  *
  * Threads: any.
  */
@@ -5778,18 +5820,18 @@ millpond_status millpond_tasks_job_claim_docs(millpond_tasks_job *job,
                                               millpond_error **error);
 
 /**
- * Ends the job with a modification, in which the task and the documents that the job holds are
- * taken at their newest versions. The task is deleted unless the modification changes it.
+ * Ends the job with a modification, which applies to the newest versions of the task and the
+ * documents that the job holds. The task is deleted unless the modification changes it.
  *
  * `result` is set to what was inserted and changed, which the caller frees with
  * `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
  *
  * Errors: as `millpond_tasks_modify`; `MILLPOND_LEASE_LOST` if the lease was lost.
  *
- * Delivery: after an error it is as with `millpond_tasks_modify`, and it can be tried again,
- * or ended in another way, while the lease lasts, which is not renewed any more.
- * `MILLPOND_LEASE_LOST` after an error of the connection can be for that call itself, which
- * was done.
+ * Delivery: after an error it is as with `millpond_tasks_modify`. The call can be repeated, or
+ * the job ended in another way, while the lease lasts; the lease is no longer renewed.
+ * `MILLPOND_LEASE_LOST` after a connection error can mean that the earlier call was in fact
+ * done.
  *
  * Threads: any.
  */
@@ -5808,13 +5850,14 @@ millpond_status millpond_tasks_job_finish(millpond_tasks_job *job,
 millpond_status millpond_tasks_job_done(millpond_tasks_job *job, millpond_error **error);
 
 /**
- * Ends the job as its handler's error does: as `millpond_tasks_job_retry`, with this text as
- * the reason. If that has in it what the job's last claim of documents said of one that is
- * taken, nothing has failed: the task is given back untried for a short random time, of 8 to
- * 16 ms and twice as long each time its worker finds no document free, up to 128 ms. Nor has
- * it failed if the text has in it why an end of the job was refused, and that was documents
- * alone, which others had changed: the task is given back untried for 10 to 100 ms, growing.
- * After 20 times in a row in one run that is an attempt.
+ * Ends the job as an error of its handler does: as `millpond_tasks_job_retry`, with this text
+ * as the reason. There are two exceptions, in which the job has not failed. If the text
+ * contains the error of the job's last claim of documents, because another claimant held one,
+ * the task is given back untried for a short random time: 8 to 16 ms, doubled each time its
+ * worker finds no document free, up to 128 ms. If the text contains the error that refused an
+ * end of the job, and the only reason was documents that others had changed, the task is given
+ * back untried for 10 to 100 ms, with a growing delay. If this happens 20 times in a row in
+ * one run, the last time is an attempt.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -5826,10 +5869,10 @@ millpond_status millpond_tasks_job_fail(millpond_tasks_job *job,
                                         millpond_error **error);
 
 /**
- * Ends the job and puts the task off for another attempt, as the Worker says, or into its
- * error queue if that was the last.
+ * Ends the job and postpones the task for another attempt, as set on the Worker, or moves it
+ * to the error queue if that was the last.
  *
- * `delay_ms`: how long until the task is available again, in place of what the worker says;
+ * `delay_ms`: how long until the task is available again, instead of the worker's delay;
  * `MILLPOND_NOT_SET`: as said above.
  *
  * Errors: as `millpond_tasks_job_finish`.
@@ -5857,12 +5900,12 @@ millpond_status millpond_tasks_job_move(millpond_tasks_job *job,
                                         millpond_error **error);
 
 /**
- * Ends the job and gives the task back untried, available after a random time of 100
- * milliseconds or up to half of it less, so that it is not given and given back all the time.
- * This is no attempt, and no claim without an end.
+ * Ends the job and gives the task back untried. It is available again after 100 milliseconds,
+ * shortened at random by up to half, so that it is not handed out and given back in a tight
+ * loop. This counts neither as an attempt nor as an expired lease.
  *
- * `delay_ms`: how long until the task is available again; 0 is at once, and without it a
- * random time; `MILLPOND_NOT_SET`: as said above.
+ * `delay_ms`: how long until the task is available again; 0 is immediately, and without it the
+ * time is random; `MILLPOND_NOT_SET`: as said above.
  *
  * Errors: as `millpond_tasks_job_finish`.
  *
@@ -5875,8 +5918,8 @@ millpond_status millpond_tasks_job_release(millpond_tasks_job *job,
 /**
  * Frees a job. NULL and what was freed before are fine.
  *
- * The task of one that did not end stays leased until the lease is over, which is not renewed
- * any more.
+ * The task of a job that did not end stays leased until its lease expires; the lease is no
+ * longer renewed.
  *
  * Threads: any.
  */
@@ -5971,21 +6014,23 @@ millpond_status millpond_tasks_claim(millpond_tasks_store *store,
  * Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is
  * 30,000) from now, all of them or none.
  *
- * `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
- * documents, in their order, `cancelled` of each task whether somebody has cancelled it, and
- * `at_ms` until when all are held, in milliseconds since the Unix epoch. Each may be NULL; on
- * failure nothing is written to the versions, so that one may go where it came from.
+ * `task_versions` and `doc_versions` receive one new version for each task and document, in
+ * the same order. `cancelled` receives for each task whether it was cancelled, and `at_ms` the
+ * time until which all are held, in milliseconds since the Unix epoch. Each may be NULL. On
+ * failure no versions are written, so a new version may be written where the old one was read
+ * from.
  *
  *     millpond_task_id held = {task->id, task->version};
  *     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
  *                                   NULL, &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 and what is
- * named twice; `MILLPOND_DEPENDENCY` if one of them is not there at that version or another
- * claimant holds it, and then nothing has changed; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 entries, and a
+ * task or document that is named twice; `MILLPOND_DEPENDENCY` if one of them does not exist at
+ * that version or another claimant holds it, in which case nothing has changed; those of the
+ * connection.
  *
- * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at
- * versions that no caller received.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may have been renewed,
+ * at versions that no caller received.
  *
  * Threads: any.
  */
@@ -6002,11 +6047,12 @@ millpond_status millpond_tasks_renew(millpond_tasks_store *store,
                                      millpond_error **error);
 
 /**
- * The document of these keys that was inserted without an id of its own. One with an id of its
- * own is found by that, with `millpond_tasks_fetch_docs`.
+ * The document of these keys that was inserted without an explicit id. A document with an
+ * explicit id is found by that id, with `millpond_tasks_fetch_docs`.
  *
- * `result` is set to it, or to no document if it is not there; the caller frees it with
- * `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
+ * `result` is set to the document, or to no document if it does not exist; the caller frees it
+ * with `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for
+ * none.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
@@ -6025,21 +6071,21 @@ millpond_status millpond_tasks_get_doc(millpond_tasks_store *store,
                                        millpond_error **error);
 
 /**
- * The names of all task stores that hold tasks or documents, or of which a queue is paused, by
+ * The names of all task stores that hold tasks or documents, or that have a paused queue, by
  * name.
  *
- * On Redis there is no list of them, as that would cost every insert something: this goes
- * through all keys of the server, and of a cluster through those of one master after the
- * other. A step looks at about 1,000 keys and takes less than a millisecond, and there are as
- * many steps as the server has thousands of keys. A store that is there all the time is found,
- * unless its slot moves to another server meanwhile; a user sees those to which it has a
- * right.
+ * On Redis there is no list of stores, since maintaining one would make every insert more
+ * expensive. Instead, this call scans all keys of the server, or, in a cluster, those of one
+ * master after another. A step scans about 1,000 keys and takes less than a millisecond, so a
+ * server with a million keys takes about 1,000 steps. A store that exists during the whole
+ * scan is found, unless its slot moves to another server in that time. A user sees only the
+ * stores that it may access.
  *
- * `names` is set to the names, which the caller frees with `millpond_keys_free`, or on failure
- * to NULL.
+ * `names` is set to the names, which the caller frees with `millpond_keys_free`; on failure it
+ * is set to NULL.
  *
- * Errors: `MILLPOND_UNAVAILABLE` if a cluster changes meanwhile; then try again. Else only
- * those of the connection.
+ * Errors: `MILLPOND_UNAVAILABLE` if the cluster changes during the scan, in which case try
+ * again; otherwise only those of the connection.
  *
  * Threads: any.
  */
@@ -6370,7 +6416,7 @@ void millpond_event_redrive_filter_init(millpond_event_redrive_filter *options, 
 void millpond_event_purge_filter_init(millpond_event_purge_filter *options, size_t size);
 
 /**
- * The queue of events of this name. Makes no call: a queue comes to be when it is first used,
+ * The queue of events with this name. Makes no call: a queue is created when it is first used,
  * with one partition and the default `millpond_event_config`, unless it was configured before.
  *
  * `queue` is set to it, which the caller frees with `millpond_events_queue_free`, or on
@@ -6387,11 +6433,12 @@ millpond_status millpond_events_queue_new(millpond_client *client,
                                           millpond_error **error);
 
 /**
- * The events of these ids, in the same order, with what they wait for; those that are not
- * there, as they have ended or never were, are left out. Makes no queue.
+ * The events with these ids, in the same order, with what they are waiting for; events that
+ * have ended or never existed are left out. Creates no queue.
  *
- * An event is as the last step left it: one whose time or lease is over is scheduled or leased
- * until somebody receives, one that has expired is there until its turn comes.
+ * An event is returned as the last step left it: one whose time has come or whose lease has
+ * expired stays scheduled or leased until the next receive, and an expired event stays until
+ * its turn comes.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -6408,20 +6455,20 @@ millpond_status millpond_events_fetch(millpond_events_queue *queue,
                                       millpond_error **error);
 
 /**
- * Lists the events of one state over all partitions, by the time of that and by id, page by
- * page. Makes no queue.
+ * Lists the events in one state over all partitions, by the time of the state and by id, page
+ * by page. Does not make the queue.
  *
  * Events that are `MILLPOND_EVENT_BEHIND` another one are listed by its key, in the order in
- * which they come; a page that comes after one that is not there any more begins with the
- * first. A page may hold fewer events than its limit and still have a next one: it ends when
- * payloads make more than 8 MiB, and leaves out what was cancelled in a long lane. Events are
- * as the last step left them, as for a `millpond_events_fetch`.
+ * which they come; a page after an event that no longer exists begins with the first one. A
+ * page may hold fewer events than its limit and still have a next one: it ends when its
+ * payloads exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the
+ * last step left them, as for a `millpond_events_fetch`.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL. `query` may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are
- * behind another one without a key or with bounds of time, and for others with a key;
+ * behind another one without a key or with time limits, and for others with a key;
  * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
  * Threads: any.
@@ -6433,20 +6480,20 @@ millpond_status millpond_events_list(millpond_events_queue *queue,
                                      millpond_error **error);
 
 /**
- * Makes dead letters events again that are ready, or come behind the others of their keys, and
- * returns what became of each.
+ * Makes dead letters events again, which are ready or come behind the others of their keys,
+ * and returns the result for each.
  *
- * Their attempts and crashes count from 0 again, and they are `redriven` once more. Such an
- * event keeps its id, does not expire any more, and does not take its deduplication id again,
- * which may be another event's by now. No earlier delivery of it can be ended any more.
+ * Their attempts and crashes count from 0 again, and their number of times `redriven` rises by
+ * one. Such an event keeps its id, no longer expires, and does not take its deduplication id
+ * again, which another event may have by now. Its earlier deliveries can no longer be ended.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
- * those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
+ * 1,000,000; those of the connection.
  *
- * Delivery: a step that is sent again for a lost connection redrives nothing twice that died
- * again meanwhile.
+ * Delivery: a step that is sent again after a lost connection does not redrive an event that
+ * has died again since.
  *
  * Threads: any.
  */
@@ -6457,16 +6504,17 @@ millpond_status millpond_events_redrive(millpond_events_queue *queue,
                                         millpond_error **error);
 
 /**
- * Makes all dead letters events again that the filter lets through, as
- * `millpond_events_redrive` does, and `number` is set to how many. Of each partition those
- * come first that died first. What dies while this runs stays dead. Makes no queue.
+ * Makes all dead letters that match the filter events again, as `millpond_events_redrive`
+ * does, and `number` is set to how many. Those of each partition are redriven in the order in
+ * which they died. Events that die while this runs stay dead. Does not make the queue.
  *
  * `number` may be NULL. `filter` may be NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a filter of at most 0; `MILLPOND_WRONG_TYPE` if a
- * key holds something else; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a filter with a maximum of 0; `MILLPOND_WRONG_TYPE`
+ * if a key holds something else; those of the connection.
  *
- * Delivery: steps of up to 1,000 dead letters each: after an error some may be redriven.
+ * Delivery: the call takes steps of up to 1,000 dead letters each: after an error some may
+ * have been redriven.
  *
  * Threads: any.
  */
@@ -6476,21 +6524,22 @@ millpond_status millpond_events_redrive_all(millpond_events_queue *queue,
                                             millpond_error **error);
 
 /**
- * Removes all events of a state, or those that the filter lets through, and `number` is set to
- * how many. Nothing is told to anybody. Makes no queue.
+ * Removes all events of a state, or those that match the filter, and `number` is set to how
+ * many. No consumer is told. Does not make the queue.
  *
- * What is leased is never removed, so `MILLPOND_EVENT_LEASED` is refused. Those that are
+ * Leased events are never removed, so `MILLPOND_EVENT_LEASED` is refused. Events that are
  * `MILLPOND_EVENT_BEHIND` another event are removed by its key. When the first event of a key
- * is removed the next one is ready, and stays. The deduplication ids of removed events are
- * remembered as long as those of others.
+ * is removed, the next one becomes ready, and stays. The deduplication ids of removed events
+ * are remembered as long as those of others.
  *
  * `number` may be NULL. `filter` may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for events that are leased, for events that are behind
- * another one without a key or with a bound of time, and for others with a key;
+ * another one without a key or with a time limit, and for others with a key;
  * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
- * Delivery: steps of up to 1,000 events each: after an error some may be removed.
+ * Delivery: the call takes steps of up to 1,000 events each: after an error some may have been
+ * removed.
  *
  * Threads: any.
  */
@@ -6501,14 +6550,15 @@ millpond_status millpond_events_purge(millpond_events_queue *queue,
                                       millpond_error **error);
 
 /**
- * Deletes the queue with all its events, those too that are leased, its configuration and what
- * it remembers. A delivery that ends later finds its event gone. Whoever uses the queue
- * afterwards makes it again, as a new one.
+ * Deletes the queue with all its events, including leased ones, its configuration and what it
+ * remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes
+ * it again, as a new one.
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
- * Delivery: several steps. While they run the queue is `MILLPOND_UNAVAILABLE` for others;
- * after an error it stays so until it is deleted again, which goes on where this stopped.
+ * Delivery: the call takes several steps. While they run, the queue is `MILLPOND_UNAVAILABLE`
+ * for others. After an error it stays so until it is deleted again, which continues where this
+ * call stopped.
  *
  * Threads: any.
  */
@@ -6516,27 +6566,27 @@ millpond_status millpond_events_delete(millpond_events_queue *queue, millpond_er
 
 /**
  * Makes a command that publishes an event, for a transaction of your own: a change of data on
- * the same Redis and the event that tells of it happen together or not at all. It sends
+ * the same Redis and the event that announces it happen together or not at all. It sends
  * nothing.
  *
- * The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a
- * `MULTI` over a connection to the same database. Whenever it runs, it publishes as
- * `millpond_events_publish` does: it makes the queue if that is not there, finds the partition
- * if the queue was resharded, and counts a delay from then on. Its reply is the id of the
- * event as text; of a duplicate that of the event that was there.
+ * The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI`
+ * over a connection to the same database. Whenever it runs, it publishes as
+ * `millpond_events_publish` does: it makes the queue if that does not exist, finds the
+ * partition if the queue was resharded, and counts a delay from then on. Its reply is the id
+ * of the event as text, or for a duplicate the id of the existing event.
  *
- * Redis undoes nothing when a command of a transaction fails, so this one does not fail for
- * what the queue holds: it adds an event to a queue that is full, and an event that is to be
- * refused if its deduplication id is taken is refused here.
+ * Redis does not roll back when a command of a transaction fails, so this command does not
+ * fail because of what the queue holds. It adds an event even to a full queue. An event that
+ * is to be refused if its deduplication id is taken is refused by this call.
  *
- * On a cluster a transaction is in one slot: the keys that it changes and the queue's name
+ * On a cluster a transaction stays in one slot: the keys that it changes and the queue's name
  * need the same `{tag}`.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, for
  * `MILLPOND_IF_EXISTS_ERROR`, and with `memory:` and `file:`, which have no transactions;
  * `MILLPOND_CROSS_SLOT` for a name without a tag on a cluster.
  *
- * `redisCommandArgv` of hiredis takes the pointers and the lengths of what is in the list.
+ * `redisCommandArgv` of hiredis takes the pointers and the lengths of the list's entries.
  *
  * `call` is set to the command, which the caller frees with `millpond_keys_free`, or on
  * failure to NULL. `call` may be NULL.
@@ -6548,10 +6598,10 @@ millpond_status millpond_events_delete(millpond_events_queue *queue, millpond_er
  *         millpond_keys_free(call);
  *     }
  *
- * Delivery: the command publishes each time that it runs: with a deduplication id a
- * transaction that is repeated publishes once. It fails, and the rest of the transaction does
- * not, while the queue is being deleted, and if a key of the queue holds something else or was
- * written by a version that this one does not know.
+ * Delivery: the command publishes each time it runs; with a deduplication id, a repeated
+ * transaction publishes once. The command fails, while the rest of the transaction does not,
+ * if the queue is being deleted, and if a key of the queue holds something else or was written
+ * by a version that this one does not know.
  *
  * Threads: any.
  */
@@ -6561,20 +6611,20 @@ millpond_status millpond_events_publish_call(millpond_events_queue *queue,
                                              millpond_error **error);
 
 /**
- * Adds an event, for now or for a time.
+ * Publishes an event, which fires now or at a given time.
  *
  * `result` is set to what became of each, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL. `result` may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, before anything is sent;
- * `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and it says so;
- * `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
- * `MILLPOND_WRONG_TYPE` if a key holds something else. Then nothing was added; those of the
- * connection.
+ * `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and the event asks for this
+ * error; `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
+ * `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added; those
+ * of the connection.
  *
- * Delivery: a step that is sent again for a lost connection adds nothing twice. After
- * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not be there;
- * published again with the same deduplication id it is there once.
+ * Delivery: a step that is sent again after a lost connection adds nothing twice. After
+ * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not have been added;
+ * if it is published again with the same deduplication id, it is there once.
  *
  * Threads: any.
  */
@@ -6584,8 +6634,8 @@ millpond_status millpond_events_publish(millpond_events_queue *queue,
                                         millpond_error **error);
 
 /**
- * Adds many events, each as `millpond_events_publish` would, and returns what became of each,
- * in their order.
+ * Publishes many events, each as `millpond_events_publish` would, and returns the result for
+ * each, in order.
  *
  * `result` is set to what became of each, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -6593,8 +6643,8 @@ millpond_status millpond_events_publish(millpond_events_queue *queue,
  * Errors: as `millpond_events_publish`; also `MILLPOND_INVALID_ARGUMENT` for more than
  * 1,000,000 events or 1 GiB.
  *
- * Delivery: one atomic step for up to 1,000 events and 8 MiB of a partition, several for more,
- * and one for each partition: after an error some of these may be done.
+ * Delivery: the events of each partition take one atomic step for up to 1,000 events and 8
+ * MiB, and several for more: after an error some of these steps may have been done.
  *
  * Threads: any.
  */
@@ -6605,9 +6655,9 @@ millpond_status millpond_events_publish_many(millpond_events_queue *queue,
                                              millpond_error **error);
 
 /**
- * Leases up to `max` events that are ready, those first that have been so for longest, for as
- * long as the configuration says. Nobody else gets them until they are given up or the lease
- * is over.
+ * Leases up to `max` events that are ready, those that have been ready for longest first, for
+ * as long as the configuration says. No other consumer gets them until they fail or the lease
+ * expires.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -6616,7 +6666,7 @@ millpond_status millpond_events_publish_many(millpond_events_queue *queue,
  * if a key holds something else; those of the connection.
  *
  * Delivery: at least once. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` events may
- * be leased that nobody saw: they are delivered again when their lease is over.
+ * have been leased that no caller received: they are delivered again when their lease expires.
  *
  * Threads: any.
  */
@@ -6626,14 +6676,15 @@ millpond_status millpond_events_receive(millpond_events_queue *queue,
                                         millpond_error **error);
 
 /**
- * Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+ * Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the
+ * queue.
  *
- * Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery had
- * ended in another way. An event that had been ended by this is no error; those of the
- * connection.
+ * Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery ended
+ * in another way. It is not an error if this delivery has already ended the event; those of
+ * the connection.
  *
- * Delivery: an event whose lease is over can still be ended by this as long as nobody else has
- * received it.
+ * Delivery: an event whose lease has expired can still be acknowledged as long as no other
+ * consumer has received it.
  *
  * Threads: any.
  */
@@ -6642,11 +6693,11 @@ millpond_status millpond_events_ack(millpond_events_queue *queue,
                                     millpond_error **error);
 
 /**
- * Says that working on an event failed, and why: it is delivered again after the backoff of
- * the configuration, or after this time, and becomes a dead letter if that was its last
- * attempt. The events of its key wait meanwhile.
+ * Reports that working on an event failed, and why. The event is delivered again after the
+ * backoff of the configuration, or after this time; if that was its last attempt, it becomes a
+ * dead letter. The other events of its key wait until then.
  *
- * Of `err` the last 1,024 bytes are kept.
+ * The last 1,024 bytes of `err` are kept.
  *
  * Errors: as `millpond_events_ack`; `MILLPOND_INVALID_ARGUMENT` for a time above 100 years.
  *
@@ -6660,7 +6711,8 @@ millpond_status millpond_events_nack(millpond_events_queue *queue,
                                      millpond_error **error);
 
 /**
- * Gives an event back, at once or after this time, as if it had not been delivered.
+ * Gives an event back, as if it had not been delivered. It is available immediately or after
+ * this time.
  *
  * Errors: as `millpond_events_nack`.
  *
@@ -6673,7 +6725,7 @@ millpond_status millpond_events_release(millpond_events_queue *queue,
 
 /**
  * Gives an event up: it becomes a dead letter for this reason, and the next event of its key
- * is ready.
+ * becomes ready.
  *
  * Errors: as `millpond_events_ack`.
  *
@@ -6686,13 +6738,13 @@ millpond_status millpond_events_dead_letter(millpond_events_queue *queue,
                                             millpond_error **error);
 
 /**
- * Ends many deliveries as `millpond_events_ack` does, and returns what came of each, in their
+ * Ends many deliveries as `millpond_events_ack` does, and returns the result for each, in
  * order.
  *
  * `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
- * those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
+ * 1,000,000; those of the connection.
  *
  * Threads: any.
  */
@@ -6703,21 +6755,21 @@ millpond_status millpond_events_ack_many(millpond_events_queue *queue,
                                          millpond_error **error);
 
 /**
- * Ends a delivery as `millpond_events_ack` does, and publishes what follows from it in the
- * same step: both or neither. What follows is never refused for want of room. Returns what
- * became of each event, in their order.
+ * Ends a delivery as `millpond_events_ack` does, and publishes follow-up events in the same
+ * step: both or neither. Follow-up events are never refused because the queue is full. Returns
+ * the result for each event, in order.
  *
  * `result` is set to what became of each, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
  *
- * Errors: as `millpond_events_ack` and `millpond_events_publish_many`, and then nothing was
- * done; `MILLPOND_LEASE_LOST` also for an event that has ended, as what follows from it cannot
- * be published any more. More than 100 events are refused.
+ * Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case nothing
+ * was done; `MILLPOND_LEASE_LOST` also for an event that has ended, since its follow-up events
+ * can no longer be published. More than 100 events are refused.
  *
- * Delivery: in a queue of several partitions, events of other keys may belong to another
- * partition than the delivery: these are published first, each with a deduplication id that
- * follows from the delivered event, unless it has one, so that they are added once however
- * often the event is delivered.
+ * Delivery: in a queue with several partitions, follow-up events with other keys may belong to
+ * another partition than the delivery. These are published first, each with a deduplication id
+ * that is derived from the delivered event, unless it has one already. So they are added once,
+ * however often the event is delivered.
  *
  * Threads: any.
  */
@@ -6729,8 +6781,8 @@ millpond_status millpond_events_ack_with(millpond_events_queue *queue,
                                          millpond_error **error);
 
 /**
- * Leases events for longer: for so long from now, or for as long as the configuration says.
- * Returns of each whether it is held still.
+ * Extends the leases of events: they last this long from now, or as long as the configuration
+ * says. Returns for each whether it is still held.
  *
  * `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
  *
@@ -6747,14 +6799,14 @@ millpond_status millpond_events_extend(millpond_events_queue *queue,
                                        millpond_error **error);
 
 /**
- * Removes events that are not leased, wherever they wait, and dead letters. With
- * `also_running` the holders of those that are leased are told to stop, and these are not
- * tried again. Returns what became of each.
+ * Removes events that are not leased, whatever they wait for, and dead letters. With
+ * `also_running`, the holders of leased events are told to stop, and these events are not
+ * tried again. Returns the result for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
- * those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
+ * 1,000,000; those of the connection.
  *
  * Threads: any.
  */
@@ -6766,8 +6818,8 @@ millpond_status millpond_events_cancel(millpond_events_queue *queue,
                                        millpond_error **error);
 
 /**
- * Gives events another time whose time has not come: so long from now. Returns what became of
- * each.
+ * Reschedules events whose time has not come: they fire this long from now. Returns the result
+ * for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  * `delay_ms`: how long from now.
@@ -6785,8 +6837,8 @@ millpond_status millpond_events_reschedule(millpond_events_queue *queue,
                                            millpond_error **error);
 
 /**
- * Gives events another time whose time has not come, in milliseconds since the Unix epoch; a
- * time that is over is now. Returns what became of each.
+ * Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a
+ * time in the past is now. Returns the result for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *
@@ -6803,7 +6855,7 @@ millpond_status millpond_events_reschedule_at_ms(millpond_events_queue *queue,
                                                  millpond_error **error);
 
 /**
- * How many events there are of each state, over all partitions. Makes no queue.
+ * How many events there are in each state, over all partitions. Does not make the queue.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -6817,10 +6869,10 @@ millpond_status millpond_events_stats(millpond_events_queue *queue,
                                       millpond_error **error);
 
 /**
- * Gives the queue this configuration, and makes it if it is not there. When it returns each
- * partition has it.
+ * Gives the queue this configuration, and makes the queue if it does not exist. When the call
+ * returns, every partition has it.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and another
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for another
  * number of partitions than the queue has; those of the connection.
  *
  * Threads: any.
@@ -6830,7 +6882,7 @@ millpond_status millpond_events_configure(millpond_events_queue *queue,
                                           millpond_error **error);
 
 /**
- * The configuration of the queue; NULL if it is not there.
+ * The configuration of the queue; NULL if the queue does not exist.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
@@ -6844,8 +6896,8 @@ millpond_status millpond_events_config(millpond_events_queue *queue,
                                        millpond_error **error);
 
 /**
- * Delivers nothing any more: when it returns nobody receives an event. Those that are leased
- * can be ended, and events can be published.
+ * Stops the delivery of events: when the call returns, no consumer receives an event. Leased
+ * events can still be ended, and events can still be published.
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
@@ -6854,7 +6906,7 @@ millpond_status millpond_events_config(millpond_events_queue *queue,
 millpond_status millpond_events_pause(millpond_events_queue *queue, millpond_error **error);
 
 /**
- * Delivers again after a `millpond_events_pause`.
+ * Resumes delivery after a `millpond_events_pause`.
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
@@ -6863,19 +6915,20 @@ millpond_status millpond_events_pause(millpond_events_queue *queue, millpond_err
 millpond_status millpond_events_resume(millpond_events_queue *queue, millpond_error **error);
 
 /**
- * Gives the queue another number of partitions, and moves events accordingly, as few as
- * possible. The queue is made if it is not there.
+ * Changes the queue's number of partitions, and moves as few events as possible. The queue is
+ * made if it does not exist.
  *
- * It is used meanwhile as always, but the two partitions between which events move deliver
- * nothing until these are there: some 20 s for a million events. Nothing is lost or delivered
- * out of order, and leases and their tokens stay. Whoever makes this call again goes on where
- * another one stopped, and so do consumers that wait for events of a move that nobody drives.
+ * The queue stays in use, but the two partitions between which events move deliver nothing
+ * until those events have arrived: some 20 s for a million events. Nothing is lost or
+ * delivered out of order, and leases and their tokens stay valid. A repeated call continues
+ * where an earlier one stopped. Consumers that wait for events also continue a move that no
+ * caller drives any more.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a number that is not from 1 to 1,024;
- * `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024; `MILLPOND_WRONG_TYPE`
+ * if a key holds something else; those of the connection.
  *
- * Delivery: many steps. After an error some events have moved and the others have not: make
- * the call again.
+ * Delivery: the call takes many steps. After an error some events have moved and the others
+ * have not: make the call again.
  *
  * Threads: any.
  */
@@ -6884,10 +6937,10 @@ millpond_status millpond_events_reshard(millpond_events_queue *queue,
                                         millpond_error **error);
 
 /**
- * A part of `millpond_events_reshard`, of up to 10,000 events or so, for a caller that shows
- * how far it is or that may stop. `number` is set to how many events and other things have
- * moved by this; 0 if there is nothing left to do. Call it until then: meanwhile two
- * partitions deliver nothing.
+ * Does a part of `millpond_events_reshard`, of about 10,000 events at most, for a caller that
+ * shows its progress or that may stop. `number` is set to how many events and other things
+ * this call has moved; 0 if nothing is left to do. Call it until then, since two partitions
+ * deliver nothing before that.
  *
  * `number` may be NULL.
  *
@@ -6901,23 +6954,24 @@ millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
                                              millpond_error **error);
 
 /**
- * Adds a schedule, or changes the one of its id: it publishes an event at the times of a
- * calendar rule. One that is there just so stays as it is, so a program may put its schedules
- * whenever it starts. One that is paused stays so. `outcome` is set to what putting it came
- * to.
+ * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
+ * of a calendar rule. An identical schedule is left as it is, so a program may put its
+ * schedules whenever it starts. A paused schedule stays paused. `outcome` is set to the
+ * result.
  *
- * No process of its own fires schedules: whoever receives from the queue makes events of the
- * ticks that have come, so each tick fires once, however many processes there are. While
- * nobody receives, nothing fires; what is due then fires late, as the schedule's `missed`
+ * No separate process fires schedules. A consumer that receives from the queue turns the ticks
+ * that have come into events, so each tick fires once, however many processes there are. While
+ * no consumer receives, nothing fires; what is due then fires late, as the schedule's `missed`
  * says.
  *
  * `outcome` may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or has more than 256 bytes, for
- * what is no cron expression or no time zone, for a schedule without a rule, and for what is
+ * an invalid cron expression or time zone, for a schedule without a rule, and for a value
  * beyond its limits, before anything is sent; those of the connection.
  *
- * Delivery: a tick that is due fires once, by the schedule that was there when it came.
+ * Delivery: a tick that is due fires once, according to the schedule that existed when it
+ * came.
  *
  * Threads: any.
  */
@@ -6927,8 +6981,8 @@ millpond_status millpond_events_put_schedule(millpond_events_queue *queue,
                                              millpond_error **error);
 
 /**
- * Removes a schedule, and `found` is set to whether it was there. Events of ticks that have
- * come stay.
+ * Removes a schedule, and `found` is set to whether it existed. Events of ticks that have come
+ * stay.
  *
  * `found` may be NULL.
  *
@@ -6944,7 +6998,7 @@ millpond_status millpond_events_remove_schedule(millpond_events_queue *queue,
                                                 millpond_error **error);
 
 /**
- * Reads a schedule, if it is there.
+ * Reads a schedule, if it exists.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
@@ -6975,8 +7029,7 @@ millpond_status millpond_events_list_schedules(millpond_events_queue *queue,
                                                millpond_error **error);
 
 /**
- * Stops a schedule: ticks pass, and nothing comes of them. `found` is set to whether it is
- * there.
+ * Pauses a schedule: its ticks pass without events. `found` is set to whether it exists.
  *
  * `found` may be NULL.
  *
@@ -6992,8 +7045,8 @@ millpond_status millpond_events_pause_schedule(millpond_events_queue *queue,
                                                millpond_error **error);
 
 /**
- * Lets a schedule go on after a `millpond_events_pause_schedule`, with its first tick after
- * now. `found` is set to whether it is there.
+ * Resumes a schedule after a `millpond_events_pause_schedule`, with its first tick after now.
+ * `found` is set to whether it exists.
  *
  * `found` may be NULL.
  *
@@ -7009,8 +7062,8 @@ millpond_status millpond_events_resume_schedule(millpond_events_queue *queue,
                                                 millpond_error **error);
 
 /**
- * Publishes an event of a schedule now, also of one that is paused; its ticks stay as they
- * are. Returns what became of it, if there is such a schedule.
+ * Publishes an event of a schedule now, even if it is paused; its ticks stay as they are.
+ * Returns the result, if there is such a schedule.
  *
  * `result` is set to what became of each, which the caller frees with
  * `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
@@ -7027,19 +7080,19 @@ millpond_status millpond_events_trigger_schedule(millpond_events_queue *queue,
                                                  millpond_error **error);
 
 /**
- * Makes the schedules of an owner those of a list: puts each, and removes all others that were
- * put for this owner. For a program that says at each start which schedules it has. The
- * revision counts for all of them: one below that of an earlier call for this owner changes
- * nothing. Returns what it came to.
+ * Makes the schedules of an owner match a list: puts each of them, and removes all others that
+ * were put for this owner. For a program that says at each start which schedules it has. The
+ * revision counts for all of them: a call with a lower revision than an earlier call for this
+ * owner changes nothing. Returns the result.
  *
  * `result` is set to what it came to, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
  *
- * Errors: as `millpond_events_put_schedule`; also for an owner that is empty, and an id that
- * comes twice.
+ * Errors: as `millpond_events_put_schedule`; also for an owner that is empty, and for an id
+ * that is listed twice.
  *
- * Delivery: not one step: after an error some of it may be done, and the same call again does
- * the rest.
+ * Delivery: the call is not one step: after an error a part of it may have been done, and the
+ * same call again does the rest.
  *
  * Threads: any.
  */
@@ -7064,13 +7117,13 @@ void millpond_events_queue_free(millpond_events_queue *queue);
  * `millpond_events_deliveries`. Makes no call yet.
  *
  * `deliveries` is set to it, which the caller frees with `millpond_events_deliveries_free`, or
- * on failure to NULL. `lease_ms`: how long events are leased; as long as the queue's
- * configuration says by default. `MILLPOND_NOT_SET`: the default. `max`: up to `max` events a
+ * on failure to NULL. `lease_ms`: how long events are leased; by default as long as the
+ * queue's configuration says. `MILLPOND_NOT_SET`: the default. `max`: up to `max` events per
  * batch; one by default.  `wait_ms`: waits up to `wait_ms` milliseconds for an event when none
- * is ready, in place of ending at once; the time starts anew with each batch. All that wait in
- * a process share one connection; an event that becomes ready, by a step or as its time comes,
- * wakes one of them. 0 does not wait, -1 waits without limit. `millpond_close` on the client
- * ends the wait.
+ * is ready, instead of ending immediately; the time starts again with each batch. All waiting
+ * loops of a process share one connection. An event that becomes ready, by a step or because
+ * its time has come, wakes one of them. 0 does not wait, -1 waits without limit.
+ * `millpond_close` on the client ends the wait.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
  *
@@ -7105,9 +7158,9 @@ millpond_status millpond_events_deliveries_next(millpond_events_deliveries *deli
 void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
 
 /**
- * Whether the lease is lost, because another consumer has the event, or none of the extensions
- * has succeeded for a whole lease: stop working. The job's end means nothing then. `lost` is
- * set to it.
+ * Whether the lease is lost, because another consumer has the event or because no extension
+ * has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
+ * is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -7118,7 +7171,7 @@ millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
                                             millpond_error **error);
 
 /**
- * How long the handler may still work, as the worker's `timeout` says; NULL for ever.
+ * How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
  * `time_left_ms` is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
@@ -7130,9 +7183,9 @@ millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
                                                  millpond_error **error);
 
 /**
- * Whether somebody has cancelled the event, as far as the last extension knows: stop working.
- * A handler that fails now ends the job, and the event is deleted. In the child of a fork it
- * is false. `cancelled` is set to it.
+ * Whether the event was cancelled, as of the last extension. If so, stop working: a handler
+ * that fails now ends the job, and the event is deleted. Always false in the child of a fork.
+ * `cancelled` is set to it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *

@@ -35,7 +35,7 @@ pub struct millpond_options {
     pub password: millpond_bytes,
     /// The name of the connections in `CLIENT LIST`. NULL: the default.
     pub client_name: millpond_bytes,
-    /// The longest time for one call, connecting and trying again included. `MILLPOND_NOT_SET`: the
+    /// The longest time for one call, including connecting and retries. `MILLPOND_NOT_SET`: the
     /// default, 5 seconds.
     pub timeout_ms: i64,
     /// The longest time for one attempt to connect. `MILLPOND_NOT_SET`: the default, 1 second.
@@ -47,9 +47,9 @@ pub struct millpond_options {
     /// an operator should know, which `millpond_recovery_read` returns too.
     pub quiet: c_bool,
     /// The clock of an embedded engine, for tests; by default the system's. Clients that share an
-    /// engine share its clock: one that brings none takes the engine's, and one that brings another
-    /// is refused with `MILLPOND_INVALID_ARGUMENT`. So is a clock for a server, whose time is the
-    /// server's.
+    /// engine share its clock: a client without one uses the engine's, and a client with a
+    /// different one is refused with `MILLPOND_INVALID_ARGUMENT`. A clock for a server is refused
+    /// as well, since the server has its own time.
     pub clock: *const millpond_clock,
 }
 

@@ -15,23 +15,23 @@ use crate::status::millpond_status;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_recovered {
-    /// Records that were read, of the snapshot and of the log.
+    /// Records that were read from the snapshot and the log.
     pub records: u64,
-    /// Bytes at the end of the log that were no whole record and were cut off. Zeros are not
-    /// counted: the file grows ahead of what is written.
+    /// Bytes at the end of the log that did not form a whole record and were cut off. Zeros are not
+    /// counted, since the file grows ahead of what is written.
     pub torn_bytes: u64,
     /// Size of the snapshot in bytes; 0 without one.
     pub snapshot_bytes: u64,
     /// Size in bytes of the log after the snapshot.
     pub log_bytes: u64,
-    /// Whether the last process closed the engine, or there was none. After a crash or a kill it is
-    /// false, which alone is no reason to worry.
+    /// Whether the last process closed the engine, or there was no earlier process. After a crash
+    /// or a kill it is false, which alone is no reason to worry.
     pub closed: bool,
-    /// What looks as if acknowledged steps were lost, in a sentence: bytes were cut off, or damage
-    /// was repaired. NULL where nothing does.
+    /// Why acknowledged steps may have been lost, in one sentence: bytes were cut off, or damage
+    /// was repaired. NULL if there is no sign of it.
     pub suspicion: *const c_char,
-    /// Everything that a person should be told, a sentence each: the suspicion, and a directory
-    /// that other users can enter. A line each. NULL where there is nothing.
+    /// Everything that an operator should know, one sentence each: the suspicion, and that other
+    /// users can enter the directory. One line for each warning. NULL if there are none.
     pub warnings: *const c_char,
 }
 

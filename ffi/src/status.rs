@@ -5,15 +5,15 @@ pub mod generated;
 use generated::ALL;
 pub use generated::millpond_status::{self, *};
 
-/// Whether doing the same again can help.
+/// Whether a retry can help.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum millpond_retry {
-    /// The same call fails again; something has to change first.
+    /// The same call would fail again; something has to change first.
     MILLPOND_RETRY_NEVER = 0,
     /// Nothing was done; the same call can succeed later.
     MILLPOND_RETRY_LATER = 1,
-    /// The call may have been done: look before you repeat it.
+    /// The call may have been done: check before you repeat it.
     MILLPOND_RETRY_UNKNOWN = 2,
 }
 

@@ -27,8 +27,7 @@ use crate::runtime::timer::Timer;
 use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
 use crate::step::{Operation, StreamId};
 
-/// A server or an embedded engine, and the way to the queues on it. Safe to use from many threads and, on
-/// Redis, after a fork.
+/// Access to the queues on a server or an embedded engine. Safe to use from many threads and, on Redis, after a fork.
 ///
 /// # Rust
 /// Cheap to clone; clones share connections.
@@ -59,7 +58,7 @@ impl Client {
 }
 
 impl<M: Mode> Client<M> {
-    /// Runs a step that was made by hand.
+    /// Runs a step that you built yourself.
     ///
     /// ```
     /// use millpond::ick;
@@ -70,7 +69,7 @@ impl<M: Mode> Client<M> {
     /// ```
     ///
     /// # Errors
-    /// Those of making the step, for which nothing is sent, and those of the step.
+    /// Those of building the step, in which case nothing is sent, and those of running it.
     pub fn run<O: Operation>(&self, step: Result<O>) -> M::Reply<O::Output> {
         self.run_then(step, |output| output)
     }
@@ -86,8 +85,8 @@ impl<M: Mode> Client<M> {
         self.core.submit(step, done);
     }
 
-    /// What opening the engine of a `file:` found; `None` for another URL. Makes no call. Clients of
-    /// one process that share a directory get the same.
+    /// What was found when the engine of a `file:` was opened; `None` for another URL. Makes no call. Clients in one
+    /// process that share a directory get the same.
     ///
     /// ```
     /// let directory = tempfile::tempdir()?;
@@ -111,14 +110,14 @@ impl<M: Mode> Client<M> {
         Client { core: self.core.clone(), mode: PhantomData }
     }
 
-    /// Closes the client: its calls fail with `CLOSED` from now on, those that wait as well, and what an
-    /// embedded engine still holds back is written. Closing twice is fine.
+    /// Closes the client: from now on its calls fail with `CLOSED`, including those that are waiting, and an embedded
+    /// engine writes what it has not written yet. Closing twice is safe.
     ///
     /// # Rust
-    /// Its clones are closed too. A client that is dropped does the same.
+    /// Its clones are closed too. Dropping the last clone does the same.
     ///
     /// # Errors
-    /// `STORAGE` if the disk refuses the last write.
+    /// `STORAGE` if the last write to the disk fails.
     pub fn close(&self) -> Result<()> {
         self.core.close()
     }

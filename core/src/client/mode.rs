@@ -1,4 +1,4 @@
-//! How the result of a step reaches the caller: at once, or as a future.
+//! How the result of a step reaches the caller: directly, or as a future.
 
 use std::future::{Future, Ready, ready};
 use std::pin::{Pin, pin};
@@ -16,7 +16,7 @@ use crate::runtime::interrupt;
 use crate::runtime::timer::Timer;
 use crate::step::Operation;
 
-/// How the result of a step comes: at once ([`Blocking`]) or as a future ([`Async`]).
+/// How the result of a step is returned: directly ([`Blocking`]) or as a future ([`Async`]).
 pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
     /// What a step returns to its caller.
     type Reply<T: Send + 'static>;
@@ -25,11 +25,11 @@ pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
     #[doc(hidden)]
     type Step<T: Send + 'static>: Future<Output = Result<T>> + Send + 'static;
 
-    /// Begins a step of a call of several.
+    /// Begins a step of a call that takes several.
     #[doc(hidden)]
     fn step<O: Operation>(client: &Client<Self>, step: Result<O>) -> Self::Step<O::Output>;
 
-    /// Runs a call of several steps, which waits for nothing but these.
+    /// Runs a call of several steps, which waits for nothing except these steps.
     #[doc(hidden)]
     fn call<T: Send + 'static>(
         body: impl Future<Output = Result<T>> + Send + 'static,
@@ -79,7 +79,7 @@ pub(super) mod sealed {
 #[derive(Clone, Copy, Debug)]
 pub enum Blocking {}
 
-/// Steps return a [`Pending`] result at once.
+/// Steps immediately return a [`Pending`] result.
 #[derive(Clone, Copy, Debug)]
 pub enum Async {}
 
@@ -241,8 +241,8 @@ impl Client<Async> {
     }
 }
 
-/// The result of a step that is under way. The step was submitted when this was made; dropping it
-/// does not take the step back. Of two steps that are under way together either may be done first.
+/// The result of a step that is in progress. The step was submitted when this was made; dropping this does not cancel
+/// the step. Of two steps that are in progress at the same time, either may be done first.
 #[must_use = "the step is under way, but only awaiting this tells how it went"]
 #[derive(Debug)]
 pub struct Pending<T>(oneshot::Receiver<Result<T>>);

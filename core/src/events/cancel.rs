@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::step::reply::{Replies, Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Removes events that are not leased, wherever they wait, and dead letters.
+/// Removes events that are not leased, whatever they wait for, and dead letters.
 #[derive(Clone, Debug)]
 pub struct Cancel {
     partition: Partition,
@@ -18,12 +18,12 @@ pub struct Cancel {
 /// What became of an event that was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cancelled {
-    /// It is not there: it has ended, or never was.
+    /// It does not exist: it has ended, or never existed.
     Gone,
     /// It was removed.
     Removed,
-    /// It is leased. If that was asked for its holder is told to stop when the lease is extended, and the event is not
-    /// tried again.
+    /// It is leased. If requested, its holder is told to stop when the lease is extended, and the event is not tried
+    /// again.
     Running,
 }
 
@@ -39,10 +39,10 @@ impl Cancelled {
 }
 
 impl Cancel {
-    /// Cancels these events; those too that are leased if `also_running`.
+    /// Cancels these events; also those that are leased if `also_running`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for none or more than 1,000, and for an event that comes twice.
+    /// `INVALID_ARGUMENT` for no events or more than 1,000, and for an event that is listed twice.
     pub fn new(partition: Partition, ids: Vec<EventId>, also_running: bool) -> Result<Self> {
         limits::step(ids.len())?;
         limits::distinct(&ids)?;

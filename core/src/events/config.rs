@@ -9,35 +9,35 @@ use crate::error::{Result, ensure};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for each other, and may run
-    /// on different servers of a cluster. [`reshard`](super::EventQueue::reshard) changes it later.
+    /// How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait for each other, and
+    /// may run on different servers of a cluster. [`reshard`](super::EventQueue::reshard) changes it later.
     pub partitions: u16,
-    /// For how long an event is leased to who receives it.
+    /// How long an event is leased to its receiver.
     pub lease: Duration,
-    /// How often an event is delivered before it becomes a dead letter; 0 for any number.
+    /// How often an event is delivered before it becomes a dead letter; 0 for no limit.
     pub max_attempts: u16,
-    /// How often a lease of an event may run out before it becomes a dead letter; 0 for any number.
+    /// How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
     pub max_crashes: u16,
     /// The longest delay before the second attempt; it doubles with each attempt.
     pub backoff_min: Duration,
     /// The longest delay before any attempt.
     pub backoff_max: Duration,
-    /// How many events a partition may hold, dead letters too; 0 for any number.
+    /// How many events a partition may hold, including dead letters; 0 for no limit.
     pub events_max: u64,
     /// How many deduplication ids a partition remembers.
     pub dedup_ids_max: u64,
-    /// Whether nothing is delivered.
+    /// Whether delivery is paused.
     pub paused: bool,
-    /// How many events may be leased at a time; 0 for any number. Each partition allows an equal part of that, rounded
-    /// down, so it is not below the number of partitions.
+    /// How many events may be leased at a time; 0 for no limit. Each partition allows an equal part of that, rounded
+    /// down, so the number must not be below the number of partitions.
     pub concurrency: u64,
-    /// How many events a second may be delivered, those too that are delivered again; 0 for any number. Each partition
-    /// allows an equal part of that.
+    /// How many events per second may be delivered, including those that are delivered again; 0 for no limit. Each
+    /// partition allows an equal part of that.
     pub rate: u64,
-    /// How many events may be delivered at once after a time with fewer than `rate` allows; 0 for as many as in a
-    /// second. Each partition allows an equal part of that, and at least one.
+    /// How many events may be delivered in a burst after a time with fewer deliveries than `rate` allows; 0 for as many
+    /// as in a second. Each partition allows an equal part of that, and at least one.
     pub burst: u64,
-    /// For how long an event is kept after it is done, to be read; not at all by default.
+    /// How long an event can still be read after it is done; by default it is not kept.
     pub retention: Duration,
 }
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Removes a partition with all that it holds: first what every other step needs, then a part of its lanes.
+/// Removes a partition with everything that it holds: first what every other step needs, then a part of its lanes.
 #[derive(Clone, Debug)]
 pub struct Delete {
     partition: Partition,
@@ -27,8 +27,8 @@ pub struct Deleted {
 }
 
 impl Delete {
-    /// Begins to remove a partition of whatever generation: no other step finds it any more, and only
-    /// [`new`](Self::new) removes what is left of it.
+    /// Begins to remove a partition of any generation: no other step finds it any more, and only [`new`](Self::new)
+    /// removes what is left of it.
     pub fn begin(partition: Partition) -> Self {
         Self { partition: partition.of_generation(u32::MAX), cursor: None }
     }
@@ -38,7 +38,7 @@ impl Delete {
         Self { partition, cursor: Some(b"0".as_slice().into()) }
     }
 
-    /// The step that goes on after this one; `None` if nothing is left.
+    /// The step that continues after this one; `None` if nothing is left.
     #[must_use]
     pub fn next(&self, deleted: Option<Deleted>) -> Option<Self> {
         let cursor = Some(deleted?.cursor?);

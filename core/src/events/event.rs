@@ -42,10 +42,10 @@ pub struct NewEvent {
     headers: Given,
 }
 
-/// What publishing an event means whose deduplication id is taken.
+/// What happens to an event that is published while its deduplication id is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IfExists {
-    /// It is refused, and all of its step.
+    /// It is refused, together with its whole step.
     Error,
     /// It is not added: the other one stays.
     #[default]
@@ -55,7 +55,7 @@ pub enum IfExists {
 }
 
 impl NewEvent {
-    /// An event that fires at once.
+    /// An event that fires immediately.
     pub fn new(payload: impl AsRef<[u8]>) -> Self {
         Self {
             payload: payload.as_ref().into(),
@@ -69,47 +69,47 @@ impl NewEvent {
         }
     }
 
-    /// Events of one key are delivered one at a time, in the order in which they fire. None is the default.
+    /// Events of one key are delivered one at a time, in the order in which they fire. By default an event has no key.
     pub fn key(self, key: impl AsRef<[u8]>) -> Self {
         Self { key: key.as_ref().into(), ..self }
     }
 
-    /// When it fires, in milliseconds since the Unix epoch; a time that is over is now.
+    /// When it fires, in milliseconds since the Unix epoch; a time in the past is now.
     pub fn at_ms(self, at_ms: u64) -> Self {
         Self { at: When::At(at_ms), ..self }
     }
 
-    /// It fires so long after it is published.
+    /// How long after publishing it fires.
     pub fn delay(self, delay: Duration) -> Self {
         Self { at: When::After(delay), ..self }
     }
 
-    /// It is dropped if it was not received for this time after it was to fire.
+    /// How long after its time it is dropped if it was not received.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl: Some(ttl), ..self }
     }
 
-    /// Of events of one key with this id one is added: for producers that may publish twice.
+    /// Of all events of one key with this id, only one is added; for producers that may publish twice.
     pub fn dedup_id(self, id: impl AsRef<str>) -> Self {
         Self { dedup_id: Some(id.as_ref().into()), ..self }
     }
 
-    /// For how long the id is remembered, though the event has ended; five minutes by default.
+    /// How long the id is remembered, even if the event has ended; five minutes by default.
     pub fn dedup_window(self, window: Duration) -> Self {
         Self { dedup_window: window, ..self }
     }
 
-    /// What an id means that is taken; [`IfExists::Ignore`] by default.
+    /// What happens if the id is taken; [`IfExists::Ignore`] by default.
     pub fn if_exists(self, if_exists: IfExists) -> Self {
         Self { if_exists, ..self }
     }
 
-    /// A header, in place of that of this name.
+    /// A header, in place of any other with this name.
     pub fn header(self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
         Self { headers: self.headers.with(name.as_ref(), value.as_ref()), ..self }
     }
 
-    /// Its headers, all of them: names with any bytes, as [`header`](Self::header) adds them.
+    /// All its headers, as [`header`](Self::header) adds them: each a name with any bytes as its value.
     pub fn headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         self,
         headers: impl IntoIterator<Item = (N, V)>,
@@ -217,9 +217,9 @@ pub struct Event {
     pub expires_at_us: Option<Timestamp>,
     /// Its deduplication id.
     pub dedup_id: Option<Arc<str>>,
-    /// How often it was delivered, this time too, since it was published or redriven.
+    /// How often it was delivered, including this time, since it was published or redriven.
     pub attempts: u16,
-    /// How often its lease ran out since it was published or redriven.
+    /// How often its lease expired since it was published or redriven.
     pub crashes: u16,
     /// How often it was redriven from the dead letters.
     pub redriven: u16,
@@ -229,8 +229,8 @@ pub struct Event {
     pub reason: Option<DeadReason>,
     /// What it waits for; [`EventState::Leased`] if it was received.
     pub state: EventState,
-    /// Since when it is ready or dead, when its time comes or it is tried again, or until when it is leased, in
-    /// microseconds since the Unix epoch; 0 for one that is behind another.
+    /// The time of its state, in microseconds since the Unix epoch: since when it is ready or dead, when its time comes
+    /// or it is tried again, until when it is leased, or when it was done; 0 for an event that is behind another one.
     pub state_at_us: Timestamp,
     /// The token of its last delivery; zeros if it was never delivered.
     pub token: Token,

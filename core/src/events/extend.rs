@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// Moves the ends of leases to a time from now.
+/// Extends leases to a time from now.
 #[derive(Clone, Debug)]
 pub struct Extend {
     partition: Partition,
@@ -20,23 +20,23 @@ pub struct Extend {
     pub(super) lease_us: u64,
 }
 
-/// What came of an [`Extend`].
+/// The result of an [`Extend`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extended {
     /// Until when what is held is leased, in microseconds since the Unix epoch.
     pub leased_until: Timestamp,
-    /// Of each delivery.
+    /// Whether each delivery is held.
     pub held: Vec<Held>,
 }
 
 /// Whether a delivery is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Held {
-    /// It is not leased by this token any more.
+    /// It is no longer leased with this token.
     Lost,
-    /// It is.
+    /// It is held.
     Held,
-    /// It is, and the event was cancelled: the work is to stop.
+    /// It is held, but the event was cancelled: the work is to stop.
     Cancelled,
 }
 
@@ -52,12 +52,12 @@ impl Held {
 }
 
 impl Extend {
-    /// Leases these deliveries, for so long from now, or for the time that the
+    /// Extends the leases of these deliveries: they last this long from now, or as long as the
     /// configuration says.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for none or more than 1,000, and for a lease below a
-    /// millisecond or above 100 years.
+    /// `INVALID_ARGUMENT` for no deliveries or more than 1,000, and for a lease below a millisecond
+    /// or above 100 years.
     pub fn new(partition: Partition, held: Vec<Receipt>, lease: Option<Duration>) -> Result<Self> {
         limits::step(held.len())?;
         lease.map_or(Ok(()), limits::lease)?;

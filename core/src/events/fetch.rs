@@ -17,10 +17,10 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Reads these events of this partition, of whatever generation.
+    /// Reads these events of this partition, of any generation.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for none or more than 1,000.
+    /// `INVALID_ARGUMENT` for no ids or more than 1,000.
     pub fn new(partition: Partition, ids: Vec<EventId>) -> Result<Self> {
         limits::step(ids.len())?;
         Ok(Self { partition, ids })

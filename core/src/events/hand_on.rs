@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Tells the next process that waits of the events that are ready.
+/// Tells the next waiting process about the events that are ready.
 #[derive(Clone, Debug)]
 pub struct HandOn {
     partition: Partition,
@@ -16,7 +16,8 @@ pub struct HandOn {
 }
 
 impl HandOn {
-    /// Of a process, by its name, in which nobody waits for events of this partition.
+    /// Hands on from a process, by its name, in which no consumer waits for events of this
+    /// partition.
     pub fn new(partition: Partition, process: Arc<str>) -> Self {
         Self { partition, process }
     }

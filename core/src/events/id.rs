@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::error::{Error, Result, invalid};
 
-/// The id of an event, which says where it is: no other event of its queue ever has it. Of events that fire at the
-/// same time the one with the smaller id, which was published first, comes first.
+/// The id of an event, which says where it is and is never used for another event of its queue. Of events that fire at
+/// the same time, the one with the smaller id was published first, and comes first.
 ///
 /// ```
 /// use millpond::events::EventId;

@@ -20,8 +20,8 @@ use crate::worker::settings::TimeLimit;
 
 /// An event that is being worked on; made by a [`Run`](super::Run), which ends it.
 ///
-/// A native thread extends its lease three times a lease, so a busy handler keeps it. It belongs to its process: in the
-/// child of a fork [`Run::end`](super::Run::end) fails with `FORKED`.
+/// A native thread extends its lease three times per lease, so a busy handler keeps it. A job belongs to its process:
+/// in the child of a fork, [`Run::end`](super::Run::end) fails with `FORKED`.
 pub struct Job<M: Mode = Blocking> {
     pub(super) core: Arc<JobCore<M>>,
     /// Its place in a run.
@@ -105,27 +105,27 @@ impl<M: Mode> Job<M> {
         &self.core.event
     }
 
-    /// Whether the lease is lost, because another consumer has the event, or none of the extensions has succeeded for a
-    /// whole lease: stop working. The job's end means nothing then.
+    /// Whether the lease is lost, because another consumer has the event or because no extension has succeeded for a
+    /// whole lease. If so, stop working: ending the job has no effect.
     pub fn is_lost(&self) -> bool {
         self.core.lease.is_lost()
     }
 
-    /// How long the handler may still work, as the worker's `timeout` says; `None` for ever.
+    /// How long the handler may still run, by the worker's `timeout`; `None` if there is no limit.
     pub fn time_left(&self) -> Option<Duration> {
         self.limit.left()
     }
 
-    /// Whether somebody has [cancelled](super::EventQueue::cancel) the event, as far as the last extension knows: stop
-    /// working. A handler that fails now ends the job, and the event is deleted. In the child of a fork it is false.
+    /// Whether the event was [cancelled](super::EventQueue::cancel), as of the last extension. If so, stop working: a
+    /// handler that fails now ends the job, and the event is deleted. Always false in the child of a fork.
     pub fn is_cancelled(&self) -> bool {
         self.core.lease.is_own() && self.core.lease.lock().held.is_cancelled
     }
 
-    /// Calls `then` when the lease is lost, or the event was [cancelled](Self::is_cancelled), at once if it is so
-    /// already: to tell the work to stop. When the job has
-    /// ended, or is dropped, what was not called is dropped. It is called on a thread that renewals wait for, so it
-    /// hands over and returns. In the child of a fork it is never called.
+    /// Calls `then` when the lease is lost or the event is [cancelled](Self::is_cancelled), to tell the work to stop;
+    /// immediately if that has already happened. If the job has ended, or is dropped, before that, `then` is dropped
+    /// and not called. It is called on a thread that renewals wait for, so it should hand over and return. In the child
+    /// of a fork it is never called.
     pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
         self.core.lease.on_lost(then);
     }

@@ -12,7 +12,7 @@ use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, Timestamp, head};
 
-/// Where an event stands among those of its state: by time, and by id where that is the same.
+/// The position of an event among those in its state: by time, and by id where the time is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventPosition {
     /// The event's `state_at_us`, in microseconds since the Unix epoch.
@@ -47,9 +47,9 @@ impl EventPosition {
 /// Some events of one state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventPage {
-    /// The events, by time and id; those that are behind a key in the order in which they come.
+    /// The events, by time and id; events that are behind another one of their key, in the order in which they come.
     pub events: Vec<Event>,
-    /// What the next page comes after; `None` for the last page.
+    /// The position that the next page comes after; `None` for the last page.
     pub next: Option<EventPosition>,
 }
 
@@ -82,18 +82,18 @@ impl EventQuery {
         Self::default()
     }
 
-    /// The key of the events to list, which those need that are [behind](EventState::Behind) another event of it, and
-    /// only those take.
+    /// The key of the events to list. It is required for events that are [behind](EventState::Behind) another event of
+    /// the key, and refused for all others.
     pub fn key(self, key: impl AsRef<[u8]>) -> Self {
         Self { key: Some(key.as_ref().into()), ..self }
     }
 
-    /// Only events whose `state_at_us` is this one or later, in microseconds since the Unix epoch.
+    /// Only events whose `state_at_us` is this time or later, in microseconds since the Unix epoch.
     pub fn since_us(self, since_us: Timestamp) -> Self {
         Self { since: Some(since_us), ..self }
     }
 
-    /// Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix epoch.
+    /// Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix epoch.
     pub fn before_us(self, before_us: Timestamp) -> Self {
         Self { before: Some(before_us), ..self }
     }
@@ -187,11 +187,11 @@ pub struct List {
 }
 
 impl List {
-    /// Lists a page of this partition, of whatever generation.
+    /// Lists a page of this partition, of any generation.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are behind another one without its key or
-    /// with bounds of time, and for others with a key.
+    /// with time limits, and for others with a key.
     pub fn new(partition: Partition, state: EventState, query: &EventQuery) -> Result<Self> {
         Ok(Self::of(partition, query.listing(state)?))
     }

@@ -2,11 +2,12 @@
 
 use crate::step::ByteList;
 
-/// A call: the slot of the client that sends it, which no other call uses meanwhile, and its number there, which rises.
-/// A step that is sent again with its slot and its number does nothing more and returns what it returned.
+/// Identifies a call: the slot of the client that sends it, which no other call uses at the same time, and the number
+/// of the call in that slot, which rises. A step that is sent again with the same slot and number does nothing more and
+/// returns what it returned before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// A client, by eight bytes that no other one has, and the number of its slot in two more.
+    /// Eight bytes that identify the client and that no other one has, and two with the number of its slot.
     pub slot: [u8; 10],
     /// The number of the call in its slot.
     pub number: u64,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Makes a partition if it is not there, and gives it a configuration if its own is older; or only looks at it.
+/// Makes a partition if it does not exist, and gives it a configuration if its own is older; or only reads it.
 #[derive(Clone, Debug)]
 pub struct Open {
     partition: Partition,
@@ -27,13 +27,13 @@ pub(super) struct Change {
 }
 
 impl Open {
-    /// Looks at the map of a queue, in its partition 0.
+    /// Reads the map of a queue, in its partition 0.
     pub fn look(partition: Partition) -> Self {
         Self { partition, change: None }
     }
 
-    /// Makes a queue of this configuration, with as many partitions as that says, by making its partition 0; or gives
-    /// it the configuration if its own has a lower revision.
+    /// Makes a queue with this configuration and the number of partitions in it, by making its partition 0; or gives
+    /// the queue the configuration if its own has a lower revision.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a configuration beyond its limits.

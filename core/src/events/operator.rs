@@ -20,11 +20,11 @@ use crate::error::Result;
 use crate::step::reply::malformed;
 
 impl<M: Mode> EventQueue<M> {
-    /// Reads events by their ids, in their order, with what they wait for: `None` for one that is not there, as it has
-    /// ended and is not kept, or never was. Makes no queue.
+    /// Reads events by their ids, in order, with their states: `None` for an event that does not exist, because it has
+    /// ended and is not kept, or never existed. Does not make the queue.
     ///
-    /// An event is as the last step left it: one whose time or lease is over is scheduled or leased until somebody
-    /// receives, one that has expired is there until its turn comes.
+    /// Events are as the last step left them: one whose time has come, or whose lease has expired, stays scheduled or
+    /// leased until a consumer receives; one that has expired exists until its turn comes.
     ///
     /// ```
     /// use std::time::Duration;
@@ -49,26 +49,27 @@ impl<M: Mode> EventQueue<M> {
         self.call(checked, async |calls, ids| calls.fetch(ids).await)
     }
 
-    /// Lists the events of one state over all partitions, by the time of that and by id, page by page. Makes no queue.
+    /// Lists the events in one state over all partitions, by the time of the state and by id, page by page. Does not
+    /// make the queue.
     ///
     /// Events that are [behind](EventState::Behind) another one are listed by its key, in the order in which they come;
-    /// a page that comes after one that is not there any more begins with the first. A page may hold fewer events than
-    /// its limit and still have a next one: it ends when payloads make more than 8 MiB, and leaves out what was
-    /// cancelled in a long lane. Events are as the last step left them, as for a [`fetch`](Self::fetch).
+    /// a page after an event that no longer exists begins with the first one. A page may hold fewer events than its
+    /// limit and still have a next one: it ends when its payloads exceed 8 MiB, and leaves out what was cancelled in a
+    /// long lane. Events are as the last step left them, as for a [`fetch`](Self::fetch).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are behind another one without a key or with
-    /// bounds of time, and for others with a key; `WRONG_TYPE` if a key holds something else.
+    /// time limits, and for others with a key; `WRONG_TYPE` if a key holds something else.
     pub fn list(&self, state: EventState, query: EventQuery) -> M::Reply<EventPage> {
         self.call(query.listing(state), async |calls, listing| calls.list(listing).await)
     }
 
-    /// Makes dead letters events again that are ready, or come behind the others of their keys, and returns what became
-    /// of each.
+    /// Makes dead letters events again, which are ready or come behind the others of their keys, and returns the result
+    /// for each.
     ///
-    /// Their attempts and crashes count from 0 again, and they are [`redriven`](Event::redriven) once more. Such an
-    /// event keeps its id, does not expire any more, and does not take its deduplication id again, which may be another
-    /// event's by now. No earlier delivery of it can be ended any more.
+    /// Their attempts and crashes count from 0 again, and their number of times [`redriven`](Event::redriven) rises by
+    /// one. Such an event keeps its id, no longer expires, and does not take its deduplication id again, which another
+    /// event may have by now. Its earlier deliveries can no longer be ended.
     ///
     /// ```
     /// use millpond::events::{NewEvent, Redriven};
@@ -84,10 +85,11 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an event that comes twice, and more than [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX).
+    /// `INVALID_ARGUMENT` for an event that is listed twice, and for more than
+    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX).
     ///
     /// # Delivery
-    /// A step that is sent again for a lost connection redrives nothing twice that died again meanwhile.
+    /// A step that is sent again after a lost connection does not redrive an event that has died again since.
     pub fn redrive(
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,
@@ -97,26 +99,27 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Makes all dead letters events again that the filter lets through, as [`redrive`](Self::redrive) does, and
-    /// returns how many. Of each partition those come first that died first. What dies while this runs stays dead.
-    /// Makes no queue.
+    /// Makes all dead letters that match the filter events again, as [`redrive`](Self::redrive) does, and returns how
+    /// many. Those of each partition are redriven in the order in which they died. Events that die while this runs stay
+    /// dead. Does not make the queue.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a filter of at most 0; `WRONG_TYPE` if a key holds something else.
+    /// `INVALID_ARGUMENT` for a filter with a maximum of 0; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// Steps of up to 1,000 dead letters each: after an error some may be redriven.
+    /// The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
     pub fn redrive_all(&self, filter: RedriveFilter) -> M::Reply<u64> {
         let checked = filter.check().map(|()| filter);
         self.call(checked, async |calls, filter| calls.redrive_all(filter).await)
     }
 
-    /// Removes all events of a state, or those that the filter lets through, and returns how many. Nothing is told to
-    /// anybody. Makes no queue.
+    /// Removes all events of a state, or those that match the filter, and returns how many. No consumer is told. Does
+    /// not make the queue.
     ///
-    /// What is leased is never removed, so [`EventState::Leased`] is refused. Those that are
-    /// [behind](EventState::Behind) another event are removed by its key. When the first event of a key is removed the
-    /// next one is ready, and stays. The deduplication ids of removed events are remembered as long as those of others.
+    /// Leased events are never removed, so [`EventState::Leased`] is refused. Events that are
+    /// [behind](EventState::Behind) another event are removed by its key. When the first event of a key is removed, the
+    /// next one becomes ready, and stays. The deduplication ids of removed events are remembered as long as those of
+    /// others.
     ///
     /// ```
     /// use millpond::events::{EventState, NewEvent, PurgeFilter};
@@ -131,16 +134,16 @@ impl<M: Mode> EventQueue<M> {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for events that are leased, for events that are behind another one without a key or with a
-    /// bound of time, and for others with a key; `WRONG_TYPE` if a key holds something else.
+    /// time limit, and for others with a key; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// Steps of up to 1,000 events each: after an error some may be removed.
+    /// The call takes steps of up to 1,000 events each: after an error some may have been removed.
     pub fn purge(&self, state: EventState, filter: PurgeFilter) -> M::Reply<u64> {
         self.call(filter.range(state), async |calls, range| calls.purge(range).await)
     }
 
-    /// Deletes the queue with all its events, those too that are leased, its configuration and what it remembers. A
-    /// delivery that ends later finds its event gone. Whoever uses the queue afterwards makes it again, as a new one.
+    /// Deletes the queue with all its events, including leased ones, its configuration and what it remembers. A
+    /// delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new one.
     ///
     /// ```
     /// use millpond::events::NewEvent;
@@ -156,8 +159,8 @@ impl<M: Mode> EventQueue<M> {
     /// `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// Several steps. While they run the queue is `UNAVAILABLE` for others; after an error it stays so until it is
-    /// deleted again, which goes on where this stopped.
+    /// The call takes several steps. While they run, the queue is `UNAVAILABLE` for others. After an error it stays so
+    /// until it is deleted again, which continues where this call stopped.
     pub fn delete(&self) -> M::Reply<()> {
         self.call(Ok(()), async |calls, ()| calls.delete().await)
     }

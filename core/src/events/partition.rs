@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::{ByteList, Invocation, Script, tagged_name};
 
 /// A partition of a queue: the key that all its keys begin with, and its generation, which rises whenever the partition
-/// comes to own another part of the key space. A step of another generation does nothing.
+/// gets another part of the key space. A step with another generation does nothing.
 // Its bytes and no reference to them, as for a task store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
@@ -17,10 +17,10 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The partition of this number, from 0, of the queue `name`.
+    /// The partition with this number, from 0, of the queue `name`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty, too long, or begins with a brace that closes.
+    /// `INVALID_ARGUMENT` for a name that is empty, too long, or begins with a closing brace.
     pub fn new(name: impl AsRef<[u8]>, number: u16, generation: u32) -> Result<Self> {
         let tag = match number {
             0 => String::new(),

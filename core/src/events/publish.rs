@@ -28,7 +28,7 @@ pub struct Publish {
 /// What became of an event that was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// The event's id; of a duplicate that of the event that was there.
+    /// The event's id; for a duplicate, the id of the existing event.
     pub id: EventId,
     /// What happened.
     pub status: Status,
@@ -36,14 +36,14 @@ pub struct Published {
     pub fire_at_us: Timestamp,
 }
 
-/// What publishing an event came to.
+/// The result of publishing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// It was added.
     Created,
-    /// It was not added, as one of its deduplication id was there.
+    /// It was not added, since its deduplication id was taken.
     Duplicate,
-    /// It was added in place of one of its deduplication id, or beside it if that is leased.
+    /// It was added in place of the event with its deduplication id, or beside that event if it is leased.
     Replaced,
 }
 
@@ -62,8 +62,8 @@ impl Publish {
     /// Adds these events.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for events beyond their limits, none or more than
-    /// 1,000, and a deduplication id that comes twice.
+    /// `INVALID_ARGUMENT` for events beyond their limits, for no events or more than 1,000, and for a deduplication id
+    /// that is used twice.
     pub fn new(partition: Partition, op: Op, events: Vec<NewEvent>, drawn: u16) -> Result<Self> {
         limits::step(events.len())?;
         Self::of(partition, op, events, drawn, None)

@@ -12,13 +12,13 @@ use crate::step::{ByteList, Invocation, Script, has_tag};
 use crate::worker::ids;
 
 impl<M: Mode> EventQueue<M> {
-    /// Makes a command that publishes an event, for a transaction of your own: a change of data on the same Redis and the
-    /// event that tells of it happen together or not at all. It sends nothing.
+    /// Makes a command that publishes an event, for a transaction of your own: a change of data on the same Redis and
+    /// the event that announces it happen together or not at all. It sends nothing.
     ///
-    /// The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a `MULTI` over a connection
-    /// to the same database. Whenever it runs, it publishes as [`publish`](Self::publish) does: it makes the queue if that
-    /// is not there, finds the partition if the queue was resharded, and counts a delay from then on. Its reply is the id
-    /// of the event as text; of a duplicate that of the event that was there.
+    /// The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over a connection to
+    /// the same database. Whenever it runs, it publishes as [`publish`](Self::publish) does: it makes the queue if that
+    /// does not exist, finds the partition if the queue was resharded, and counts a delay from then on. Its reply is
+    /// the id of the event as text, or for a duplicate the id of the existing event.
     ///
     /// ```no_run
     /// use millpond::events::NewEvent;
@@ -35,19 +35,20 @@ impl<M: Mode> EventQueue<M> {
     /// # Ok::<(), millpond::Error>(())
     /// ```
     ///
-    /// Redis undoes nothing when a command of a transaction fails, so this one does not fail for what the queue holds: it
-    /// adds an event to a queue that is full, and an event that is to be refused if its deduplication id is taken is
-    /// refused here.
+    /// Redis does not roll back when a command of a transaction fails, so this command does not fail because of what
+    /// the queue holds. It adds an event even to a full queue. An event that is to be refused if its deduplication id
+    /// is taken is refused by this call.
     ///
-    /// On a cluster a transaction is in one slot: the keys that it changes and the queue's name need the same `{tag}`.
+    /// On a cluster a transaction stays in one slot: the keys that it changes and the queue's name need the same
+    /// `{tag}`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an event beyond its limits, for [`IfExists::Error`], and with `memory:` and `file:`, which
     /// have no transactions; `CROSS_SLOT` for a name without a tag on a cluster.
     ///
     /// # Delivery
-    /// The command publishes each time that it runs: with a deduplication id a transaction that is repeated publishes
-    /// once. It fails, and the rest of the transaction does not, while the queue is being deleted, and if a key of the
+    /// The command publishes each time it runs; with a deduplication id, a repeated transaction publishes once. The
+    /// command fails, while the rest of the transaction does not, if the queue is being deleted, and if a key of the
     /// queue holds something else or was written by a version that this one does not know.
     pub fn publish_call(&self, event: NewEvent) -> M::Reply<Vec<Arc<[u8]>>> {
         self.call(self.command(&event), async |_, command| Ok(command))

@@ -14,7 +14,7 @@ use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 /// How many events a step removes at most.
 pub(super) const PURGE_EVENTS_MAX: usize = 1_000;
 
-/// Which events of a state to remove: all of them, unless it says less.
+/// Which events of a state to remove; by default all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct PurgeFilter {
@@ -28,13 +28,13 @@ impl PurgeFilter {
         Self::default()
     }
 
-    /// The key of the events to remove, which those need that are [behind](EventState::Behind) another event of it, and
-    /// only those take.
+    /// The key of the events to remove. It is required for events that are [behind](EventState::Behind) another event
+    /// of the key, and refused for all others.
     pub fn key(self, key: impl AsRef<[u8]>) -> Self {
         Self { key: Some(key.as_ref().into()), ..self }
     }
 
-    /// Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix epoch.
+    /// Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix epoch.
     pub fn before_us(self, before_us: Timestamp) -> Self {
         Self { before: Some(before_us), ..self }
     }
@@ -63,7 +63,7 @@ pub struct PurgeRange {
     pub(super) until: Timestamp,
 }
 
-/// Removes events of a partition that are in one state, the first 1,000.
+/// Removes the first 1,000 events of a partition that are in one state.
 #[derive(Clone, Debug)]
 pub struct Purge {
     partition: Partition,
@@ -76,7 +76,7 @@ pub struct Purge {
 pub struct Purged {
     /// How many events it removed.
     pub removed: u64,
-    /// Those that are left for a next step; `None` if there are none.
+    /// Those that are left for the next step; `None` if there are none.
     pub left: Option<PurgeRange>,
 }
 
@@ -85,7 +85,7 @@ impl Purge {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for events that are leased, for events that are behind another one without its key or with a
-    /// bound of time, and for others with a key.
+    /// time limit, and for others with a key.
     pub fn new(
         partition: Partition,
         op: Op,

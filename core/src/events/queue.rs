@@ -22,7 +22,7 @@ use crate::worker::ids;
 /// For how long it is remembered what follows from an event in another partition: longer than it is tried again.
 const FOLLOWING_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A queue of events, which fire at their time; made by [`Client::events`].
+/// A queue of events, each of which fires at its time; made by [`Client::events`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -42,7 +42,7 @@ const FOLLOWING_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 /// ```
 ///
 /// # Rust
-/// Cheap to clone and to make again: what a process knows of a queue all handles of a client share.
+/// Cheap to clone and to make: all handles of a client share what the process knows about a queue.
 #[derive(Clone, Debug)]
 pub struct EventQueue<M: Mode = Blocking> {
     pub(super) client: Client<M>,
@@ -50,7 +50,7 @@ pub struct EventQueue<M: Mode = Blocking> {
 }
 
 impl<M: Mode> Client<M> {
-    /// The queue of events of this name. Makes no call: a queue comes to be when it is first used, with one partition
+    /// The queue of events with this name. Makes no call: a queue is created when it is first used, with one partition
     /// and the default [`Config`], unless it was [configured](EventQueue::configure) before.
     pub fn events(&self, name: impl AsRef<[u8]>) -> EventQueue<M> {
         let name = name.as_ref();
@@ -86,17 +86,16 @@ impl<M: Mode> EventQueue<M> {
         M::call(async move { body(calls?, input?).await })
     }
 
-    /// Adds an event, for now or for a time.
+    /// Publishes an event, which fires now or at a given time.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an event beyond its limits, before anything is sent; `ALREADY_EXISTS` if
-    /// its deduplication id is taken and it says so; `QUEUE_FULL` if its partition holds as much as its configuration
-    /// allows; `WRONG_TYPE` if a key holds something else. Then nothing was added.
+    /// `INVALID_ARGUMENT` for an event beyond its limits, before anything is sent; `ALREADY_EXISTS` if its
+    /// deduplication id is taken and the event asks for this error; `QUEUE_FULL` if its partition holds as much as its
+    /// configuration allows; `WRONG_TYPE` if a key holds something else. In all cases nothing was added.
     ///
     /// # Delivery
-    /// A step that is sent again for a lost connection adds nothing twice. After `CONNECTION_LOST` or `TIMEOUT` the
-    /// event may or may not be there; published again with the same deduplication id it is there
-    /// once.
+    /// A step that is sent again after a lost connection adds nothing twice. After `CONNECTION_LOST` or `TIMEOUT` the
+    /// event may or may not have been added; if it is published again with the same deduplication id, it is there once.
     pub fn publish(&self, event: NewEvent) -> M::Reply<Published> {
         self.call(event.check().map(|()| vec![event]), async |calls, events| {
             let published = calls.publish(events).await?;
@@ -104,15 +103,15 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Adds many events, each as [`publish`](Self::publish) would, and returns what became of each, in their order.
+    /// Publishes many events, each as [`publish`](Self::publish) would, and returns the result for each, in order.
     ///
     /// # Errors
     /// As [`publish`](Self::publish); also `INVALID_ARGUMENT` for more than [`CALL_ITEMS_MAX`] events or
     /// [`CALL_BYTES_MAX`] bytes.
     ///
     /// # Delivery
-    /// One atomic step for up to 1,000 events and 8 MiB of a partition, several for more, and one for each partition:
-    /// after an error some of these may be done.
+    /// The events of each partition take one atomic step for up to 1,000 events and 8 MiB, and several for more: after
+    /// an error some of these steps may have been done.
     pub fn publish_many(
         &self,
         events: impl IntoIterator<Item = NewEvent>,
@@ -121,15 +120,15 @@ impl<M: Mode> EventQueue<M> {
         self.call(events, async |calls, events| calls.publish(events).await)
     }
 
-    /// Leases up to `max` events that are ready, those first that have been so for longest, for as long as the
-    /// configuration says. Nobody else gets them until they are [given up](Self::nack) or the lease is over.
+    /// Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
+    /// configuration says. No other consumer gets them until they [fail](Self::nack) or the lease expires.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// At least once. After `CONNECTION_LOST` or `TIMEOUT` events may be leased that nobody saw: they are delivered
-    /// again when their lease is over.
+    /// At least once. After `CONNECTION_LOST` or `TIMEOUT` events may have been leased that no caller received: they
+    /// are delivered again when their lease expires.
     pub fn receive(&self, max: usize) -> M::Reply<Vec<Event>> {
         let checked = Receive::check(max, None);
         self.call(checked, async move |calls, ()| Ok(calls.receive(max, None, false).await?.events))
@@ -140,28 +139,28 @@ impl<M: Mode> EventQueue<M> {
         Deliveries::new(self.clone())
     }
 
-    /// A worker, which receives events, keeps them while they are worked on, and says what becomes of them. See
-    /// [`Worker`].
+    /// A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See [`Worker`].
     pub fn worker(&self) -> Worker<M> {
         Worker::new(self.clone())
     }
 
-    /// Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+    /// Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the queue.
     ///
     /// # Errors
-    /// `LEASE_LOST` if the event was delivered again since, or its delivery had ended in another way. An event that had
-    /// been ended by this is no error.
+    /// `LEASE_LOST` if the event was delivered again since, or its delivery ended in another way. It is not an error if
+    /// this delivery has already ended the event.
     ///
     /// # Delivery
-    /// An event whose lease is over can still be ended by this as long as nobody else has received it.
+    /// An event whose lease has expired can still be acknowledged as long as no other consumer has received it.
     pub fn ack(&self, delivery: impl Into<Receipt>) -> M::Reply<()> {
         self.end(delivery.into(), End::Done)
     }
 
-    /// Says that working on an event failed, and why: it is delivered again after the backoff of the configuration, or
-    /// after this time, and becomes a dead letter if that was its last attempt. The events of its key wait meanwhile.
+    /// Reports that working on an event failed, and why. The event is delivered again after the backoff of the
+    /// configuration, or after this time; if that was its last attempt, it becomes a dead letter. The other events of
+    /// its key wait until then.
     ///
-    /// Of `err` the last 1,024 bytes are kept.
+    /// The last 1,024 bytes of `err` are kept.
     ///
     /// # Errors
     /// As [`ack`](Self::ack); `INVALID_ARGUMENT` for a time above 100 years.
@@ -174,7 +173,7 @@ impl<M: Mode> EventQueue<M> {
         self.end(delivery.into(), End::Failed(err.into(), after.into()))
     }
 
-    /// Gives an event back, at once or after this time, as if it had not been delivered.
+    /// Gives an event back, as if it had not been delivered. It is available immediately or after this time.
     ///
     /// # Errors
     /// As [`nack`](Self::nack).
@@ -186,7 +185,7 @@ impl<M: Mode> EventQueue<M> {
         self.end(delivery.into(), End::Released(after.into()))
     }
 
-    /// Gives an event up: it becomes a dead letter for this reason, and the next event of its key is ready.
+    /// Gives an event up: it becomes a dead letter for this reason, and the next event of its key becomes ready.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
@@ -206,10 +205,10 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Ends many deliveries as [`ack`](Self::ack) does, and returns what came of each, in their order.
+    /// Ends many deliveries as [`ack`](Self::ack) does, and returns the result for each, in order.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an event that comes twice, and more than [`CALL_ITEMS_MAX`].
+    /// `INVALID_ARGUMENT` for an event that is listed twice, and for more than [`CALL_ITEMS_MAX`].
     pub fn ack_many<D: Into<Receipt>>(
         &self,
         deliveries: impl IntoIterator<Item = D>,
@@ -218,7 +217,7 @@ impl<M: Mode> EventQueue<M> {
         self.settle_many(deliveries.into_iter().map(end))
     }
 
-    /// Ends many deliveries, each as it says, and returns what came of each, in their order.
+    /// Ends many deliveries, each as specified, and returns the result for each, in order.
     ///
     /// # Errors
     /// As [`ack_many`](Self::ack_many); `INVALID_ARGUMENT` for a time above 100 years.
@@ -233,8 +232,8 @@ impl<M: Mode> EventQueue<M> {
         self.call(checked.map(|()| ends), async |calls, ends| calls.settle(ends).await)
     }
 
-    /// Ends a delivery as [`ack`](Self::ack) does, and publishes what follows from it in the same step: both or
-    /// neither. What follows is never refused for want of room. Returns what became of each event, in their order.
+    /// Ends a delivery as [`ack`](Self::ack) does, and publishes follow-up events in the same step: both or neither.
+    /// Follow-up events are never refused because the queue is full. Returns the result for each event, in order.
     ///
     /// ```
     /// use millpond::events::NewEvent;
@@ -248,13 +247,14 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// As [`ack`](Self::ack) and [`publish_many`](Self::publish_many), and then nothing was done; `LEASE_LOST` also for
-    /// an event that has ended, as what follows from it cannot be published any more. More than 100 events are refused.
+    /// As [`ack`](Self::ack) and [`publish_many`](Self::publish_many), in which case nothing was done; `LEASE_LOST`
+    /// also for an event that has ended, since its follow-up events can no longer be published. More than 100 events
+    /// are refused.
     ///
     /// # Delivery
-    /// In a queue of several partitions, events of other keys may belong to another partition than the delivery: these
-    /// are published first, each with a deduplication id that follows from the delivered event, unless it has one, so
-    /// that they are added once however often the event is delivered.
+    /// In a queue with several partitions, follow-up events with other keys may belong to another partition than the
+    /// delivery. These are published first, each with a deduplication id that is derived from the delivered event,
+    /// unless it has one already. So they are added once, however often the event is delivered.
     pub fn ack_with(
         &self,
         delivery: impl Into<Receipt>,
@@ -274,8 +274,8 @@ impl<M: Mode> EventQueue<M> {
         self.call(checked, async move |calls, events| calls.ack_with(receipt, events).await)
     }
 
-    /// Leases events for longer: for so long from now, or for as long as the configuration says. Returns of each
-    /// whether it is held still.
+    /// Extends the leases of events: they last this long from now, or as long as the configuration says. Returns for
+    /// each whether it is still held.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a lease below a millisecond or above 100 years, and more than [`CALL_ITEMS_MAX`] events.
@@ -293,8 +293,8 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Removes events that are not leased, wherever they wait, and dead letters. With `also_running` the holders of
-    /// those that are leased are told to stop, and these are not tried again. Returns what became of each.
+    /// Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
+    /// of leased events are told to stop, and these events are not tried again. Returns the result for each.
     ///
     /// ```
     /// use std::time::Duration;
@@ -308,7 +308,7 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an event that comes twice, and more than [`CALL_ITEMS_MAX`].
+    /// `INVALID_ARGUMENT` for an event that is listed twice, and for more than [`CALL_ITEMS_MAX`].
     pub fn cancel(
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,
@@ -320,7 +320,7 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Gives events another time whose time has not come: so long from now. Returns what became of each.
+    /// Reschedules events whose time has not come: they fire this long from now. Returns the result for each.
     ///
     /// ```
     /// use std::time::Duration;
@@ -343,8 +343,8 @@ impl<M: Mode> EventQueue<M> {
         self.reschedule_to(ids, When::After(delay))
     }
 
-    /// Gives events another time whose time has not come, in milliseconds since the Unix epoch; a time that is over is
-    /// now. Returns what became of each.
+    /// Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a time in the past is
+    /// now. Returns the result for each.
     ///
     /// # Errors
     /// As [`cancel`](Self::cancel); `INVALID_ARGUMENT` for a time after the year 2199.
@@ -368,7 +368,7 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// How many events there are of each state, over all partitions. Makes no queue.
+    /// How many events there are in each state, over all partitions. Does not make the queue.
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
@@ -384,7 +384,8 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Gives the queue this configuration, and makes it if it is not there. When it returns each partition has it.
+    /// Gives the queue this configuration, and makes the queue if it does not exist. When the call returns, every
+    /// partition has it.
     ///
     /// ```
     /// use millpond::events::Config;
@@ -401,7 +402,8 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a configuration beyond its limits, and another number of partitions than the queue has.
+    /// `INVALID_ARGUMENT` for a configuration beyond its limits, and for another number of partitions than the queue
+    /// has.
     pub fn configure(&self, config: Config) -> M::Reply<()> {
         self.call(config.check().map(|()| config), async |calls, config| {
             let change = |known: Option<&Config>| {
@@ -417,7 +419,7 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// The configuration of the queue; `None` if it is not there.
+    /// The configuration of the queue; `None` if the queue does not exist.
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
@@ -425,8 +427,8 @@ impl<M: Mode> EventQueue<M> {
         self.call(Ok(()), async |calls, ()| Ok(calls.look().await?.map(|map| map.config.clone())))
     }
 
-    /// Delivers nothing any more: when it returns nobody receives an event. Those that are leased can be ended, and
-    /// events can be published.
+    /// Stops the delivery of events: when the call returns, no consumer receives an event. Leased events can still be
+    /// ended, and events can still be published.
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
@@ -434,7 +436,7 @@ impl<M: Mode> EventQueue<M> {
         self.set_paused(true)
     }
 
-    /// Delivers again after a [`pause`](Self::pause).
+    /// Resumes delivery after a [`pause`](Self::pause).
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.

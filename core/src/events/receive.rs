@@ -17,10 +17,10 @@ use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 /// The most events of one receive.
 pub(crate) const RECEIVE_EVENTS_MAX: usize = 1_000;
 
-/// What tells one delivery of an event from all others: the same for all events of one receive.
+/// Tells one delivery of an event from all others; the same for all events of one receive.
 pub type Token = [u8; 8];
 
-/// A delivery of an event: what ends it.
+/// A delivery of an event, as needed to end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Receipt {
     /// The event.
@@ -41,7 +41,7 @@ impl From<&Receipt> for Receipt {
     }
 }
 
-/// Leases events of a partition that are ready, once what is due has become so.
+/// Leases ready events of a partition, after making ready what is due.
 #[derive(Clone, Debug)]
 pub struct Receive {
     partition: Partition,
@@ -71,7 +71,7 @@ pub(super) const PLACES: u32 = 3;
 /// What a [`Receive`] took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// The events, those first that have been ready for longest.
+    /// The events, those that have been ready for longest first.
     pub events: Vec<Event>,
     /// Until when they are leased, in microseconds since the Unix epoch.
     pub leased_until: Timestamp,
@@ -79,15 +79,15 @@ pub struct Received {
     pub ready: u64,
     /// In how many microseconds there may be more; 0 if there is something to do now.
     pub next_in: Option<u64>,
-    /// The place of the process among those that wait, if it does; that of all but the first ones is 3.
+    /// The place of the process among those that wait, if it waits; 3 for all but the first ones.
     pub place: Option<u32>,
     /// The schedules that need more ticks.
     pub refills: Vec<Arc<str>>,
 }
 
 impl Receive {
-    /// Leases up to `max` events for `lease`, or for the time that the configuration says. `seed` decides when those
-    /// are tried again whose lease has run out.
+    /// Leases up to `max` events for `lease`, or for the time that the configuration says. `seed` decides when events
+    /// whose lease has expired are tried again.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000, and a lease below a millisecond or above

@@ -14,12 +14,11 @@ use crate::runtime::waiters::Topic;
 use crate::worker::ids;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
-/// The loop of a consumer: batches of leased events, of one event if nothing is said. Made by
-/// [`EventQueue::deliveries`].
+/// The loop of a consumer: batches of leased events, by default of one event. Made by [`EventQueue::deliveries`].
 ///
-/// Asking for the next batch does nothing to the one before: its events are leased until they are ended, or until the
-/// lease is over. Without [`wait`](Self::wait) the loop ends when nothing is ready, and in any case after an error that
-/// trying again cannot mend.
+/// Asking for the next batch does not affect the one before: its events are leased until they are ended, or until the
+/// lease expires. Without [`wait`](Self::wait) the loop ends when nothing is ready. A non-retryable error always ends
+/// the loop.
 ///
 /// ```
 /// use millpond::events::NewEvent;
@@ -45,8 +44,8 @@ iterate! {
     /// As [`EventQueue::receive`].
     ///
     /// # Delivery
-    /// A future that is dropped may have leased events that nobody saw. The next call of this goes on with the one that
-    /// was dropped.
+    /// A future that is dropped may have leased events that the caller never saw. The next call continues the dropped
+    /// one.
     Deliveries yields Vec<Event>, Vec<Event>
 }
 
@@ -55,32 +54,32 @@ impl<M: Mode> Deliveries<M> {
         Self(PollLoop::new(Receives::new(queue)))
     }
 
-    /// How long events are leased; as long as the queue's configuration says by default.
+    /// How long events are leased; by default as long as the queue's configuration says.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.0.source.lease = Some(lease);
         self
     }
 
-    /// Up to `max` events a batch; one by default.
+    /// Up to `max` events per batch; one by default.
     #[must_use]
     pub fn max(mut self, max: usize) -> Self {
         self.0.source.max = max;
         self
     }
 
-    /// Waits up to `idle` for an event when none is ready, in place of ending at once; the time starts anew with each
-    /// batch. All that wait in a process share one connection; an event that becomes ready, by a step or as its time
-    /// comes, wakes one of them.
+    /// Waits up to `idle` for an event when none is ready, instead of ending immediately; the time starts again with
+    /// each batch. All waiting loops of a process share one connection. An event that becomes ready, by a step or
+    /// because its time has come, wakes one of them.
     #[must_use]
     pub fn wait(mut self, idle: Duration) -> Self {
         self.0.wait(Some(idle));
         self
     }
 
-    /// Stops listening for events until the next batch is asked for, and the time of [`wait`](Self::wait) starts anew
-    /// then. For a caller that stops asking and keeps the loop: a loop that listens is told of events in place of
-    /// another one that waits.
+    /// Stops listening for events until the next batch is asked for; the time of [`wait`](Self::wait) then starts
+    /// again. For a caller that stops asking but keeps the loop: a loop that listens takes wake-ups that another
+    /// waiting loop would get.
     pub fn stop_listening(&mut self) {
         self.0.stop_listening();
         self.0.source.listens = false;

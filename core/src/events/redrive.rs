@@ -20,11 +20,11 @@ pub struct Redrive {
 /// What became of a dead letter that was to be redriven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Redriven {
-    /// It is not there: it has ended, or never was.
+    /// It does not exist: it has ended, or never existed.
     Gone,
     /// It is ready, or behind the other events of its key.
     Redriven,
-    /// It is no dead letter, and stays what it is.
+    /// It is not a dead letter, and stays as it is.
     NotDead,
 }
 
@@ -43,7 +43,7 @@ impl Redrive {
     /// Redrives these events.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for none or more than 1,000, and for an event that comes twice.
+    /// `INVALID_ARGUMENT` for no events or more than 1,000, and for an event that is listed twice.
     pub fn new(partition: Partition, op: Op, ids: Vec<EventId>) -> Result<Self> {
         limits::step(ids.len())?;
         limits::distinct(&ids)?;

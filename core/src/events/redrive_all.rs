@@ -10,7 +10,7 @@ use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// Which dead letters to redrive: all of them, unless it says less.
+/// Which dead letters to redrive; by default all of them.
 ///
 /// ```
 /// use millpond::events::{DeadReason, End, NewEvent, RedriveFilter, Settlement};
@@ -88,7 +88,7 @@ pub struct RedriveRange {
     pub(super) after: Option<EventPosition>,
 }
 
-/// Makes dead letters of a partition events again, those first that died first.
+/// Makes dead letters of a partition events again, in the order in which they died.
 #[derive(Clone, Debug)]
 pub struct RedriveAll {
     partition: Partition,
@@ -102,12 +102,12 @@ pub struct RedriveAll {
 pub struct RedrivenAll {
     /// How many dead letters it redrove.
     pub redriven: u64,
-    /// Those that are left for a next step; `None` if there are none.
+    /// Those that are left for the next step; `None` if there are none.
     pub left: Option<RedriveRange>,
 }
 
 impl RedriveAll {
-    /// Redrives up to `max` of these dead letters. Those that fit the filter are looked for among 1,000.
+    /// Redrives up to `max` of these dead letters. A step looks for those that match the filter among 1,000.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000.

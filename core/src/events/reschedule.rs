@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, When, head};
 
-/// Gives events another time that were not due yet.
+/// Reschedules events that were not due yet.
 #[derive(Clone, Debug)]
 pub struct Reschedule {
     partition: Partition,
@@ -16,14 +16,14 @@ pub struct Reschedule {
     pub(super) at: When,
 }
 
-/// What became of an event that was given another time.
+/// The result of rescheduling an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rescheduled {
-    /// It is not there: it has ended, or never was.
+    /// It does not exist: it has ended, or never existed.
     Gone,
-    /// It fires then.
+    /// It fires at the new time.
     Rescheduled,
-    /// Its time had come: it is ready, leased, to be tried again, or a dead letter.
+    /// Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
     TooLate,
 }
 
@@ -39,11 +39,10 @@ impl Rescheduled {
 }
 
 impl Reschedule {
-    /// Gives these events this time.
+    /// Reschedules these events to this time.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for none or more than 1,000, and for a time that is too
-    /// late.
+    /// `INVALID_ARGUMENT` for no events or more than 1,000, and for a time that is too late.
     pub fn new(partition: Partition, ids: Vec<EventId>, at: When) -> Result<Self> {
         limits::step(ids.len())?;
         limits::when(at)?;

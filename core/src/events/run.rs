@@ -24,9 +24,9 @@ use crate::worker::stop::Stop;
 const RELEASE_DELAY: Duration = Duration::from_millis(100);
 
 runs! {
-    /// The jobs of a worker, for a loop of one's own in place of [`Worker::run`](super::Worker::run); made by
-    /// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number
-    /// of threads or tasks, and tells what became of them.
+    /// The jobs of a worker, for a loop of your own in place of [`Worker::run`](super::Worker::run); made by
+    /// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number of
+    /// threads or tasks, and reports what became of them.
     ///
     /// ```
     /// use millpond::Event;
@@ -60,18 +60,19 @@ impl<M: Mode> Run<M> {
         Self(run)
     }
 
-    /// Ends a job of this run as its handler says, and returns at once; what comes of it is reported. Nothing
-    /// happens to a job that the run has given back.
+    /// Ends a job of this run with the outcome of its handler, and returns immediately; the result is reported. Does
+    /// nothing for a job that the run has given back.
     ///
-    /// - `Ok(())`: it is done, and its event is deleted.
-    /// - `Err(failure)`: as the [`Failure`] says. What is tried again is put off by the queue's backoff; after its
-    ///   `max_attempts` it becomes a dead letter. An event that was [cancelled](super::EventQueue::cancel) is deleted.
+    /// - `Ok(())`: the job is done, and its event is deleted.
+    /// - `Err(failure)`: the job ends as the [`Failure`] says. An event that is tried again is delayed by the queue's
+    ///   backoff; after its `max_attempts` it becomes a dead letter. An event that was
+    ///   [cancelled](super::EventQueue::cancel) is deleted.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a job of something else, and `FORKED` in the child of a fork.
+    /// `INVALID_ARGUMENT` for a job that is not from this run, and `FORKED` in the child of a fork.
     ///
     /// # Delivery
-    /// An end that the connection fails is sent again while the lease lasts.
+    /// If the connection fails, the end is sent again while the lease lasts.
     pub fn end(&self, job: &Job<M>, outcome: Result<(), Failure>) -> Result<()> {
         let (number, job) = (self.number_of(job)?, job.core.clone());
         self.0.end(number, |add| {

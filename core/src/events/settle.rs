@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Ends deliveries, each for itself.
+/// Ends deliveries, each independently of the others.
 #[derive(Clone, Debug)]
 pub struct Settle {
     partition: Partition,
@@ -31,29 +31,29 @@ pub struct Settlement {
 /// How a delivery ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The event is done, and deleted, or kept for the `retention` of the queue.
+    /// The event is done, and it is deleted or kept for the `retention` of the queue.
     Done,
-    /// It is tried again, after the backoff of the configuration or after this time, or given up if it was tried too
-    /// often.
+    /// The event is tried again, after the backoff of the configuration or after this time; or it is given up if it was
+    /// tried too often.
     Failed(String, Option<Duration>),
-    /// It is delivered again, at once or after this time, as if it had not been delivered.
+    /// The event is delivered again, immediately or after this time, as if it had not been delivered.
     Released(Option<Duration>),
-    /// It is given up.
+    /// The event is given up.
     Dead(String),
 }
 
-/// What came of the end of a delivery.
+/// The result of ending a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Settled {
-    /// Nothing: the event was delivered again since, or the delivery had ended in another way.
+    /// Nothing was done: the event was delivered again since, or the delivery ended in another way.
     Lost,
-    /// It ended so.
+    /// The delivery ended as it was to end.
     Ended,
-    /// Nothing: the event had ended before.
+    /// Nothing was done: the event had already ended.
     Gone,
     /// The event had failed too often, and was given up.
     Died,
-    /// The event was cancelled meanwhile, and is gone.
+    /// The event had been cancelled, and is gone.
     Cancelled,
 }
 
@@ -71,11 +71,11 @@ impl Settled {
 }
 
 impl Settle {
-    /// Ends these deliveries; `seed` decides when those are tried again that failed.
+    /// Ends these deliveries; `seed` decides when those that failed are tried again.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for none or more than 1,000, for an event that comes twice, and for delays that are too
-    /// long.
+    /// `INVALID_ARGUMENT` for no deliveries or more than 1,000, for an event that is listed twice, and for delays that
+    /// are too long.
     pub fn new(partition: Partition, ends: Vec<Settlement>, seed: u32) -> Result<Self> {
         limits::step(ends.len())?;
         limits::distinct(ends.iter().map(|end| &end.receipt.id))?;

@@ -5,33 +5,33 @@ use std::sync::Arc;
 use super::receive::Token;
 use crate::step::Timestamp;
 
-/// What an event waits for.
+/// The state of an event: what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventState {
     /// Its time has not come.
     Scheduled,
-    /// Another event of its key, which comes first.
+    /// It waits behind another event of its key.
     Behind,
-    /// Somebody to receive it.
+    /// It waits to be received.
     Ready,
-    /// The end of its delivery.
+    /// It was received, and waits for the end of its delivery.
     Leased,
     /// It failed, and waits to be delivered again.
     Retry,
-    /// It was given up, and waits for you.
+    /// It was given up, and stays until it is redriven, purged or cancelled.
     Dead,
-    /// Nothing: it is done, and kept for a time.
+    /// It is done, and kept for a time.
     Done,
 }
 
 /// Why an event was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeadReason {
-    /// Its handler said so.
+    /// Its handler rejected it.
     Rejected,
     /// It failed too often.
     Exhausted,
-    /// Its lease ran out too often: whoever had it crashed or was stuck.
+    /// Its lease expired too often: the consumers that had it crashed or were stuck.
     Crashed,
 }
 

@@ -22,33 +22,33 @@ pub(crate) const KIND: Kind = Kind {
     },
 };
 
-/// Reads how many events a partition has of each state.
+/// Reads how many events a partition has in each state.
 #[derive(Clone, Debug)]
 pub struct ReadStats {
     partition: Partition,
 }
 
-/// How many events a partition has of each state.
+/// How many events a partition has in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// All that are not done, dead letters too.
+    /// Events that are not done, including dead letters.
     pub events: u64,
-    /// Wait for their time.
+    /// Events that wait for their time.
     pub scheduled: u64,
-    /// Are ready to be received.
+    /// Events that are ready to be received.
     pub ready: u64,
-    /// Are leased.
+    /// Events that are leased.
     pub leased: u64,
-    /// Failed, and wait to be tried again.
+    /// Events that failed and wait to be tried again.
     pub retry: u64,
-    /// Are dead letters.
+    /// Events that are dead letters.
     pub dead: u64,
-    /// Wait behind another event of their key.
+    /// Events that wait behind another event of their key.
     pub behind: u64,
     /// Deduplication ids that are remembered.
     pub dedup_ids: u64,
-    /// Since when the oldest is ready, in microseconds since the Unix epoch.
+    /// Since when the oldest ready event has been ready, in microseconds since the Unix epoch.
     pub ready_since_us: Option<Timestamp>,
     /// The time, in microseconds since the Unix epoch.
     pub now_us: Timestamp,
@@ -56,11 +56,11 @@ pub struct Stats {
     pub concurrency: u64,
     /// How many events a second the queue delivers at most; 0 for any number.
     pub rate: u64,
-    /// How many events that lets through at once; 0 without a rate.
+    /// How many events the rate lets through immediately; 0 without a rate.
     pub rate_left: u64,
-    /// Are done, and kept for a time.
+    /// Events that are done, and kept for a time.
     pub done: u64,
-    /// Schedules that have a tick to come: one that is paused or at its end has none.
+    /// Schedules that have a tick to come; a schedule that is paused or at its end has none.
     pub schedules: u64,
 }
 
@@ -106,7 +106,7 @@ impl Stats {
 }
 
 impl ReadStats {
-    /// Reads those of this partition, of whatever generation.
+    /// Reads those of this partition, of any generation.
     ///
     /// # Errors
     /// None so far.

@@ -13,11 +13,11 @@ use crate::worker::failure::Failure;
 use crate::worker::report::{JobCounts, Report};
 use crate::worker::settings::Settings;
 
-/// Says how events are worked on; made by [`EventQueue::worker`]. [`run`](Self::run) works until it is stopped, with
-/// `concurrency` events at a time, and [`drain`](Self::drain) until nothing is ready.
+/// Runs a handler for the events of a queue; made by [`EventQueue::worker`]. [`run`](Self::run) works until it is
+/// stopped, on `concurrency` events at a time, and [`drain`](Self::drain) until nothing is ready.
 ///
-/// An event is the worker's while it is worked on: a native thread extends its lease three times a lease. How long that
-/// is, how often an event is tried and what it is put off by says the queue's [`Config`](super::Config).
+/// The worker keeps an event while it is worked on: a native thread extends its lease three times per lease. The
+/// queue's [`Config`](super::Config) sets the length of the lease, the number of attempts and the backoff.
 ///
 /// ```
 /// use millpond::events::{Failure, Job, NewEvent};
@@ -46,7 +46,7 @@ impl<M: Mode> fmt::Debug for Worker<M> {
     }
 }
 
-/// What a handler may return: nothing, also in a [`Result`] whose error is a [`Failure`] or becomes one.
+/// What a handler may return: nothing, or a [`Result`] whose error is a [`Failure`] or converts to one.
 pub trait Outcome {
     /// How the job ends.
     fn outcome(self) -> Result<(), Failure>;
@@ -69,55 +69,55 @@ impl<M: Mode> Worker<M> {
         Self { queue, lease: None, timeout: None, settings: Settings::default() }
     }
 
-    /// How long an event is leased; as long as the queue's configuration says by default. A native thread extends it
-    /// three times a lease.
+    /// How long an event is leased; by default as long as the queue's configuration says. A native thread extends it
+    /// three times per lease.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = Some(lease);
         self
     }
 
-    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses as many
+    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses that many
     /// threads.
     pub fn concurrency(mut self, jobs: usize) -> Self {
         self.settings.concurrency = jobs;
         self
     }
 
-    /// How many more jobs [`run`](Self::run) holds ready, so that one step takes several; 0, the default, for none.
-    /// What nobody has begun is given back by a stop.
+    /// How many more jobs [`run`](Self::run) takes ahead, so that one step takes several; 0, the default, for none. A
+    /// stop gives back those that have not begun.
     pub fn prefetch(mut self, jobs: usize) -> Self {
         self.settings.prefetch = jobs;
         self
     }
 
-    /// How long a handler may work; for ever by default. The future of an async handler is dropped then, and the
-    /// job has failed; others find it in [`Job::time_left`].
+    /// How long a handler may run; without limit by default. After that, the future of an async handler is dropped and
+    /// the job has failed; other handlers can check [`Job::time_left`].
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Reports also what went well: jobs that are done or given back. For metrics.
+    /// Also reports what went well: jobs that are done or given back. For metrics.
     pub fn tell_all(mut self, tell_all: bool) -> Self {
         self.settings.tell_all = tell_all;
         self
     }
 
-    /// Is told of what becomes of jobs in [`run`](Self::run): of those that failed, were put aside or lost, and of a
-    /// server that is away and back; with [`tell_all`](Self::tell_all) of all. By default these reports go to standard
-    /// error, a line each.
+    /// Receives reports on what becomes of jobs in [`run`](Self::run): those that failed, were put aside or lost, and
+    /// when the server becomes unreachable and responds again; with [`tell_all`](Self::tell_all), all reports. By
+    /// default these reports go to standard error, one line each.
     pub fn on_report(mut self, hook: impl Fn(&Report<Job<M>>) + Send + Sync + 'static) -> Self {
         self.settings.on_report = Some(Arc::new(hook));
         self
     }
 
-    /// Begins to work, for a loop that says how jobs end: what [`run`](Self::run) is made of. See [`Run`].
+    /// Starts a run, for a loop of your own that says how jobs end; [`run`](Self::run) is built on this. See [`Run`].
     pub fn start(&self) -> Run<M> {
         self.begin(false)
     }
 
-    /// [`start`](Self::start), but the run is over when nothing is available: what [`drain`](Self::drain) is made of.
-    /// All is reported.
+    /// [`start`](Self::start), but the run is over when nothing is available; [`drain`](Self::drain) is built on this.
+    /// Everything is reported.
     pub fn start_drain(&self) -> Run<M> {
         self.begin(true)
     }
@@ -131,38 +131,38 @@ impl<M: Mode> Worker<M> {
         Run::begin(takes, self.settings.plan(lease, drains), &self.settings.stop)
     }
 
-    /// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs after
-    /// this time is given back, and its handler is told that the job is lost. Zero is at once, and a second stop
-    /// changes the time. A worker that was stopped stays so.
+    /// Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still running
+    /// after this time is given back, and its handler is told that the job is lost. With zero, this happens
+    /// immediately. A second stop changes the time. A stopped worker stays stopped.
     ///
-    /// From any thread.
+    /// Can be called from any thread.
     ///
     /// # Rust
-    /// Not from a signal handler, which must not wait for a lock.
+    /// Do not call it from a signal handler, which must not wait for a lock.
     pub fn stop(&self, within: Duration) {
         self.settings.stop.stop(within);
     }
 }
 
 impl Worker<Blocking> {
-    /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
-    /// a [`Job`] and says how it ends: see [`Run::end`].
+    /// Works until it is [stopped](Self::stop), on `concurrency` threads, including this one. The handler gets a
+    /// [`Job`] and says how it ends: see [`Run::end`].
     ///
-    /// A server that is away is asked again until it is back. Returns what the run did.
+    /// If the server is unreachable, the run keeps trying until it responds. Returns what the run did.
     ///
     /// # Errors
-    /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
+    /// A non-retryable error, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
     ///
     /// # Delivery
-    /// At least once. The job of a handler that panics is taken over when its lease is over.
+    /// At least once. The job of a handler that panics is taken over when its lease expires.
     pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<JobCounts> {
         let run = self.start();
         self.settings.run(|| run.next(), |job| run.work(job, &handler))?;
         Ok(run.counts())
     }
 
-    /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
-    /// cron starts.
+    /// Works on this thread until nothing is available, and returns what it did. For tests, and for programs that cron
+    /// starts.
     ///
     /// # Errors
     /// Those of the connection too.
@@ -174,15 +174,15 @@ impl Worker<Blocking> {
 }
 
 impl Worker<Async> {
-    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise as
-    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost the future of its handler
-    /// is dropped.
+    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise like
+    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost, the future of its
+    /// handler is dropped.
     ///
     /// # Errors
     /// As [`run`](Worker::<Blocking>::run) of a blocking worker.
     ///
     /// # Delivery
-    /// The jobs of a run whose future is dropped are taken over when their leases are over.
+    /// The jobs of a run whose future is dropped are taken over when their leases expire.
     pub async fn run<R: Outcome>(
         &self,
         handler: impl AsyncFn(&Job<Async>) -> R,
@@ -193,7 +193,7 @@ impl Worker<Async> {
         Ok(run.counts())
     }
 
-    /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
+    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did.
     ///
     /// # Errors
     /// Those of the connection too.

@@ -19,7 +19,8 @@ impl Acquire {
     /// Takes the lease for `ttl`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is too long or a term under a millisecond or over a day.
+    /// `INVALID_ARGUMENT` for a name that is too long or a `ttl` below one millisecond or above one
+    /// day.
     pub fn new(name: impl AsRef<[u8]>, token: Token, ttl: Duration) -> Result<Self> {
         Ok(Self { name: Name::new(name)?, token, ttl_ms: super::lease::ttl_ms(ttl)? })
     }

@@ -8,8 +8,8 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head, sco
 /// The longest member, in bytes. Members are identifiers; a document belongs elsewhere.
 pub const MEMBER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The most members in one step. [`Ick::add`](super::Ick::add) and
-/// [`Ick::commit`](super::Ick::commit) make several steps of more.
+/// The most members in one step. For more, [`Ick::add`](super::Ick::add) and
+/// [`Ick::commit`](super::Ick::commit) take several steps.
 pub const BATCH_MEMBERS_MAX: usize = 250_000;
 
 /// Flags members as dirty: each keeps the lower of its old and its new score.
@@ -25,12 +25,12 @@ pub struct Add {
 pub struct Added {
     /// Members that were not in the producer set.
     pub new: u64,
-    /// Members that were, and whose score went down.
+    /// Members that were in it and whose score was lowered.
     pub lowered: u64,
 }
 
 impl Add {
-    /// Flags each member with its score; the score `None` is the server's time in seconds.
+    /// Flags each member with its score; a score of `None` is the server's time in seconds.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a NaN, a member above [`MEMBER_BYTES_MAX`], more than
@@ -75,7 +75,7 @@ impl Add {
         self.scores.len()
     }
 
-    /// Whether the step has no pair. It still makes the Ick.
+    /// Whether the step has no pairs. It still creates the Ick.
     pub fn is_empty(&self) -> bool {
         self.scores.is_empty()
     }

@@ -32,11 +32,10 @@ impl IntoIterator for Batch {
 
 /// The loop of a consumer.
 ///
-/// Asking for the next batch commits the one before, in one round trip. A loop that is left
-/// early leaves its batch reserved: the next reserve brings it again. To leave with the
-/// last batch done, [`commit`](Self::commit) it. Without [`wait`](Self::wait) the loop ends when
-/// there is nothing left, and in any case after an error that trying again cannot mend. A batch
-/// has at most [`BATCH_MEMBERS_MAX`] members.
+/// Asking for the next batch commits the one before, in one round trip. If the loop is left early, its last batch stays
+/// reserved and the next reserve returns it again. To leave the loop with the last batch done, [`commit`](Self::commit)
+/// it. Without [`wait`](Self::wait) the loop ends when nothing is left. A non-retryable error always ends the loop. A
+/// batch has at most [`BATCH_MEMBERS_MAX`] members.
 ///
 /// ```
 /// # fn index(entry: &millpond::ick::Entry) -> Result<(), millpond::Error> { Ok(()) }
@@ -75,18 +74,18 @@ impl<M: Mode> Batches<M> {
         self
     }
 
-    /// Waits up to `idle` for work when there is none, in place of ending at once; the time
-    /// starts anew with each batch. A loop that waits looks at each of its Icks once in five seconds,
-    /// for producers that do not announce what they add.
+    /// Waits up to `idle` for work when there is none, instead of ending immediately; the time starts again with each
+    /// batch. A waiting loop checks each of its Icks every five seconds, for producers that do not announce what they
+    /// add.
     #[must_use]
     pub fn wait(mut self, idle: Duration) -> Self {
         self.0.wait(Some(idle));
         self
     }
 
-    /// Commits the last batch, for a loop that is left before its end. Returns how many members
-    /// were still reserved; 0 if the last batch was committed already, or if that was tried and
-    /// failed: it comes again then, if need be.
+    /// Commits the last batch, for a loop that is left early. Returns how many members were still reserved; 0 if the
+    /// last batch was already committed, or if an attempt to commit it failed: its members then come again if they were
+    /// not committed.
     ///
     /// # Errors
     /// As [`Ick::commit`].
@@ -104,9 +103,9 @@ impl<M: Mode> Batches<M> {
         ick.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
-    /// Stops listening for work until the next batch is asked for, and the time of
-    /// [`wait`](Self::wait) starts anew then. For a caller that stops asking and keeps the loop: a
-    /// loop that listens is told of work in place of another one that waits.
+    /// Stops listening for work until the next batch is asked for; the time of [`wait`](Self::wait) then starts again.
+    /// For a caller that stops asking but keeps the loop: a loop that listens takes wake-ups that another waiting loop
+    /// would get.
     pub fn stop_listening(&mut self) {
         self.0.stop_listening();
     }

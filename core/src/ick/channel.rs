@@ -12,13 +12,13 @@ use crate::step::limits::{CallSize, first_of};
 /// The most Icks in a channel.
 pub const SHARDS_MAX: u32 = 65_536;
 
-/// Several Icks that share the members of one dirty list, so that as many consumers can work at
-/// once; made by [`Client::ick_channel`]. A member lives in the Ick numbered
-/// FNV-1a-64(member) mod n, named `<name>/<number>`.
+/// Several Icks that share the members of one dirty list, so that as many consumers can work at the
+/// same time; made by [`Client::ick_channel`]. A member lives in the Ick numbered FNV-1a-64(member)
+/// mod n, named `<name>/<number>`.
 ///
-/// Resizing is safe at any time: producers and consumers go to the new number when they like, and
-/// consumers [also drain](Self::draining) the old one until it is empty. A member may be
-/// processed twice on the way; none is lost.
+/// Resizing is safe at any time. Each producer and consumer can switch to the new number when it
+/// suits, and consumers [also drain](Self::draining) the old Icks until they are empty. A member
+/// may be processed twice during the switch; none is lost.
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -47,18 +47,19 @@ impl<M: Mode> IckChannel<M> {
         Ok(Self { client, name: name.to_vec(), shards, readable: shards })
     }
 
-    /// The same channel for a consumer that also reads the Icks of an earlier, larger number.
+    /// The same channel, for a consumer that also reads the Icks of an earlier, larger number of
+    /// Icks.
     #[must_use]
     pub fn draining(self, earlier: u32) -> Self {
         Self { readable: self.shards.max(earlier.min(SHARDS_MAX)), ..self }
     }
 
-    /// How many Icks members are spread over.
+    /// How many Icks the members are spread over.
     pub fn shards(&self) -> u32 {
         self.shards
     }
 
-    /// How many Icks consumers have to read, which is more while an earlier size is drained.
+    /// How many Icks consumers have to read; larger while an earlier size is being drained.
     pub fn readable(&self) -> u32 {
         self.readable
     }
@@ -81,8 +82,8 @@ impl<M: Mode> IckChannel<M> {
     /// Flags members as dirty, each in its Ick; see [`Ick::add`].
     ///
     /// # Errors
-    /// As [`Ick::add`]. One step an Ick: after an error some Icks may have their members already;
-    /// adding all of them again is safe.
+    /// As [`Ick::add`]. The call takes one step per Ick: after an error some Icks may already have
+    /// their members; adding all of them again is safe.
     pub fn add<S: Into<Option<f64>>, B: AsRef<[u8]>>(
         &self,
         pairs: impl IntoIterator<Item = (S, B)>,
@@ -114,11 +115,11 @@ impl<M: Mode> IckChannel<M> {
         Ok(steps)
     }
 
-    /// The loop of a consumer of the Icks with these numbers: takes from each in turn.
+    /// The loop of a consumer of the Icks with these numbers, which takes from each in turn.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a number that the channel does not have, no number, or more than
-    /// [`SHARDS_MAX`].
+    /// `INVALID_ARGUMENT` for a number that the channel does not have, for no numbers, and for more
+    /// than [`SHARDS_MAX`].
     pub fn batches(&self, numbers: impl IntoIterator<Item = u32>, max: u64) -> Result<Batches<M>> {
         let numbers: Vec<u32> = first_of(numbers, SHARDS_MAX as usize).collect();
         let is_allowed = numbers.len() <= SHARDS_MAX as usize;

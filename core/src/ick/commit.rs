@@ -33,8 +33,8 @@ impl Commit {
         Ok(Self { name, members, token: None })
     }
 
-    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
-    /// nothing.
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; with `None` the
+    /// step is not fenced.
     #[must_use]
     pub fn fenced(self, token: impl Into<Option<Token>>) -> Self {
         Self { token: token.into(), ..self }

@@ -27,7 +27,7 @@ impl Delete {
         Self { name, unlink: false }
     }
 
-    /// Whether Redis frees the memory in the background (UNLINK) and not at once (DEL).
+    /// Whether Redis frees the memory in the background (UNLINK) instead of immediately (DEL).
     #[must_use]
     pub fn unlink(self, unlink: bool) -> Self {
         Self { unlink, ..self }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::limits::first_of;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// A [`Commit`](super::Commit) and a [`Reserve`] in one step: one round trip a batch.
+/// A [`Commit`](super::Commit) and a [`Reserve`] in one step: one round trip per batch.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     reserve: Reserve,
@@ -33,14 +33,14 @@ impl Exchange {
         Ok(Self { reserve: Reserve::of(name, max)?, commit })
     }
 
-    /// Whether to fold the consumer set back after the commit, as [`Reserve::backwash`].
+    /// Whether to fold the consumer set back after the commit, as [`Reserve::backwash`] does.
     #[must_use]
     pub fn backwash(self, backwash: bool) -> Self {
         Self { reserve: self.reserve.backwash(backwash), ..self }
     }
 
-    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
-    /// nothing.
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; with `None` the
+    /// step is not fenced.
     #[must_use]
     pub fn fenced(self, token: impl Into<Option<Token>>) -> Self {
         Self { reserve: self.reserve.fenced(token), ..self }

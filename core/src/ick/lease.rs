@@ -27,11 +27,11 @@ pub(super) fn ttl_ms(ttl: Duration) -> Result<u64> {
     Ok(ttl.as_millis() as u64)
 }
 
-/// The right to consume an Ick, for as long as it is held; made by [`Ick::lease`].
+/// The exclusive right to consume an Ick, for as long as it is held; made by [`Ick::lease`].
 ///
-/// A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it
-/// carry its token: once it is lost they fail with `LEASE_LOST` and do nothing, so a consumer that
-/// was stopped for too long cannot commit what another one works on.
+/// A native thread renews it three times per lease, so a busy consumer keeps it. Steps through the lease carry its
+/// token: once the lease is lost they fail with `LEASE_LOST` and do nothing, so a consumer that was stopped for too
+/// long cannot commit what another one is working on.
 ///
 /// ```
 /// use std::time::Duration;
@@ -79,16 +79,15 @@ impl<M: Mode> ConsumerLease<M> {
         Lease::acquire(&client, step, ttl, held, |lease| Self { ick, token, lease })
     }
 
-    /// Whether the lease is lost, because a renewal was refused or because none has succeeded for
-    /// a whole term: stop working on the batch. The next step through the lease would find out as
-    /// well.
+    /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease. If so,
+    /// stop working on the batch. The next step through the lease would detect it as well.
     pub fn is_lost(&self) -> bool {
         self.lease.is_lost()
     }
 
-    /// Calls `then` when the lease is lost, at once if it is lost already: to tell the work to stop. When the
-    /// lease is given back what was not called is dropped. It is called on a thread that renewals wait for, so
-    /// it hands over and returns. In the child of a fork it is never called.
+    /// Calls `then` when the lease is lost, to tell the work to stop; immediately if it is already lost. If the lease
+    /// is released before that, `then` is dropped and not called. It is called on a thread that renewals wait for, so
+    /// it should hand over and return. In the child of a fork it is never called.
     ///
     /// ```
     /// use std::time::Duration;
@@ -103,12 +102,12 @@ impl<M: Mode> ConsumerLease<M> {
         self.lease.on_lost(then);
     }
 
-    /// The token, for steps that are sent by hand.
+    /// The token, for steps that you send yourself.
     pub fn token(&self) -> Token {
         self.token.clone()
     }
 
-    /// [`Ick::reserve`] for the holder alone.
+    /// [`Ick::reserve`] for the holder of the lease only.
     ///
     /// # Errors
     /// As [`Ick::reserve`]; also `LEASE_LOST` if the lease is lost.
@@ -117,7 +116,7 @@ impl<M: Mode> ConsumerLease<M> {
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
     }
 
-    /// [`Ick::commit`] for the holder alone; one step.
+    /// [`Ick::commit`] for the holder of the lease only; one step.
     ///
     /// # Errors
     /// As [`Ick::commit`]; also `LEASE_LOST` if the lease is lost.
@@ -127,7 +126,7 @@ impl<M: Mode> ConsumerLease<M> {
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
     }
 
-    /// [`Ick::exchange`] for the holder alone.
+    /// [`Ick::exchange`] for the holder of the lease only.
     ///
     /// # Errors
     /// As [`Ick::exchange`]; also `LEASE_LOST` if the lease is lost.
@@ -140,20 +139,19 @@ impl<M: Mode> ConsumerLease<M> {
         self.ick.client.run(step.map(|step| step.fenced(self.token())))
     }
 
-    /// [`Ick::batches`] for the holder alone.
+    /// [`Ick::batches`] for the holder of the lease only.
     pub fn batches(&self, max: u64) -> Batches<M> {
         self.ick.batches(max).fenced(self.token())
     }
 
-    /// Gives the lease back, so that another consumer can take it at once. Returns false if it
-    /// was lost before. The child of a fork has only a copy: it gives nothing back, and this returns
-    /// false.
+    /// Releases the lease, so that another consumer can take it immediately. Returns false if it was already lost. The
+    /// child of a fork has only a copy: there this releases nothing and returns false.
     ///
     /// # Rust
-    /// A lease that is dropped is given back in the background.
+    /// A lease that is dropped is released in the background.
     ///
     /// # Errors
-    /// Only those of the connection; the lease then runs out by itself.
+    /// Only those of the connection; the lease then expires by itself.
     pub fn release(self) -> M::Reply<bool> {
         self.lease.stop();
         let steps = match self.lease.is_own() {

@@ -47,12 +47,12 @@ use crate::step::limits::{CallSize, first_of};
 /// The version flag of every Ick.
 pub const VERSION: &str = "ick.v1";
 
-/// A dirty list with write-folding and two-phase commit, by its name; made by [`Client::ick`].
+/// A named dirty list with write-folding and two-phase commit; made by [`Client::ick`].
 ///
-/// It is for sync pipelines, such as from a database to a search index: producers flag documents as dirty, one
-/// consumer takes batches, works, and commits. A document that is dirtied again while it is worked on is
-/// processed again, and one that is dirtied often does not move back in the order, since a member keeps the
-/// lowest of its scores.
+/// It is for synchronization pipelines, such as from a database to a search index: producers flag documents as dirty,
+/// and one consumer takes batches, processes them and commits them. A document that is flagged again while it is
+/// processed is processed again. A document that is flagged often does not move back in the order, since a member keeps
+/// the lowest of its scores.
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -69,7 +69,7 @@ pub const VERSION: &str = "ick.v1";
 /// ```
 ///
 /// # Rust
-/// Cheap to clone and to make again.
+/// Cheap to clone and to make.
 #[derive(Clone, Debug)]
 pub struct Ick<M: Mode = Blocking> {
     client: Client<M>,
@@ -77,15 +77,15 @@ pub struct Ick<M: Mode = Blocking> {
 }
 
 impl<M: Mode> Client<M> {
-    /// The Ick of this name. Makes no call.
+    /// The Ick with this name. Makes no call.
     pub fn ick(&self, name: impl AsRef<[u8]>) -> Ick<M> {
         Ick::new(self.clone(), name.as_ref())
     }
 
-    /// The channel of `shards` Icks of this name. Makes no call.
+    /// The channel of `shards` Icks with this name. Makes no call.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no Ick or more than 65,536.
+    /// `INVALID_ARGUMENT` for zero Icks or more than 65,536.
     pub fn ick_channel(&self, name: impl AsRef<[u8]>, shards: u32) -> Result<IckChannel<M>> {
         IckChannel::new(self.clone(), name.as_ref(), shards)
     }
@@ -101,8 +101,8 @@ impl<M: Mode> Ick<M> {
         self.name.clone().map_err(|message| invalid(&*message))
     }
 
-    /// Flags members as dirty: each keeps the lower of its old and its new score. The score
-    /// `None` is the server's time in seconds, with microseconds.
+    /// Flags members as dirty: each keeps the lower of its old and its new score. A score of `None` is the server's
+    /// time in seconds, with microseconds.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a NaN, a member above [`MEMBER_BYTES_MAX`] bytes or more than
@@ -110,8 +110,8 @@ impl<M: Mode> Ick<M> {
     /// `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` the members may or may not be flagged; adding them again is safe.
-    /// Above [`BATCH_MEMBERS_MAX`] members it takes several steps, each atomic.
+    /// After `CONNECTION_LOST` the members may or may not be flagged; adding them again is safe. Above
+    /// [`BATCH_MEMBERS_MAX`] members the call takes several steps, each atomic.
     pub fn add<S: Into<Option<f64>>, B: AsRef<[u8]>>(
         &self,
         pairs: impl IntoIterator<Item = (S, B)>,
@@ -132,12 +132,12 @@ impl<M: Mode> Ick<M> {
         self.client.run_all(steps, Added::sum)
     }
 
-    /// Moves the lowest members to the consumer set until that holds `max` and returns its first
-    /// `max`, lowest first. What was reserved before and not committed is part of the batch.
+    /// Moves the lowest members to the consumer set until that holds `max`, and returns its first `max`, lowest first.
+    /// Members that were reserved before and not committed are part of the batch.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a size from [`SIZE_MAX`] on; `WRONG_TYPE` and
-    /// `INCOMPATIBLE_VERSION` if the keys hold something else.
+    /// `INVALID_ARGUMENT` for a size of [`SIZE_MAX`] or more; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold
+    /// something else.
     ///
     /// # Delivery
     /// At least once: a batch stays reserved until it is committed, whatever happens to its
@@ -155,17 +155,17 @@ impl<M: Mode> Ick<M> {
         self.client.run(self.name().and_then(|name| Ok(Reserve::of(name, max)?.backwash(true))))
     }
 
-    /// Removes members that are done from the consumer set; returns how many were there. A member
-    /// that was added again meanwhile stays dirty.
+    /// Removes members that are done from the consumer set; returns how many were there. A member that was added again
+    /// since it was reserved stays dirty.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for more than [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) members; `WRONG_TYPE`
     /// and `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` do not commit again, but reserve: what is returned is
-    /// work to be done. A second commit could take away a member that was dirtied and reserved
-    /// since. Above [`BATCH_MEMBERS_MAX`] members it takes several steps, each atomic.
+    /// After `CONNECTION_LOST` or `TIMEOUT`, do not commit again: reserve instead, and process what it returns. A
+    /// second commit could remove a member that was flagged and reserved again since. Above [`BATCH_MEMBERS_MAX`]
+    /// members the call takes several steps, each atomic.
     pub fn commit<B: AsRef<[u8]>>(&self, members: impl IntoIterator<Item = B>) -> M::Reply<u64> {
         let steps = self.name().and_then(|name| {
             let mut parts = vec![ByteList::default()];
@@ -183,15 +183,15 @@ impl<M: Mode> Ick<M> {
         self.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
-    /// Commits one batch and reserves the next in one step: one round trip a batch.
+    /// Commits one batch and reserves the next in one step: one round trip per batch.
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve); also `INVALID_ARGUMENT` for more than
     /// [`BATCH_MEMBERS_MAX`] members.
     ///
     /// # Delivery
-    /// As [`reserve`](Self::reserve) and [`commit`](Self::commit): after `CONNECTION_LOST` or
-    /// `TIMEOUT` go on with an exchange that commits nothing.
+    /// As [`reserve`](Self::reserve) and [`commit`](Self::commit): after `CONNECTION_LOST` or `TIMEOUT` continue with
+    /// an exchange that commits nothing.
     pub fn exchange<B: AsRef<[u8]>>(
         &self,
         max: u64,
@@ -200,7 +200,7 @@ impl<M: Mode> Ick<M> {
         self.client.run(self.exchange_step(max, members))
     }
 
-    /// [`exchange`](Self::exchange), but folds the consumer set back between the two, so that the
+    /// [`exchange`](Self::exchange), but folds the consumer set back between the commit and the reserve, so that the
     /// batch holds the lowest scores of both.
     ///
     /// # Errors
@@ -237,8 +237,8 @@ impl<M: Mode> Ick<M> {
         self.client.run(self.name().and_then(|name| Peek::of(name, set, max)))
     }
 
-    /// Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how
-    /// many keys there were.
+    /// Removes the Ick's three keys, whatever they hold, so a broken Ick is removed as well. Returns how many keys
+    /// there were.
     ///
     /// # Errors
     /// Only those of the connection.
@@ -255,13 +255,12 @@ impl<M: Mode> Ick<M> {
         self.client.run(self.name().map(|name| Delete::of(name).unlink(true)))
     }
 
-    /// Takes the consumer lease, which keeps two consumers from working on one batch by mistake.
-    /// Returns `None` if another consumer holds it. A native thread renews it until it is
-    /// released or dropped; if it is lost all the same (a stopped process, a partition), the
-    /// steps that go through it are refused.
+    /// Takes the consumer lease, which keeps two consumers from working on one batch by mistake. Returns `None` if
+    /// another consumer holds it. A native thread renews the lease until it is released or dropped. If it is lost
+    /// nevertheless (a stopped process, a network partition), the steps that go through it are refused.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a `ttl` under a millisecond or over a day.
+    /// `INVALID_ARGUMENT` for a `ttl` below one millisecond or above one day.
     pub fn lease(&self, ttl: Duration) -> M::Reply<Option<ConsumerLease<M>>> {
         ConsumerLease::acquire(self.clone(), ttl)
     }

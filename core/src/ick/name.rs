@@ -24,7 +24,7 @@ struct Keys {
 }
 
 impl Name {
-    /// The name `name`; any bytes, the empty name included.
+    /// The name `name`, of any bytes; it may be empty.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for more than [`NAME_BYTES_MAX`](crate::NAME_BYTES_MAX) bytes.
@@ -60,7 +60,7 @@ impl Name {
         self.0.consumer.clone()
     }
 
-    /// The key of the consumer lease, which is no part of the `ick.v1` contract.
+    /// The key of the consumer lease, which is not part of the `ick.v1` contract.
     pub fn lease_key(&self) -> Arc<[u8]> {
         self.0.lease.clone()
     }
@@ -78,5 +78,5 @@ impl Name {
     }
 }
 
-/// What the holder of a consumer lease shows.
+/// The token that the holder of a consumer lease shows.
 pub type Token = Arc<[u8]>;

@@ -4,7 +4,7 @@ use super::{Name, Token, embedded};
 use crate::error::Result;
 use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
-/// Gives the consumer lease back; returns false if it was lost.
+/// Releases the consumer lease; returns false if it was lost.
 #[derive(Clone, Debug)]
 pub struct Release {
     name: Name,
@@ -12,7 +12,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// Gives the lease back.
+    /// Releases the lease.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is too long.

@@ -6,7 +6,7 @@ use super::{Name, Token, embedded};
 use crate::error::Result;
 use crate::step::{Invocation, Operation, Reply, StepContext, head};
 
-/// Makes the consumer lease run for a full term again; returns false if it was lost.
+/// Renews the consumer lease for its full length; returns false if it was lost.
 #[derive(Clone, Debug)]
 pub struct Renew {
     name: Name,
@@ -18,7 +18,8 @@ impl Renew {
     /// Renews the lease for `ttl`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is too long or a term under a millisecond or over a day.
+    /// `INVALID_ARGUMENT` for a name that is too long or a `ttl` below one millisecond or above one
+    /// day.
     pub fn new(name: impl AsRef<[u8]>, token: Token, ttl: Duration) -> Result<Self> {
         Ok(Self { name: Name::new(name)?, token, ttl_ms: super::lease::ttl_ms(ttl)? })
     }

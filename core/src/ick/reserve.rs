@@ -6,7 +6,7 @@ use crate::error::{Result, ensure};
 use crate::step::reply::{self, Reply};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
-/// Sizes have to be below this: Lua prints larger numbers in a form that Redis does not read.
+/// Sizes must be below this: Lua prints larger numbers in a form that Redis cannot read.
 pub const SIZE_MAX: u64 = 100_000_000_000_000_000;
 
 /// A member of a batch.
@@ -18,9 +18,9 @@ pub struct Entry {
     pub score: f64,
 }
 
-/// Moves the lowest members from the producer to the consumer set until that holds `max`, and
-/// returns its first `max`, lowest first. Members that were reserved before and not committed
-/// are part of the batch: a consumer that crashed gets them again.
+/// Moves the lowest members from the producer set to the consumer set until the latter holds `max`,
+/// and returns its first `max`, lowest first. Members that were reserved before and not committed
+/// are part of the batch, so a consumer that crashed gets them again.
 #[derive(Clone, Debug)]
 pub struct Reserve {
     pub(super) name: Name,
@@ -33,7 +33,7 @@ impl Reserve {
     /// A batch of up to `max` members.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a size from [`SIZE_MAX`] on or a name that is too long.
+    /// `INVALID_ARGUMENT` for a size of [`SIZE_MAX`] or more or a name that is too long.
     pub fn new(name: impl AsRef<[u8]>, max: u64) -> Result<Self> {
         Self::of(Name::new(name)?, max)
     }
@@ -50,8 +50,8 @@ impl Reserve {
         Self { backwash, ..self }
     }
 
-    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; `None` fences
-    /// nothing.
+    /// Refuses the step with `LEASE_LOST` unless `token` holds the consumer lease; with `None` the
+    /// step is not fenced.
     #[must_use]
     pub fn fenced(self, token: impl Into<Option<Token>>) -> Self {
         Self { token: token.into(), ..self }

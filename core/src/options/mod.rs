@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use crate::runtime::clock::Clock;
 
-/// Where the queues are and how to get there: a URL, in which every option can be given, and
-/// setters for those who would rather not print them into one.
+/// Where the queues are and how to reach them: a URL, in which every option can be given, and setters for options that
+/// should not be written into a URL.
 ///
 /// | URL | what |
 /// | --- | --- |
@@ -32,23 +32,23 @@ use crate::runtime::clock::Clock;
 ///
 /// | option | default | meaning |
 /// | --- | --- | --- |
-/// | `timeout` | `5s` | for one call: finding the server, connecting and trying again included |
-/// | `connect_timeout` | `1s` | for one attempt to connect: looking up the host, TLS and logging in included |
+/// | `timeout` | `5s` | for one call, including finding the server, connecting and retries |
+/// | `connect_timeout` | `1s` | for one attempt to connect, including name resolution, TLS and login |
 /// | `retries` | `10` | attempts after the first to connect, or to reach a server that is busy, loading or failing over |
-/// | `pool` | `16` | idle connections kept for blocking callers; there are as many connections as calls at once, without a limit of their own |
+/// | `pool` | `16` | idle connections kept for blocking callers; each concurrent call has its own connection, and their number has no separate limit |
 /// | `client_name` | | the name in `CLIENT LIST` |
-/// | `db` | `0` | the database, where the path does not say it |
+/// | `db` | `0` | the database, if the path does not name it |
 /// | `tls_ca` | the web's | a file of root certificates in PEM |
 /// | `tls_cert`, `tls_key` | | files with the client's own certificate and key in PEM |
 /// | `sentinel_user`, `sentinel_password` | | for the sentinels, which share nothing with the server |
-/// | `sentinel_tls` | as the scheme | whether the sentinels speak TLS |
-/// | `sync` | `always` | for `file:`, when a step is on disk: `always` before it is acknowledged, a time such as `100ms` at most that much later, `never` when the system likes |
-/// | `repair` | `false` | for `file:`, whether a log that lost its end or is damaged is cut off where the damage begins, in place of the error `CORRUPT`; also written as `?repair`. What lay behind is gone then: copy the directory first |
+/// | `sentinel_tls` | as the scheme | whether the sentinels use TLS |
+/// | `sync` | `always` | for `file:`, when a step is on disk: with `always` before it is acknowledged, with a time such as `100ms` at most that much later, with `never` when the operating system writes it |
+/// | `repair` | `false` | for `file:`, whether a log that lost its end or is damaged is cut off where the damage begins, instead of failing with the error `CORRUPT`; also written as `?repair`. Everything after that point is lost: copy the directory first |
 ///
-/// A call ends at its timeout, within 100 ms, whatever the server does, a byte now and then included.
+/// A call ends within 100 ms of its timeout, whatever the server does, even if it keeps sending a byte now and then.
 /// Several sentinels or servers of a cluster that do not reply share that time.
 ///
-/// Times are a number with `ms`, `s` or `m`. An option that is not known is an error.
+/// A time is a number with `ms`, `s` or `m`. An unknown option is an error.
 ///
 /// ```
 /// use std::time::Duration;
@@ -82,7 +82,7 @@ const TIMEOUT_MIN: Duration = Duration::from_millis(1);
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl Options {
-    /// The options of a durable engine in this directory, whatever characters its path has.
+    /// The options of a durable engine in this directory, whose path may contain any characters.
     pub fn file(directory: impl Into<PathBuf>) -> Self {
         Self::with_defaults(Target::File(directory.into()))
     }
@@ -114,7 +114,7 @@ impl Options {
         &self.target
     }
 
-    /// The user and the password, as they are: nothing is unescaped.
+    /// The user and the password, taken literally: nothing is unescaped.
     #[must_use]
     pub fn credentials(
         mut self,
@@ -142,7 +142,7 @@ macro_rules! setters {
 }
 
 setters! {
-    /// The longest time for one call, connecting and trying again included.
+    /// The longest time for one call, including connecting and retries.
     timeout: Duration => timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX);
     /// The longest time for one attempt to connect.
     connect_timeout: Duration => connect_timeout.clamp(TIMEOUT_MIN, TIMEOUT_MAX);
@@ -155,13 +155,12 @@ setters! {
     client_name: impl Into<String> => Some(client_name.into());
     /// When a step of a durable engine is on disk.
     sync: SyncMode => sync;
-    /// Whether a `file:` whose newest log lost its end, or is damaged, is opened with what lies
-    /// before the damage; without it, that is the error `CORRUPT`. The rest is cut off for good:
-    /// copy the directory first. [`Recovery::suspicion`](crate::Recovery::suspicion) then says what
-    /// was wrong.
+    /// Whether a `file:` whose newest log lost its end or is damaged is opened with what precedes the damage; without
+    /// it, opening fails with `CORRUPT`. The rest is cut off permanently: copy the directory first.
+    /// [`Recovery::suspicion`](crate::Recovery::suspicion) then says what was wrong.
     repair: bool => repair;
-    /// Handles each of [`Recovery::warnings`](crate::Recovery::warnings) when a client opens a
-    /// `file:`, in place of a line on standard error.
+    /// Handles each of [`Recovery::warnings`](crate::Recovery::warnings) when a client opens a `file:`, instead of
+    /// printing a line to standard error.
     ///
     /// ```
     /// let directory = tempfile::tempdir()?;
@@ -170,9 +169,9 @@ setters! {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     on_warning: impl Fn(&str) + Send + Sync + 'static => Arc::new(on_warning);
-    /// The clock of an embedded engine, for tests; by default the system's. Clients that share an engine share
-    /// its clock: one that brings none takes the engine's, and one that brings another is refused with
-    /// `INVALID_ARGUMENT`. So is a clock for a server, whose time is the server's.
+    /// The clock of an embedded engine, for tests; by default the system's. Clients that share an engine share its
+    /// clock: a client without one uses the engine's, and a client with a different one is refused with
+    /// `INVALID_ARGUMENT`. A clock for a server is refused as well, since the server has its own time.
     clock: Arc<dyn Clock> => Some(clock);
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// When a step of a durable engine is on disk. In every setting a step that was acknowledged
-/// survives the end of the process; they differ in what survives a loss of power.
+/// When a step of a durable engine is on disk. With every setting, an acknowledged step survives
+/// the end of the process; the settings differ in what survives a power loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
     /// Before it is acknowledged.
@@ -11,6 +11,6 @@ pub enum SyncMode {
     Always,
     /// At most this much later.
     Every(Duration),
-    /// When the operating system likes.
+    /// When the operating system writes it.
     Never,
 }

@@ -8,10 +8,10 @@ use super::{Address, Options, SyncMode, TIMEOUT_MAX, Target, Tls};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Options {
-    /// The options that a URL says; see [`Options`] for the forms.
+    /// Reads the options from a URL; see [`Options`] for the forms.
     ///
     /// # Errors
-    /// `INVALID_URL`, with what is wrong; never with the password.
+    /// `INVALID_URL`, with a message that says what is wrong and never contains the password.
     pub fn parse(url: &str) -> Result<Self> {
         let (scheme, rest) = url
             .split_once(':')

@@ -6,11 +6,11 @@ use super::{check_filled, embedded, head};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
-/// The most messages in one step; [`ShuffleConsumer::ack`](super::ShuffleConsumer::ack) makes
-/// several steps of more.
+/// The most messages in one step; for more, [`ShuffleConsumer::ack`](super::ShuffleConsumer::ack)
+/// takes several steps.
 pub const ACK_MESSAGES_MAX: usize = 100_000;
 
-/// Acknowledges messages of a group; returns how many were waiting for that.
+/// Acknowledges messages of a group; returns how many of them were pending.
 #[derive(Clone, Debug)]
 pub struct Ack {
     pub(super) name: Name,
@@ -23,8 +23,8 @@ impl Ack {
     /// Acknowledges these messages.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group, a stream's
-    /// number that no queue has, or more than [`ACK_MESSAGES_MAX`] messages.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group, an invalid stream
+    /// number, or more than [`ACK_MESSAGES_MAX`] messages.
     pub fn new<R: Into<Receipt>>(
         name: impl AsRef<[u8]>,
         group: impl AsRef<[u8]>,

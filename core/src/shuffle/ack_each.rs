@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::step::reply::malformed;
 use crate::step::{Invocation, Operation, Reply, StepContext};
 
-/// Acknowledges messages of a group; says of each whether it was waiting for that.
+/// Acknowledges messages of a group; returns for each whether it was pending.
 #[derive(Clone, Debug)]
 pub struct AckEach {
     /// The messages are in the order of the caller.
@@ -43,7 +43,7 @@ impl AckEach {
 
 impl Operation for AckEach {
     head!("shuffle.ack_each", embedded::State, ack.name, ["queue.lua", "ids.lua", "ack_each.lua"]);
-    /// Whether each was waiting to be acknowledged, in their order.
+    /// Whether each was pending, in order.
     type Output = Vec<bool>;
     /// The messages end up the same, but in a second run none is waiting.
     const IDEMPOTENT: bool = false;

@@ -5,14 +5,14 @@ use super::{embedded, head};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
-/// Counts the messages that some group still has to get or to acknowledge.
+/// Counts the messages that at least one group has not received or not acknowledged yet.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     name: Name,
 }
 
 impl Backlog {
-    /// Counts those of this queue.
+    /// Counts the messages of this queue.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long.

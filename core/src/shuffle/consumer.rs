@@ -13,12 +13,11 @@ use crate::client::{Blocking, Client, Mode};
 use crate::error::Result;
 use crate::runtime::waiters::Listener;
 
-/// One consumer of a group of a queue's consumers; made by [`ShuffleQueue::consumer`]. Any number of threads
-/// may use it at a time.
+/// One consumer of a group of a queue; made by [`ShuffleQueue::consumer`]. Any number of threads may use it at a time.
 ///
-/// A delivered message belongs to its consumer until it is acknowledged, and asking for the next one does not
-/// acknowledge it. When a consumer is gone, any other takes over its messages with [`reclaim`](Self::reclaim),
-/// also those that no caller received: after `CONNECTION_LOST`, `TIMEOUT` and an interrupted call.
+/// A delivered message belongs to its consumer until it is acknowledged; asking for the next one does not acknowledge
+/// it. When a consumer is gone, any other one can take over its messages with [`reclaim`](Self::reclaim). This includes
+/// messages that no caller received, because of `CONNECTION_LOST`, `TIMEOUT` or an interrupted call.
 #[derive(Clone, Debug)]
 pub struct ShuffleConsumer<M: Mode = Blocking> {
     queue: ShuffleQueue<M>,
@@ -35,25 +34,24 @@ impl<M: Mode> ShuffleConsumer<M> {
         Self { queue, group, consumer, prefer: None, default_stream: false, max_deliveries: 0 }
     }
 
-    /// Takes from this stream first, as much as it has; for a consumer to which one tenant's
-    /// messages are cheaper together.
+    /// Takes from this stream first, as much as it has; for a consumer that can process one tenant's messages more
+    /// cheaply together.
     #[must_use]
     pub fn prefer_stream(mut self, stream: impl Into<Option<StreamNumber>>) -> Self {
         self.prefer = stream.into();
         self
     }
 
-    /// Takes also from the stream at the queue's own name, in turn with the others: a plain stream
-    /// becomes a sharded queue while its writers move. The group there has the queue's name.
+    /// Also takes from the stream at the queue's own name, in turn with the others, so that a plain stream can become a
+    /// sharded queue while its writers move. The group there has the queue's name.
     #[must_use]
     pub fn default_stream(mut self, default_stream: bool) -> Self {
         self.default_stream = default_stream;
         self
     }
 
-    /// The number of deliveries after which a [reclaimed](Self::reclaim) message becomes a dead
-    /// letter instead: a message that kills its consumers must not kill all of them. 0, the
-    /// default, for never.
+    /// The number of deliveries after which a [reclaimed](Self::reclaim) message becomes a dead letter instead, so that
+    /// a message that crashes its consumers does not crash all of them. 0, the default, means never.
     #[must_use]
     pub fn max_deliveries(mut self, max_deliveries: u64) -> Self {
         self.max_deliveries = max_deliveries;
@@ -82,8 +80,8 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.max_deliveries
     }
 
-    /// A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries again what failed,
-    /// and takes over the messages of consumers that are gone. See [`Worker`].
+    /// A worker, which takes messages, keeps them while they are worked on, acknowledges them, retries those that
+    /// failed, and takes over the messages of consumers that are gone. See [`Worker`].
     pub fn worker(&self) -> Worker<M> {
         Worker::new(self.clone())
     }
@@ -95,21 +93,21 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// else.
     ///
     /// # Delivery
-    /// At least once: a message that was taken is the consumer's until it is acknowledged. After
-    /// `CONNECTION_LOST` or `TIMEOUT` a message may be the consumer's that it never saw.
+    /// At least once: a message that was taken is the consumer's until it is acknowledged. After `CONNECTION_LOST` or
+    /// `TIMEOUT` the consumer may hold a message that it never saw.
     pub fn read(&self) -> M::Reply<Option<Message>> {
         self.queue.client.run_then(self.read_step(1), |mut batch| batch.messages.pop())
     }
 
-    /// Takes up to `max` messages in one step: those that as many calls of [`read`](Self::read)
-    /// would have taken.
+    /// Takes up to `max` messages in one step: those that the same number of calls of [`read`](Self::read) would have
+    /// taken.
     ///
     /// # Errors
     /// As [`read`](Self::read); also `INVALID_ARGUMENT` for a `max` of 0 or above
     /// [`READ_MESSAGES_MAX`](super::READ_MESSAGES_MAX).
     ///
     /// # Delivery
-    /// After an error it is as with [`read`](Self::read).
+    /// After an error, the same applies as for [`read`](Self::read).
     pub fn read_many(&self, max: usize) -> M::Reply<Vec<Message>> {
         self.queue.client.run_then(self.read_step(max), |batch: Batch| batch.messages)
     }
@@ -134,26 +132,27 @@ impl<M: Mode> ShuffleConsumer<M> {
         )
     }
 
-    /// Acknowledges messages, so that the group does not get them again. Returns how many were
-    /// waiting for that. The entries stay in the queue, for other groups.
+    /// Acknowledges messages, so that the group does not get them again. Returns how many of them were pending. The
+    /// entries stay in the queue, for other groups.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for more than [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) messages; `WRONG_TYPE`
     /// if a key holds something else.
     ///
     /// # Delivery
-    /// Acknowledging twice is safe. Above [`ACK_MESSAGES_MAX`] messages it takes several steps.
+    /// Acknowledging twice is safe. Above [`ACK_MESSAGES_MAX`] messages the call takes several steps.
     pub fn ack<R: Into<Receipt>>(&self, messages: impl IntoIterator<Item = R>) -> M::Reply<u64> {
         self.ack_with(messages, false)
     }
 
-    /// Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+    /// Acknowledges messages and deletes them for all groups, which suits a queue with one group.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
     ///
     /// # Delivery
-    /// It can be repeated, as [`ack`](Self::ack).
+    /// The call can be repeated safely, as [`ack`](Self::ack) can; a repeated call returns false for what the first
+    /// one acknowledged.
     pub fn ack_and_delete<R: Into<Receipt>>(
         &self,
         messages: impl IntoIterator<Item = R>,
@@ -161,8 +160,8 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.ack_with(messages, true)
     }
 
-    /// [`ack`](Self::ack) that says of each message, in their order, whether it was waiting for that: one that was not
-    /// has been acknowledged before, also by another consumer that reclaimed it, or is gone.
+    /// [`ack`](Self::ack), but returns for each message, in order, whether it was pending. A message that was not
+    /// pending is gone, or was acknowledged before, possibly by another consumer that reclaimed it.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;
@@ -179,7 +178,8 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// As [`ack`](Self::ack).
     ///
     /// # Delivery
-    /// It can be repeated, as [`ack`](Self::ack).
+    /// The call can be repeated safely, as [`ack`](Self::ack) can; a repeated call returns false for what the first
+    /// one acknowledged.
     pub fn ack_each<R: Into<Receipt>>(
         &self,
         messages: impl IntoIterator<Item = R>,
@@ -187,14 +187,14 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.ack_each_with(messages, false)
     }
 
-    /// [`ack_and_delete`](Self::ack_and_delete) that says of each message, in their order, whether it was waiting for
-    /// that.
+    /// [`ack_and_delete`](Self::ack_and_delete), but returns for each message, in order, whether it was pending.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
     ///
     /// # Delivery
-    /// It can be repeated, as [`ack`](Self::ack).
+    /// The call can be repeated safely, as [`ack`](Self::ack) can; a repeated call returns false for what the first
+    /// one acknowledged.
     pub fn ack_and_delete_each<R: Into<Receipt>>(
         &self,
         messages: impl IntoIterator<Item = R>,
@@ -202,8 +202,8 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.ack_each_with(messages, true)
     }
 
-    /// Says that messages are still being worked on, so that nobody [reclaims](Self::reclaim) them.
-    /// Returns how many are this consumer's; those that are not have been taken over.
+    /// Extends the time of messages that are still being worked on, so that no other consumer [reclaims](Self::reclaim)
+    /// them. Returns how many are still this consumer's; the others have been taken over.
     ///
     /// # Errors
     /// As [`ack`](Self::ack).
@@ -214,9 +214,9 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
-    /// Gives messages back before they are done, so that a [reclaim](Self::reclaim) with this `min_idle` takes them
-    /// over after the `delay`, and not only when they have been idle for that long; and this delivery does not count.
-    /// Returns how many were this consumer's; those that are not have been taken over.
+    /// Gives messages back before they are done. A [reclaim](Self::reclaim) with this `min_idle` takes them over after
+    /// the `delay`, without waiting until they have been idle for that long, and this delivery does not count. Returns
+    /// how many were this consumer's; the others have been taken over.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -233,12 +233,12 @@ impl<M: Mode> ShuffleConsumer<M> {
     ///
     /// # Errors
     /// As [`ack`](Self::ack); also `INVALID_ARGUMENT` for a `min_idle` over 100 years, and for a `delay` over the
-    /// `min_idle`: that is when they are taken over anyway.
+    /// `min_idle`, after which they are taken over anyway.
     ///
     /// # Delivery
-    /// A read does not take what was released, only a reclaim does. One with a shorter `min_idle` may take it before
-    /// the `delay` is over. After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again a delivery more does not
-    /// count.
+    /// A read never returns released messages, only a reclaim does. A reclaim with a shorter `min_idle` may take them
+    /// before the `delay` is over. After `CONNECTION_LOST` or `TIMEOUT` the release may have been done; if it is
+    /// repeated, one more delivery does not count.
     pub fn release<R: Into<Receipt>>(
         &self,
         messages: impl IntoIterator<Item = R>,
@@ -249,9 +249,9 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
-    /// Gives messages up for good: makes dead letters of them at once, with this reason. Returns how many were this
-    /// consumer's; those that are not have been taken over, and stay. A reason begins best with a word that tells the
-    /// kinds apart, such as `rejected: no such image`; that of messages that were delivered too often is
+    /// Rejects messages: makes dead letters of them immediately, with this reason. Returns how many were this
+    /// consumer's; the others have been taken over and are left alone. Begin a reason with a word that tells the kinds
+    /// apart, such as `rejected: no such image`. The reason of messages that were delivered too often is
     /// `exhausted: max_deliveries`.
     ///
     /// ```
@@ -271,7 +271,7 @@ impl<M: Mode> ShuffleConsumer<M> {
     /// [`REASON_BYTES_MAX`](super::REASON_BYTES_MAX) bytes.
     ///
     /// # Delivery
-    /// Rejecting twice is safe. A message is deleted from its stream if no other group has joined that.
+    /// Rejecting twice is safe. A message is deleted from its stream if no other group has joined it.
     pub fn reject<R: Into<Receipt>>(
         &self,
         messages: impl IntoIterator<Item = R>,
@@ -281,21 +281,22 @@ impl<M: Mode> ShuffleConsumer<M> {
         self.queue.client.run_all(steps, |counts: Vec<u64>| counts.into_iter().sum())
     }
 
-    /// Takes over up to `max` messages that were delivered at least `min_idle` ago and neither
-    /// acknowledged nor [extended](Self::extend) since: those of consumers that are gone. After
-    /// [`max_deliveries`](Self::max_deliveries) a message becomes a dead letter instead.
+    /// Takes over up to `max` messages of consumers that are gone: messages that were delivered at least `min_idle` ago
+    /// and neither acknowledged nor [extended](Self::extend) since. After [`max_deliveries`](Self::max_deliveries) a
+    /// message becomes a dead letter instead.
     ///
-    /// A program that ends in the middle of a message leaves all that it had taken. So that the others do not become dead
-    /// letters for one, each of these comes alone from the second time on, or when it is delivered for the last
-    /// time: then this returns one message, whatever `max` is, and the next call the next. Finish it before that call. What
-    /// was [released](Self::release) does not count as left.
+    /// A program that crashes on one message leaves behind all that it had taken. So that the others do not become dead
+    /// letters because of that one, a message that is taken over for at least the second time, or delivered for the
+    /// last time, is returned alone: the call returns this one message, whatever `max` is, and the next call returns
+    /// the next one. Finish the message before the next call. [Released](Self::release) messages do not count as left
+    /// behind.
     ///
     /// # Errors
     /// As [`read_many`](Self::read_many).
     ///
     /// # Delivery
-    /// A consumer that is only slow may be working on a message that is taken over: `min_idle` has
-    /// to be longer than its work, or it has to extend what it works on.
+    /// A consumer that is only slow may still be working on a message that is taken over: `min_idle` must be longer
+    /// than its work, or it must extend the messages that it works on.
     pub fn reclaim(&self, min_idle: Duration, max: usize) -> M::Reply<Reclaimed> {
         self.queue.client.run(self.reclaim_step(min_idle, max))
     }

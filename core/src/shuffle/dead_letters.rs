@@ -28,7 +28,7 @@ pub struct ReadDeadLetters {
 pub struct DeadLetter {
     /// Its id among the dead letters.
     pub id: MessageId,
-    /// The message as it was; its deliveries are the letter's.
+    /// The original message; its number of deliveries is that of the letter.
     pub message: Message,
     /// The group that gave it up.
     pub group: Vec<u8>,
@@ -36,8 +36,8 @@ pub struct DeadLetter {
     pub consumer: Vec<u8>,
     /// How often it was delivered.
     pub deliveries: u64,
-    /// Why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer said
-    /// as it rejected it.
+    /// The reason: `exhausted: max_deliveries` for a message that was delivered too often, or what its consumer gave as
+    /// the reason when it rejected the message.
     pub reason: String,
 }
 
@@ -56,7 +56,7 @@ impl ReadDeadLetters {
         Ok(Self { name, max, after: None })
     }
 
-    /// Goes on after the dead letter with this id, which need not be there any more; `None` begins with the oldest.
+    /// Continues after the dead letter with this id, which need not exist any more; `None` begins with the oldest.
     #[must_use]
     pub fn after(mut self, after: impl Into<Option<MessageId>>) -> Self {
         self.after = after.into();

@@ -14,7 +14,7 @@ pub struct DeleteDeadLetters {
 }
 
 impl DeleteDeadLetters {
-    /// Deletes these.
+    /// Deletes these dead letters.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, and for more than
@@ -42,7 +42,7 @@ impl Operation for DeleteDeadLetters {
         name,
         ["queue.lua", "ids.lua", "delete_dead_letters.lua"]
     );
-    /// How many of them there were.
+    /// How many of them existed.
     type Output = u64;
     const IDEMPOTENT: bool = false;
 

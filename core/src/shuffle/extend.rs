@@ -6,7 +6,7 @@ use super::{check_filled, embedded, head};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
-/// Begins the idle time of messages anew; returns how many are still this consumer's.
+/// Restarts the idle time of messages; returns how many are still this consumer's.
 #[derive(Clone, Debug)]
 pub struct Extend {
     name: Name,
@@ -19,8 +19,8 @@ impl Extend {
     /// Extends these messages.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a
-    /// stream's number that no queue has, or more than [`ACK_MESSAGES_MAX`](super::ACK_MESSAGES_MAX) messages.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, an invalid stream number,
+    /// or more than [`ACK_MESSAGES_MAX`](super::ACK_MESSAGES_MAX) messages.
     pub fn new<R: Into<Receipt>>(
         name: impl AsRef<[u8]>,
         group: impl AsRef<[u8]>,

@@ -21,8 +21,8 @@ use crate::worker::settings::TimeLimit;
 
 /// A message that is being worked on; made by a [`Run`](super::Run), which ends it.
 ///
-/// A native thread extends it three times a lease, so a busy handler keeps it. It belongs to its process: in the child
-/// of a fork [`Run::end`](super::Run::end) fails with `FORKED`.
+/// A native thread extends it three times per lease, so a busy handler keeps it. A job belongs to its process: in the
+/// child of a fork, [`Run::end`](super::Run::end) fails with `FORKED`.
 pub struct Job<M: Mode = Blocking> {
     pub(super) core: Arc<JobCore<M>>,
     /// Its place in a run.
@@ -126,20 +126,20 @@ impl<M: Mode> Job<M> {
         &self.core.message
     }
 
-    /// Whether the lease is lost, because another consumer has the message or because none of the extensions has
-    /// succeeded for a whole lease: stop working. The job's end means nothing then.
+    /// Whether the lease is lost, because another consumer has the message or because no extension has succeeded for a
+    /// whole lease. If so, stop working: ending the job has no effect.
     pub fn is_lost(&self) -> bool {
         self.core.lease.is_lost()
     }
 
-    /// How long the handler may still work, as the worker's `timeout` says; `None` for ever.
+    /// How long the handler may still run, by the worker's `timeout`; `None` if there is no limit.
     pub fn time_left(&self) -> Option<Duration> {
         self.limit.left()
     }
 
-    /// Calls `then` when the lease is lost, at once if it is lost already: to tell the work to stop. When the job has
-    /// ended, or is dropped, what was not called is dropped. It is called on a thread that renewals wait for, so it hands
-    /// over and returns. In the child of a fork it is never called.
+    /// Calls `then` when the lease is lost, to tell the work to stop; immediately if it is already lost. If the job has
+    /// ended, or is dropped, before that, `then` is dropped and not called. It is called on a thread that renewals wait
+    /// for, so it should hand over and return. In the child of a fork it is never called.
     pub fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
         self.core.lease.on_lost(then);
     }

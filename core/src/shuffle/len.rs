@@ -5,14 +5,14 @@ use super::{embedded, head};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
-/// Counts the entries of a queue's streams, finished ones included.
+/// Counts the entries of a queue's streams, including finished ones.
 #[derive(Clone, Debug)]
 pub struct Len {
     name: Name,
 }
 
 impl Len {
-    /// Counts those of this queue.
+    /// Counts the entries of this queue.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long.

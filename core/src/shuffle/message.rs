@@ -9,7 +9,7 @@ use crate::step::reply::{Replies, Reply, malformed};
 /// One of the streams of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stream {
-    /// The stream at the queue's own name, where messages lay before it was sharded.
+    /// The stream at the queue's own name, which held the messages before the queue was sharded.
     Default,
     /// The stream with this number, `<queue>:s<number>`.
     Number(StreamNumber),
@@ -35,7 +35,7 @@ impl Stream {
     }
 }
 
-/// Where a message is: what acknowledging takes. A [`Message`] does as well.
+/// Where a message is, as needed to acknowledge it. A [`Message`] can be used in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Receipt {
     /// The stream.
@@ -56,14 +56,14 @@ impl From<&Receipt> for Receipt {
     }
 }
 
-/// A message that a consumer took.
+/// A message that was delivered to a consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The stream that it came from.
     pub stream: Stream,
     /// Its id in that stream.
     pub id: MessageId,
-    /// How often it was delivered, this time included: 1 of a read, more of a reclaim.
+    /// How often it was delivered, including this time: 1 for a read, more for a reclaim.
     pub deliveries: u64,
     /// Its fields and their values, as they were written.
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,

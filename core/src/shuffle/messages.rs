@@ -9,11 +9,9 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
 /// The loop of a consumer: batches of messages. Made by [`ShuffleConsumer::messages`].
 ///
-/// A message is done when it is acknowledged and not before: asking for the next batch says
-/// nothing about the last one. So a consumer may hand messages to others and go on, and a loop
-/// that is left early leaves the group what was not done. Without
-/// [`wait`](Self::wait) the loop ends when there is nothing left, and in any case after an error
-/// that trying again cannot mend.
+/// A message is done only when it is acknowledged; asking for the next batch does not affect the one before. So a
+/// consumer may pass messages on and continue, and if a loop is left early, the unfinished messages stay with the
+/// group. Without [`wait`](Self::wait) the loop ends when nothing is left. A non-retryable error always ends the loop.
 ///
 /// ```
 /// # fn resize(message: &millpond::shuffle::Message) -> Result<(), millpond::Error> { Ok(()) }
@@ -43,8 +41,8 @@ iterate! {
     /// As [`ShuffleConsumer::read_many`].
     ///
     /// # Delivery
-    /// A future that is dropped may have taken messages that nobody saw: they are the consumer's
-    /// until they are reclaimed. The next call of this goes on with the one that was dropped.
+    /// A future that is dropped may have taken messages that the caller never saw: they are the consumer's until they
+    /// are reclaimed. The next call continues the dropped one.
     Messages yields Vec<Message>, Vec<Message>
 }
 
@@ -53,18 +51,17 @@ impl<M: Mode> Messages<M> {
         Self(PollLoop::new(Reads { consumer, max }))
     }
 
-    /// Waits up to `idle` for a message when there is none, in place of ending at once; the time
-    /// starts anew with each batch. All that wait in a process share one connection, and a message
-    /// wakes one of them.
+    /// Waits up to `idle` for a message when there is none, instead of ending immediately; the time starts again with
+    /// each batch. All waiting loops of a process share one connection, and a message wakes one of them.
     #[must_use]
     pub fn wait(mut self, idle: Duration) -> Self {
         self.0.wait(Some(idle));
         self
     }
 
-    /// Stops listening for messages until the next batch is asked for, and the time of
-    /// [`wait`](Self::wait) starts anew then. For a caller that stops asking and keeps the loop: a
-    /// loop that listens is told of messages in place of another one that waits.
+    /// Stops listening for messages until the next batch is asked for; the time of [`wait`](Self::wait) then starts
+    /// again. For a caller that stops asking but keeps the loop: a loop that listens takes wake-ups that another
+    /// waiting loop would get.
     pub fn stop_listening(&mut self) {
         self.0.stop_listening();
     }

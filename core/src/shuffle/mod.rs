@@ -81,8 +81,7 @@ pub type StreamNumber = u32;
 /// The most streams of a queue.
 pub const STREAMS_MAX: u32 = 65_536;
 
-/// How many streams a queue gets by default with its first write, or as many as a shard has if those
-/// are more.
+/// How many streams a queue gets by default with its first write, or as many as a shard has if that is more.
 pub const STREAMS_DEFAULT: u32 = 16;
 
 /// How many streams a tenant's shard has by default, or all if there are fewer.
@@ -95,12 +94,12 @@ const JOINED_TTL: Duration = Duration::from_secs(86_400);
 /// The longest `ttl`: 100 years.
 pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 
-/// A queue that many tenants share, and one tenant's burst delays only itself; made by
-/// [`Client::shuffle_queue`].
+/// A queue that many tenants share, in which one tenant's burst delays only itself; made by [`Client::shuffle_queue`].
 ///
-/// It is a number of streams, and each tenant writes to a few of them only, its shard: always to the one of
-/// these with the least to do. Consumers read from all streams in turn. A tenant that writes a thousand times
-/// more than the others fills its own streams, and the other tenants have others.
+/// A queue consists of a number of streams. Each tenant writes only to a few of them, its shard, and always to the
+/// stream of the shard with the smallest backlog. Consumers read from all streams in turn. A tenant that writes a
+/// thousand times more than the others fills only its own streams, and the other tenants have streams that it does not
+/// fill.
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -116,7 +115,7 @@ pub const TTL_MAX: Duration = Duration::from_secs(3_155_760_000);
 /// ```
 ///
 /// # Rust
-/// Cheap to clone and to make again.
+/// Cheap to clone and to make.
 #[derive(Clone, Debug)]
 pub struct ShuffleQueue<M: Mode = Blocking> {
     client: Client<M>,
@@ -128,7 +127,7 @@ pub struct ShuffleQueue<M: Mode = Blocking> {
 }
 
 impl<M: Mode> Client<M> {
-    /// The shuffle queue of this name. Makes no call.
+    /// The shuffle queue with this name. Makes no call.
     pub fn shuffle_queue(&self, name: impl AsRef<[u8]>) -> ShuffleQueue<M> {
         ShuffleQueue::new(self.clone(), name.as_ref())
     }
@@ -146,10 +145,9 @@ impl<M: Mode> ShuffleQueue<M> {
         }
     }
 
-    /// How many streams the queue has. The first write to a queue makes it so; a write to one that has
-    /// another number is refused with both numbers, and [`resize`](Self::resize) changes it. By default
-    /// writers take the number that the queue has, and a new queue gets [`STREAMS_DEFAULT`]. Readers
-    /// need not know.
+    /// How many streams the queue has. The first write to a queue sets it. A write with another number is refused, with
+    /// both numbers in the error, and [`resize`](Self::resize) changes it. By default writers use the queue's number,
+    /// and a new queue gets [`STREAMS_DEFAULT`]. Readers need not know the number.
     #[must_use]
     pub fn streams(mut self, streams: u32) -> Self {
         self.shape.streams = Some(streams);
@@ -163,9 +161,9 @@ impl<M: Mode> ShuffleQueue<M> {
         self
     }
 
-    /// How long a stream lives after it was last written to. **When that time is over the stream is
-    /// deleted with all that is in it, unprocessed messages too.** By default nothing that is written
-    /// expires. At least a second, at most [`TTL_MAX`]. All writers of a queue should have the same.
+    /// How long a stream lives after it was last written to. **When that time is over, the stream is deleted with
+    /// everything in it, including unprocessed messages.** By default nothing that is written expires. At least a
+    /// second, at most [`TTL_MAX`]. All writers of a queue should use the same time.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
@@ -173,16 +171,16 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// How long a dead letter is kept. By default dead letters stay until they are
-    /// [deleted](Self::delete_dead_letters). Each [`reclaim`](ShuffleConsumer::reclaim) of this handle's
-    /// consumers deletes those that are older. At least a second, at most [`TTL_MAX`].
+    /// [deleted](Self::delete_dead_letters). Each [`reclaim`](ShuffleConsumer::reclaim) and
+    /// [`reject`](ShuffleConsumer::reject) of this handle's consumers deletes those that are older. At least a second, at most [`TTL_MAX`].
     #[must_use]
     pub fn dead_ttl(mut self, dead_ttl: Duration) -> Self {
         self.dead_ttl = Some(dead_ttl);
         self
     }
 
-    /// Where the records of tracked messages are; by default [`TrackKeys::Global`]. All programs that write,
-    /// delete or collect tracked messages of a queue have to say the same.
+    /// Where the records of tracked messages are; by default [`TrackKeys::Global`]. All programs that write, delete or
+    /// collect tracked messages of a queue must use the same setting.
     #[must_use]
     pub fn track_keys(mut self, track_keys: TrackKeys) -> Self {
         self.track_keys = track_keys;
@@ -204,18 +202,16 @@ impl<M: Mode> ShuffleQueue<M> {
         self.empty_write()?.tracked(field, deadline, self.track_keys)
     }
 
-    /// Writes one message of a tenant, to the stream of its shard that has the least to do.
-    /// Returns where it is.
+    /// Writes one message of a tenant, to the stream of its shard with the smallest backlog. Returns where it is.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an empty shard key, a message without fields or with more than
-    /// [`FIELDS_MAX`] or longer than [`VALUE_BYTES_MAX`] bytes each, or settings that no queue can
-    /// have, before anything is sent, and for a queue that has another number of
-    /// [`streams`](Self::streams) than this handle was given; `WRONG_TYPE` if a key holds something
-    /// else, and then nothing has changed.
+    /// `INVALID_ARGUMENT` for an empty shard key, a message without fields, with more than [`FIELDS_MAX`] fields or
+    /// with field names or values above [`VALUE_BYTES_MAX`] bytes each, or invalid settings, before anything is sent,
+    /// and for a queue with another number of [`streams`](Self::streams) than this handle was given; `WRONG_TYPE` if a
+    /// key holds something else, and then nothing has changed.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` the message may or may not be written; written again it
+    /// After `CONNECTION_LOST` or `TIMEOUT` the message may or may not have been written; if it is written again, it
     /// may be there twice.
     pub fn write<F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
@@ -229,18 +225,16 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run_then(step, only)
     }
 
-    /// Writes many messages, each for its tenant, as [`write`](Self::write) would one after the
-    /// other. Returns where they are, in their order.
+    /// Writes many messages, each for its tenant, as successive calls of [`write`](Self::write) would. Returns where
+    /// they are, in order.
     ///
     /// # Errors
-    /// As [`write`](Self::write); a message that is refused refuses all. `INVALID_ARGUMENT` for more than
-    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) messages or [`CALL_BYTES_MAX`](crate::CALL_BYTES_MAX)
-    /// bytes.
+    /// As [`write`](Self::write); if one message is refused, all are. `INVALID_ARGUMENT` for more than
+    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) messages or [`CALL_BYTES_MAX`](crate::CALL_BYTES_MAX) bytes.
     ///
     /// # Delivery
-    /// One atomic step for up to [`BATCH_MESSAGES_MAX`] messages, [`BATCH_BYTES_MAX`] bytes and
-    /// [`BATCH_STRINGS_MAX`] strings,
-    /// several for more: after an error the first of these may be done.
+    /// One atomic step for up to [`BATCH_MESSAGES_MAX`] messages, [`BATCH_BYTES_MAX`] bytes and [`BATCH_STRINGS_MAX`]
+    /// strings, several for more: after an error the first of these may have been done.
     pub fn write_many<K: AsRef<[u8]>, F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         messages: impl IntoIterator<Item = (K, impl IntoIterator<Item = (F, V)>)>,
@@ -249,11 +243,11 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run_all(steps, |parts: Vec<Vec<Receipt>>| parts.concat())
     }
 
-    /// Writes one message of a tenant, and remembers where it is by the value of its field
-    /// `track_field`. The `deadline`, in seconds since the Unix epoch, says from when on that record
-    /// may be [collected](Self::gc); `None` (or 0) is the server's time and the [`ttl`](Self::ttl), or
-    /// [`DEADLINE_DEFAULT`] without one. A message without that field, or with nothing in it,
-    /// is written and not tracked; of two messages with the same value the later one is tracked.
+    /// Writes one message of a tenant, and records where it is under the value of its field `track_field`. From the
+    /// `deadline` on, in seconds since the Unix epoch, that record may be [collected](Self::gc); `None` (or 0) is the
+    /// server's time plus the [`ttl`](Self::ttl), or plus [`DEADLINE_DEFAULT`] without one. A message in which that
+    /// field is missing or empty is written but not tracked. Of two messages with the same value, the later one is
+    /// tracked.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;
@@ -270,7 +264,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// beyond [`DEADLINE_MAX`]; `CROSS_SLOT` on a cluster with the global keys.
     ///
     /// # Delivery
-    /// After an error it is as with [`write`](Self::write).
+    /// After an error, the same applies as for [`write`](Self::write).
     pub fn write_tracked<F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         shard_key: impl AsRef<[u8]>,
@@ -286,9 +280,8 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run_then(step, only)
     }
 
-    /// Writes many messages, each for its tenant, and remembers where they are, as
-    /// [`write_tracked`](Self::write_tracked) would one after the other with the same field and
-    /// deadline. Returns where they are, in their order.
+    /// Writes many messages, each for its tenant, and records where they are, as successive calls of
+    /// [`write_tracked`](Self::write_tracked) with the same field and deadline would. Returns where they are, in order.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;
@@ -300,7 +293,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// As [`write_tracked`](Self::write_tracked); a message that is refused refuses all.
+    /// As [`write_tracked`](Self::write_tracked); if one message is refused, all are.
     ///
     /// # Delivery
     /// In steps, as [`write_many`](Self::write_many).
@@ -315,10 +308,10 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run_all(steps, |parts: Vec<Vec<Receipt>>| parts.concat())
     }
 
-    /// Gives the queue another number of streams: more at once, fewer as soon as those beyond have
-    /// nothing left to deliver or to acknowledge. Until then writers spread over the new number
-    /// already and readers still take from all; a later write or resize takes the others away. Returns
-    /// how many streams the queue has now. A queue that nobody has written to is made with this number.
+    /// Changes the queue's number of streams. More streams are added immediately; surplus streams are removed as soon
+    /// as they have nothing left to deliver or to acknowledge. Until then writers already use only the new number,
+    /// readers still take from all streams, and a later write or resize removes the surplus streams. Returns how many
+    /// streams the queue has now. A queue that was never written to is created with this number.
     ///
     /// Handles with another number of [`streams`](Self::streams) are refused from then on.
     ///
@@ -331,63 +324,61 @@ impl<M: Mode> ShuffleQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for no stream or more than [`STREAMS_MAX`]; `WRONG_TYPE` if a key holds
-    /// something else, and then nothing has changed.
+    /// `INVALID_ARGUMENT` for zero streams or more than [`STREAMS_MAX`]; `WRONG_TYPE` if a key holds something else,
+    /// and then nothing has changed.
     pub fn resize(&self, streams: u32) -> M::Reply<u32> {
         self.client.run(self.name().and_then(|name| Resize::of(name, streams, self.ttl)))
     }
 
-    /// Deletes the message that is tracked by this value, for all groups, taken or not. Returns
-    /// where it was, or nothing if there is none (any more). With the global keys it is found
-    /// whatever the name of its queue.
+    /// Deletes the message that is tracked by this value, for all groups, whether it was taken or not. Returns where it
+    /// was, or nothing if there is no such message. With the global keys it is found whatever the name of its queue.
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else; `CORRUPT` if the record of this value names no
     /// message; `CROSS_SLOT` on a cluster with the global keys, and then nothing has changed.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; done again it returns nothing then. A
-    /// consumer that has taken the message is not stopped.
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done; a repeated call then returns nothing. A consumer
+    /// that has taken the message is not stopped.
     pub fn delete_tracked(&self, value: impl AsRef<[u8]>) -> M::Reply<Option<Receipt>> {
         let step =
             self.name().map(|name| DeleteTracked::of(&name, self.track_keys, value.as_ref()));
         self.client.run(step)
     }
 
-    /// Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out
-    /// of the deadlines, in one step, so that of several callers one gets each. Returns them by
-    /// deadline. They are garbage from then on; their messages stay until they are deleted. The
-    /// step has no limit, and the server does nothing else meanwhile: a million values take
-    /// seconds.
+    /// Takes the values whose deadline passed at most `within` ago (in whole seconds) out of the deadlines. This is one
+    /// step, so only one of several callers gets each value. Returns the values by deadline. From then on they are
+    /// garbage; their messages stay until they are deleted. The step has no limit, and the server does nothing else
+    /// while it runs: a million values take seconds.
     ///
     /// # Errors
     /// As [`delete_tracked`](Self::delete_tracked).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` values may be cordoned that no caller received;
-    /// [`gc`](Self::gc) returns them again.
+    /// After `CONNECTION_LOST` or `TIMEOUT` values may have been cordoned that no caller received; [`gc`](Self::gc)
+    /// returns them again.
     pub fn cordon_deadline_exceeded(&self, within: Duration) -> M::Reply<Vec<Vec<u8>>> {
         self.client.run(self.name().and_then(|name| Cordon::of(&name, self.track_keys, within)))
     }
 
-    /// Collects what is recorded of tracked messages whose deadline has passed, in batches of
-    /// values, those that were [cordoned](Self::cordon_deadline_exceeded) first. See [`Garbage`].
+    /// Collects the records of tracked messages whose deadline has passed, in batches of values; those that were
+    /// [cordoned](Self::cordon_deadline_exceeded) come first. See [`Garbage`].
     ///
     /// # Errors
-    /// As [`delete_tracked`](Self::delete_tracked), and `INVALID_ARGUMENT` for a number of digits
-    /// that is none, when the first batch is asked for.
+    /// As [`delete_tracked`](Self::delete_tracked), and `INVALID_ARGUMENT` for an invalid number of digits, when the
+    /// first batch is asked for.
     ///
     /// # Delivery
-    /// At least once: what was returned and not deleted yet is returned by the next collection.
+    /// At least once: values that were returned but not deleted yet are returned again by the next collection.
     pub fn gc(&self) -> Garbage<M> {
         Garbage::new(self.clone())
     }
 
-    /// A consumer of a group. Each message goes to one consumer of each group; a group begins with
-    /// what the queue holds when it first reads.
+    /// A consumer of a group. Each message goes to one consumer of each group; a group begins with the messages that
+    /// the queue holds when the group first reads.
     ///
-    /// A program that restarts does best with the same name again, such as its host's: the server keeps the names of all
-    /// that ever read, until [they are removed](Self::remove_idle_consumers), which workers do.
+    /// A program that restarts should use the same name again, such as its host's. The server keeps the names of all
+    /// consumers that ever read, until [they are removed](Self::remove_idle_consumers), which workers do.
     pub fn consumer(
         &self,
         group: impl AsRef<[u8]>,
@@ -396,7 +387,7 @@ impl<M: Mode> ShuffleQueue<M> {
         ShuffleConsumer::new(self.clone(), group.as_ref(), consumer.as_ref())
     }
 
-    /// How many entries the streams hold, finished ones that nobody deleted included.
+    /// How many entries the streams hold, including finished ones that were not deleted.
     ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
@@ -405,7 +396,7 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run(self.name().map(Len::of))
     }
 
-    /// How many messages some group still has to get or to acknowledge.
+    /// How many messages at least one group has not received or not acknowledged yet.
     ///
     /// # Errors
     /// As [`len`](Self::len).
@@ -425,9 +416,9 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Up to `max` dead letters, the oldest first: messages that were delivered too often, see
-    /// [`ShuffleConsumer::reclaim`], or [rejected](ShuffleConsumer::reject). They lie in the stream
-    /// `<queue>:dead`, and stay until they are [deleted](Self::delete_dead_letters) or
-    /// [requeued](Self::requeue_dead_letters), or their [`dead_ttl`](Self::dead_ttl) is over.
+    /// [`ShuffleConsumer::reclaim`], or [rejected](ShuffleConsumer::reject). They are in the stream `<queue>:dead`, and
+    /// stay until they are [deleted](Self::delete_dead_letters) or [requeued](Self::requeue_dead_letters), or their
+    /// [`dead_ttl`](Self::dead_ttl) is over.
     ///
     /// # Errors
     /// As [`len`](Self::len); also `INVALID_ARGUMENT` for a `max` of 0 or above
@@ -436,8 +427,8 @@ impl<M: Mode> ShuffleQueue<M> {
         self.read_dead_letters(max, None)
     }
 
-    /// [`dead_letters`](Self::dead_letters), but those after another one: the next page. The letter need not be there
-    /// any more.
+    /// [`dead_letters`](Self::dead_letters), but those after another one: the next page. That letter need not exist any
+    /// more.
     ///
     /// ```
     /// # let client = millpond::connect("memory:")?;
@@ -466,7 +457,7 @@ impl<M: Mode> ShuffleQueue<M> {
         self.client.run(step.map(|step| step.after(after)))
     }
 
-    /// Deletes dead letters. Returns how many of these there were.
+    /// Deletes dead letters. Returns how many of them existed.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;
@@ -480,7 +471,7 @@ impl<M: Mode> ShuffleQueue<M> {
     /// As [`len`](Self::len).
     ///
     /// # Delivery
-    /// Deleting twice is safe. Above [`ACK_MESSAGES_MAX`] letters it takes several steps.
+    /// Deleting twice is safe. Above [`ACK_MESSAGES_MAX`] letters the call takes several steps.
     pub fn delete_dead_letters<I: Into<MessageId>>(
         &self,
         letters: impl IntoIterator<Item = I>,
@@ -492,8 +483,8 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Puts dead letters back into the queue, each as a new message of the stream that it came from, and removes them
-    /// from the dead letters. Returns where each is now, in their order, or nothing for a letter that does not exist
-    /// (any more). Every group gets the message, also one that was done with it.
+    /// from the dead letters. Returns where each is now, in order, or nothing for a letter that does not exist. Every
+    /// group gets the message, including groups that had finished it.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;
@@ -513,12 +504,12 @@ impl<M: Mode> ShuffleQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// As [`len`](Self::len); also `INVALID_ARGUMENT` for settings that no queue can have, and for more
-    /// than [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) letters.
+    /// As [`len`](Self::len); also `INVALID_ARGUMENT` for invalid settings, and for more than
+    /// [`CALL_ITEMS_MAX`](crate::CALL_ITEMS_MAX) letters.
     ///
     /// # Delivery
-    /// A letter is put back once, also when it is requeued twice. Above [`BATCH_MESSAGES_MAX`] letters it takes
-    /// several steps: after an error the first of these may be done. The new message is not tracked.
+    /// A letter is put back only once, even if it is requeued twice. Above [`BATCH_MESSAGES_MAX`] letters the call
+    /// takes several steps: after an error the first of these may have been done. The new message is not tracked.
     pub fn requeue_dead_letters<I: Into<MessageId>>(
         &self,
         letters: impl IntoIterator<Item = I>,
@@ -530,16 +521,16 @@ impl<M: Mode> ShuffleQueue<M> {
     }
 
     /// Removes the consumers of all groups that hold no message and have been idle for at least `min_idle` in all
-    /// streams: the names of programs that are gone, which the server keeps otherwise. Returns how many. One that
-    /// comes again is a consumer again, so nothing is lost with it. The embedded engine keeps no such names, and
+    /// streams: the names of programs that are gone, which the server would otherwise keep. Returns how many. A removed
+    /// consumer that reads again is added again, so nothing is lost. The embedded engine keeps no such names, and
     /// removes none.
     ///
     /// # Errors
     /// As [`len`](Self::len); also `INVALID_ARGUMENT` for a `min_idle` over 100 years.
     ///
     /// # Delivery
-    /// Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer that waits for a
-    /// message for so long may be removed as well, until it reads again.
+    /// Removing twice is safe. The call is one step, and the server does nothing else while it runs. A consumer that
+    /// has waited that long for a message may be removed as well, until it reads again.
     pub fn remove_idle_consumers(&self, min_idle: Duration) -> M::Reply<u64> {
         self.client.run(self.name().and_then(|name| RemoveIdleConsumers::of(name, min_idle)))
     }

@@ -11,8 +11,8 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 /// The most messages that one step takes.
 pub const READ_MESSAGES_MAX: usize = 10_000;
 
-/// Takes messages for a consumer of a group, from the streams in turn: a batch holds the messages
-/// that as many single reads would have taken, in the same order.
+/// Takes messages for a consumer of a group, from the streams in turn: a batch holds the messages that the same number
+/// of single reads would have taken, in the same order.
 #[derive(Clone, Debug)]
 pub struct Read {
     name: Name,
@@ -29,8 +29,8 @@ pub struct Read {
 pub struct Batch {
     /// The messages, in turn.
     pub messages: Vec<Message>,
-    /// Where there was no message: the last of the queue's notifications so far. A consumer that waits
-    /// for the notifications after it misses nothing.
+    /// The last of the queue's notifications so far, if there was no message. A consumer that waits for the
+    /// notifications after it misses nothing.
     pub notified: Option<MessageId>,
 }
 
@@ -58,9 +58,8 @@ impl Read {
         Ok(Self { name, group, consumer, max, ttl_ms, prefer: None, default_stream: false })
     }
 
-    /// How long a stream lives that the group joins, and what is known about the queue; neither
-    /// ever lives shorter than it would have. `None` is a day: nothing is lost with a stream that nobody
-    /// has written to.
+    /// How long a stream that the group joins lives, and what is known about the queue; neither lifetime is ever
+    /// shortened. `None` is a day: nothing is lost with a stream that was never written to.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
@@ -69,15 +68,15 @@ impl Read {
         Ok(self)
     }
 
-    /// Takes from this stream first, as much as it has. Where the group has not joined it yet, or
-    /// the queue does not have it any more, it is a stream like the others.
+    /// Takes from this stream first, as much as it has. If the group has not joined it yet, or the queue no longer has
+    /// it, it is treated like the other streams.
     #[must_use]
     pub fn prefer(mut self, stream: impl Into<Option<StreamNumber>>) -> Self {
         self.prefer = stream.into();
         self
     }
 
-    /// Whether to take also from the stream at the queue's name, where messages lay before it was
+    /// Whether to also take from the stream at the queue's own name, which held the messages before the queue was
     /// sharded. Its group has the queue's name.
     #[must_use]
     pub fn default_stream(mut self, default_stream: bool) -> Self {

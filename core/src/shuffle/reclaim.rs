@@ -9,9 +9,9 @@ use super::{check_filled, check_max, embedded, expires, head, min_idle_ms, ttl_m
 use crate::error::{Result, invalid};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
-/// Takes over messages whose consumers went silent, from the streams in turn, the oldest of each
-/// first. A message that was delivered often enough becomes a dead letter instead; see
-/// [`ShuffleConsumer::reclaim`](super::ShuffleConsumer::reclaim) for which come alone.
+/// Takes over messages whose consumers went silent, from the streams in turn, the oldest of each first. A message that
+/// reached the limit of deliveries becomes a dead letter instead; see
+/// [`ShuffleConsumer::reclaim`](super::ShuffleConsumer::reclaim) for which messages are returned alone.
 #[derive(Clone, Debug)]
 pub struct Reclaim {
     name: Name,
@@ -77,8 +77,7 @@ impl Reclaim {
         })
     }
 
-    /// Makes dead letters of messages that were delivered so often already; without this, or for
-    /// 0, none.
+    /// After this many deliveries a message becomes a dead letter; never for 0, the default.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a number above 10^14.
@@ -90,7 +89,7 @@ impl Reclaim {
         Ok(self)
     }
 
-    /// How long a dead letter is kept, also those that are there already; `None` for ever.
+    /// How long a dead letter is kept, including existing ones; `None` keeps them forever.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `dead_ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
@@ -99,7 +98,7 @@ impl Reclaim {
         Ok(self)
     }
 
-    /// Whether to look at the stream at the queue's name as well.
+    /// Whether to look at the stream at the queue's own name as well.
     #[must_use]
     pub fn default_stream(mut self, default_stream: bool) -> Self {
         self.default_stream = default_stream;

@@ -11,7 +11,7 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 /// The longest reason of a dead letter, in bytes.
 pub const REASON_BYTES_MAX: usize = 4_096;
 
-/// Makes dead letters of messages that this consumer holds; returns how many these were.
+/// Makes dead letters of messages that this consumer holds; returns how many of them it held.
 #[derive(Clone, Debug)]
 pub struct Reject {
     name: Name,
@@ -27,8 +27,8 @@ impl Reject {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a
-    /// reason that is empty or above [`REASON_BYTES_MAX`], a stream's number that no queue has, or
-    /// more than [`ACK_MESSAGES_MAX`](super::ACK_MESSAGES_MAX) messages.
+    /// reason that is empty or above [`REASON_BYTES_MAX`], an invalid stream number, or more than
+    /// [`ACK_MESSAGES_MAX`](super::ACK_MESSAGES_MAX) messages.
     pub fn new<R: Into<Receipt>>(
         name: impl AsRef<[u8]>,
         group: impl AsRef<[u8]>,
@@ -57,7 +57,7 @@ impl Reject {
         Ok(Self { name, group, consumer, reason, dead_ttl_ms: 0, receipts })
     }
 
-    /// How long a dead letter is kept, also those that are there already; `None` for ever.
+    /// How long a dead letter is kept, including existing ones; `None` keeps them forever.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `dead_ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).

@@ -8,8 +8,8 @@ use super::{check_filled, embedded, head, min_idle_ms};
 use crate::error::{Result, invalid};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext};
 
-/// Has messages that this consumer holds reclaimed as if they had been idle for long, and takes their last delivery
-/// back; returns how many these were.
+/// Gives messages that this consumer holds back: they are reclaimed as if they had been idle for long, and their last
+/// delivery does not count. Returns how many of them it held.
 #[derive(Clone, Debug)]
 pub struct Release {
     name: Name,
@@ -24,9 +24,9 @@ impl Release {
     /// Gives these messages back, so that a reclaim with this `min_idle` takes them over after the `delay`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a
-    /// `min_idle` over [`TTL_MAX`](super::TTL_MAX), a `delay` over the `min_idle`, a stream's number
-    /// that no queue has, or more than [`ACK_MESSAGES_MAX`](super::ACK_MESSAGES_MAX) messages.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, an empty group or consumer, a `min_idle` over
+    /// [`TTL_MAX`](super::TTL_MAX), a `delay` over the `min_idle`, an invalid stream number, or more than
+    /// [`ACK_MESSAGES_MAX`](super::ACK_MESSAGES_MAX) messages.
     pub fn new<R: Into<Receipt>>(
         name: impl AsRef<[u8]>,
         group: impl AsRef<[u8]>,
@@ -67,7 +67,7 @@ impl Release {
         })
     }
 
-    /// Whether this delivery counts, as of work that was tried and failed; by default it does not.
+    /// Whether this delivery counts, as for work that was tried and failed; by default it does not.
     #[must_use]
     pub fn counted(self, is_counted: bool) -> Self {
         Self { is_counted, ..self }

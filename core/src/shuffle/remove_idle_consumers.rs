@@ -17,7 +17,7 @@ pub struct RemoveIdleConsumers {
 }
 
 impl RemoveIdleConsumers {
-    /// Removes those that have been idle for at least `min_idle`.
+    /// Removes consumers that have been idle for at least `min_idle`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long, and a `min_idle` over

@@ -20,13 +20,13 @@ pub struct RequeueDeadLetters {
 }
 
 impl RequeueDeadLetters {
-    /// Puts these back. A queue that has no streams (any more) gets this number of them, and what is
-    /// written lives for `ttl`, or for ever.
+    /// Puts these dead letters back. A queue that has no streams, or no longer has any, gets this number of streams.
+    /// What is written lives for `ttl`, or forever.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long, for no stream or more than
-    /// [`STREAMS_MAX`](super::STREAMS_MAX), for a `ttl` under a second or over
-    /// [`TTL_MAX`](super::TTL_MAX), and for more than [`BATCH_MESSAGES_MAX`] letters.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, for zero streams or more than
+    /// [`STREAMS_MAX`](super::STREAMS_MAX), for a `ttl` under a second or over [`TTL_MAX`](super::TTL_MAX), and for
+    /// more than [`BATCH_MESSAGES_MAX`] letters.
     pub fn new<I: Into<MessageId>>(
         name: impl AsRef<[u8]>,
         letters: impl IntoIterator<Item = I>,
@@ -58,7 +58,7 @@ impl Operation for RequeueDeadLetters {
         name,
         ["queue.lua", "ids.lua", "add.lua", "dead.lua", "shape.lua", "requeue_dead_letters.lua"]
     );
-    /// Where each is now, in the order of the letters; `None` for one that was not there.
+    /// Where each is now, in the order of the letters; `None` for one that did not exist.
     type Output = Vec<Option<Receipt>>;
     const IDEMPOTENT: bool = false;
 

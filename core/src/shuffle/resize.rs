@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext};
 
-/// Gives a queue more streams at once, or fewer as soon as those beyond have nothing left to do.
+/// Gives a queue more streams immediately, or fewer as soon as the surplus streams have nothing
+/// left to do.
 #[derive(Clone, Debug)]
 pub struct Resize {
     name: Name,
@@ -18,11 +19,11 @@ pub struct Resize {
 }
 
 impl Resize {
-    /// Gives the queue this number of streams. What is known about it lives at least for `ttl`, or
-    /// for ever.
+    /// Gives the queue this number of streams. What is known about the queue lives at least for
+    /// `ttl`, or forever.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long, for no stream or more than
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, for zero streams or more than
     /// [`STREAMS_MAX`](super::STREAMS_MAX), and for a `ttl` under a second or over
     /// [`TTL_MAX`](super::TTL_MAX).
     pub fn new(
@@ -41,8 +42,8 @@ impl Resize {
 
 impl Operation for Resize {
     head!("shuffle.resize", embedded::State, name, ["queue.lua", "shape.lua", "resize.lua"]);
-    /// How many streams the queue has now: more than asked for while those beyond have something
-    /// left.
+    /// How many streams the queue has now: more than asked for while the surplus streams have
+    /// something left to do.
     type Output = u32;
     const IDEMPOTENT: bool = true;
 

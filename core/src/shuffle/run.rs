@@ -30,9 +30,9 @@ const RELEASE_DELAY: Duration = Duration::from_millis(100);
 const CLEANING: Duration = Duration::from_secs(600);
 
 runs! {
-    /// The jobs of a worker, for a loop of one's own in place of [`Worker::run`](super::Worker::run); made by
-    /// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number
-    /// of threads or tasks, and tells what became of them.
+    /// The jobs of a worker, for a loop of your own in place of [`Worker::run`](super::Worker::run); made by
+    /// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number of
+    /// threads or tasks, and reports what became of them.
     ///
     /// ```
     /// use millpond::Event;
@@ -67,18 +67,18 @@ impl<M: Mode> Run<M> {
         Self(run)
     }
 
-    /// Ends a job of this run as its handler says, and returns at once; what comes of it is reported. Nothing
-    /// happens to a job that the run has given back.
+    /// Ends a job of this run with the outcome of its handler, and returns immediately; the result is reported. Does
+    /// nothing for a job that the run has given back.
     ///
-    /// - `Ok(())`: it is done, and its message is acknowledged, and deleted if the worker says so.
-    /// - `Err(failure)`: as the [`Failure`] says. What is tried again is delivered again; after
+    /// - `Ok(())`: the job is done. Its message is acknowledged, and deleted if the worker is set to do so.
+    /// - `Err(failure)`: the job ends as the [`Failure`] says. A message that is tried again is delivered again; after
     ///   [`max_deliveries`](ShuffleConsumer::max_deliveries) it becomes a dead letter.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a job of something else, and `FORKED` in the child of a fork.
+    /// `INVALID_ARGUMENT` for a job that is not from this run, and `FORKED` in the child of a fork.
     ///
     /// # Delivery
-    /// An end that the connection fails is sent again while the lease lasts.
+    /// If the connection fails, the end is sent again while the lease lasts.
     pub fn end(&self, job: &Job<M>, outcome: Result<(), Failure>) -> Result<()> {
         let (number, job) = (self.number_of(job)?, job.core.clone());
         self.0.end(number, |add| {

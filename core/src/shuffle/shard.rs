@@ -16,8 +16,8 @@ use crate::step::fnv::fnv1a64;
 /// ```
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for no stream or more than [`STREAMS_MAX`], for a shard of no stream or more
-/// than there are, and for an empty key.
+/// `INVALID_ARGUMENT` for zero streams or more than [`STREAMS_MAX`], for a shard of zero streams or of more than there
+/// are, and for an empty key.
 pub fn shard(
     streams: u32,
     streams_per_shard: u32,

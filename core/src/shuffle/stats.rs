@@ -45,7 +45,7 @@ pub(crate) const TRACKING: Kind = Kind {
 /// What a queue holds for a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Each stream, by its number: none if another program set the queue's number of streams below one.
+    /// The streams, indexed by their numbers; none if another program set the queue's number of streams below one.
     pub streams: Vec<StreamStats>,
 }
 
@@ -56,10 +56,10 @@ pub struct StreamStats {
     pub len: u64,
     /// Messages that were delivered to the group and not acknowledged.
     pub pending: u64,
-    /// Messages that were not delivered to the group yet. After messages were deleted in between, and on
-    /// Redis before 7, it may be `len` where it should be less.
+    /// Messages that were not delivered to the group yet. If messages in between were deleted, and on Redis before 7,
+    /// it may be `len` although it should be less.
     pub lag: u64,
-    /// How long ago the oldest pending message was delivered the last time.
+    /// How long ago the oldest pending message was last delivered.
     pub oldest_idle: Option<Duration>,
 }
 

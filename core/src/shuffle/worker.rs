@@ -1,4 +1,4 @@
-//! A worker of a consumer: takes messages, keeps them while they are worked on, and says what becomes of them.
+//! A worker of a consumer: takes messages, keeps them while they are worked on, and decides what becomes of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use crate::worker::failure::Failure;
 use crate::worker::report::{JobCounts, Report};
 use crate::worker::settings::Settings;
 
-/// How long a worker's message is left alone by others that reclaim, by default.
+/// How long other consumers do not reclaim a worker's message, by default.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(60);
 
-/// How long a message that failed is put off by default.
+/// The default delay before a failed message is tried again.
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
 
-/// How long a consumer is kept that does nothing and holds nothing, by default.
+/// How long an idle consumer that holds no message is kept, by default.
 pub const KEEP_CONSUMERS_DEFAULT: Duration = Duration::from_secs(3_600);
 
-/// Says how messages are worked on; made by [`ShuffleConsumer::worker`]. [`run`](Self::run) works until it is stopped,
-/// with `concurrency` messages at a time, and [`drain`](Self::drain) until nothing is left.
+/// Runs a handler for the messages of a consumer; made by [`ShuffleConsumer::worker`]. [`run`](Self::run) works until
+/// it is stopped, on `concurrency` messages at a time, and [`drain`](Self::drain) until nothing is left.
 ///
-/// A message is the worker's while it is worked on: a native thread extends it three times a lease. It takes over
-/// the messages of consumers that are gone, twice a lease, and removes consumers that are gone for good. All workers of
-/// a group should have the same lease.
+/// The worker keeps a message while it is worked on: a native thread extends it three times per lease. Twice per lease
+/// the worker takes over the messages of consumers that are gone, and it removes consumers that are gone for good. All
+/// workers of a group should have the same lease.
 ///
 /// ```
 /// use millpond::shuffle::{Failure, Job};
@@ -67,7 +67,7 @@ impl<M: Mode> fmt::Debug for Worker<M> {
     }
 }
 
-/// What a handler may return: nothing, also in a [`Result`] whose error is a [`Failure`] or becomes one.
+/// What a handler may return: nothing, or a [`Result`] whose error is a [`Failure`] or converts to one.
 pub trait Outcome {
     /// How the job ends.
     fn outcome(self) -> Result<(), Failure>;
@@ -97,77 +97,76 @@ impl<M: Mode> Worker<M> {
         Self { consumer, policy, settings: Settings::default() }
     }
 
-    /// How long a message is left alone by those that reclaim; [`LEASE_DEFAULT`] by default. A native thread extends it
-    /// three times a lease.
+    /// How long other consumers do not reclaim a message; [`LEASE_DEFAULT`] by default. A native thread extends it
+    /// three times per lease.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.policy.lease = lease;
         self
     }
 
-    /// How long a message is put off that failed: `first`, then twice as long with each delivery up to `most`, and each
-    /// time at random up to half of it less. [`BACKOFF_DEFAULT`] and the lease by default, and never above the lease:
-    /// it is taken over then anyway.
+    /// How long a failed message waits before it is tried again: `first`, then twice as long with each delivery up to
+    /// `most`, each time shortened at random by up to half. [`BACKOFF_DEFAULT`] and the lease by default, and never
+    /// more than the lease, after which the message is taken over anyway.
     pub fn backoff(mut self, first: Duration, most: Duration) -> Self {
         self.policy.backoff = Backoff { first, most };
         self
     }
 
-    /// Whether messages that are done are deleted, for all groups: what a queue with one group wants. By default they
+    /// Whether messages that are done are deleted for all groups, which suits a queue with one group. By default they
     /// are only acknowledged.
     pub fn delete(mut self, delete: bool) -> Self {
         self.policy.delete = delete;
         self
     }
 
-    /// How long a consumer of the group is kept that does nothing and holds no message; [`KEEP_CONSUMERS_DEFAULT`] by
-    /// default.
+    /// How long an idle consumer of the group that holds no message is kept; [`KEEP_CONSUMERS_DEFAULT`] by default.
     pub fn keep_consumers(mut self, time: Duration) -> Self {
         self.policy.keep_consumers = time;
         self
     }
 
-    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses as many
+    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses that many
     /// threads.
     pub fn concurrency(mut self, jobs: usize) -> Self {
         self.settings.concurrency = jobs;
         self
     }
 
-    /// How many more jobs [`run`](Self::run) holds ready, so that one step takes several; 0, the default, for none. What
-    /// nobody has begun is given back by a stop.
+    /// How many more jobs [`run`](Self::run) takes ahead, so that one step takes several; 0, the default, for none. A
+    /// stop gives back those that have not begun.
     pub fn prefetch(mut self, jobs: usize) -> Self {
         self.settings.prefetch = jobs;
         self
     }
 
-    /// How long a handler may work; for ever by default. The future of an async handler is dropped then, and the
-    /// job has failed; others find it in [`Job::time_left`].
+    /// How long a handler may run; without limit by default. After that, the future of an async handler is dropped and
+    /// the job has failed; other handlers can check [`Job::time_left`].
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.policy.timeout = Some(timeout);
         self
     }
 
-    /// Reports also what went well: jobs that are done or given back. For metrics.
+    /// Also reports what went well: jobs that are done or given back. For metrics.
     pub fn tell_all(mut self, tell_all: bool) -> Self {
         self.settings.tell_all = tell_all;
         self
     }
 
-    /// Is told of what becomes of jobs in [`run`](Self::run): of those that failed, were put aside or lost, and of a
-    /// server that is away and back; with [`tell_all`](Self::tell_all) of all. By default these reports go to standard
-    /// error, a line each.
+    /// Receives reports on what becomes of jobs in [`run`](Self::run): those that failed, were put aside or lost, and
+    /// when the server becomes unreachable and responds again; with [`tell_all`](Self::tell_all), all reports. By
+    /// default these reports go to standard error, one line each.
     pub fn on_report(mut self, hook: impl Fn(&Report<Job<M>>) + Send + Sync + 'static) -> Self {
         self.settings.on_report = Some(Arc::new(hook));
         self
     }
 
-    /// Begins to work, for a loop that says how jobs end: what [`run`](Self::run) is made of. See [`Run`].
+    /// Starts a run, for a loop of your own that says how jobs end; [`run`](Self::run) is built on this. See [`Run`].
     pub fn start(&self) -> Run<M> {
         self.begin(false)
     }
 
-    /// [`start`](Self::start), but the run is over when nothing is available: what [`drain`](Self::drain) is made of. All
-    /// is reported.
+    /// [`start`](Self::start), but the run is over when nothing is available; [`drain`](Self::drain) is built on this.
+    /// Everything is reported.
     pub fn start_drain(&self) -> Run<M> {
         self.begin(true)
     }
@@ -177,38 +176,38 @@ impl<M: Mode> Worker<M> {
         Run::begin(takes, self.settings.plan(self.policy.lease, drains), &self.settings.stop)
     }
 
-    /// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs after
-    /// this time is given back, and its handler is told that the job is lost. Zero is at once, and a second stop changes
-    /// the time. A worker that was stopped stays so.
+    /// Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still running
+    /// after this time is given back, and its handler is told that the job is lost. With zero, this happens
+    /// immediately. A second stop changes the time. A stopped worker stays stopped.
     ///
-    /// From any thread.
+    /// Can be called from any thread.
     ///
     /// # Rust
-    /// Not from a signal handler, which must not wait for a lock.
+    /// Do not call it from a signal handler, which must not wait for a lock.
     pub fn stop(&self, within: Duration) {
         self.settings.stop.stop(within);
     }
 }
 
 impl Worker<Blocking> {
-    /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
-    /// a [`Job`] and says how it ends: see [`Run::end`].
+    /// Works until it is [stopped](Self::stop), on `concurrency` threads, including this one. The handler gets a
+    /// [`Job`] and says how it ends: see [`Run::end`].
     ///
-    /// A server that is away is asked again until it is back. Returns what the run did.
+    /// If the server is unreachable, the run keeps trying until it responds. Returns what the run did.
     ///
     /// # Errors
-    /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
+    /// A non-retryable error, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
     ///
     /// # Delivery
-    /// At least once. The job of a handler that panics is taken over when its lease is over.
+    /// At least once. The job of a handler that panics is taken over when its lease expires.
     pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<JobCounts> {
         let run = self.start();
         self.settings.run(|| run.next(), |job| run.work(job, &handler))?;
         Ok(run.counts())
     }
 
-    /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
-    /// cron starts.
+    /// Works on this thread until nothing is available, and returns what it did. For tests, and for programs that cron
+    /// starts.
     ///
     /// # Errors
     /// Those of the connection too.
@@ -220,15 +219,15 @@ impl Worker<Blocking> {
 }
 
 impl Worker<Async> {
-    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise as
-    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost the future of its handler
-    /// is dropped.
+    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise like
+    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost, the future of its
+    /// handler is dropped.
     ///
     /// # Errors
     /// As [`run`](Worker::<Blocking>::run) of a blocking worker.
     ///
     /// # Delivery
-    /// The jobs of a run whose future is dropped are taken over when their leases are over.
+    /// The jobs of a run whose future is dropped are taken over when their leases expire.
     pub async fn run<R: Outcome>(
         &self,
         handler: impl AsyncFn(&Job<Async>) -> R,
@@ -239,7 +238,7 @@ impl Worker<Async> {
         Ok(run.counts())
     }
 
-    /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
+    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did.
     ///
     /// # Errors
     /// Those of the connection too.

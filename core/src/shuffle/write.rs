@@ -18,15 +18,16 @@ use crate::step::limits::{CallSize, first_of};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Effects, Invocation, Operation, StepContext, Timestamp};
 
-/// The most messages in one step; [`ShuffleQueue::write_many`](super::ShuffleQueue::write_many)
-/// makes several steps of more. A step is atomic, and nobody else is served meanwhile.
+/// The most messages in one step; for more, [`ShuffleQueue::write_many`](super::ShuffleQueue::write_many) takes several
+/// steps. A step is atomic, and the server does nothing else while it runs.
 pub const BATCH_MESSAGES_MAX: usize = 10_000;
 
-/// The most bytes of fields and values in one step, for the same reason; one message may have more.
+/// The most bytes of fields and values in one step, since the server does nothing else while it runs; a single message
+/// may have more.
 pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The most strings in one step, for the same reason: fields, values, and the streams of shards. One
-/// message may have more.
+/// The most strings in one step, for the same reason: fields, values, and the streams of shards. A single message may
+/// have more.
 pub const BATCH_STRINGS_MAX: usize = 262_144;
 
 /// The longest field or value, in bytes.
@@ -35,7 +36,7 @@ pub const VALUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The most fields of a message. The package that introduced this queue could write 3,998.
 pub const FIELDS_MAX: usize = 32_768;
 
-/// Writes messages, each to the stream of its tenant's shard with the least to do.
+/// Writes messages, each to the stream of its tenant's shard with the smallest backlog.
 #[derive(Clone, Debug)]
 pub struct Write {
     name: Name,
@@ -95,12 +96,12 @@ impl Shape {
 }
 
 impl Write {
-    /// A step without messages yet; [`push`](Self::push) adds them. Without a number of streams it
-    /// takes those that the queue has, and without a `ttl` what is written never expires.
+    /// A step without messages; [`push`](Self::push) adds them. Without a number of streams the step uses the queue's,
+    /// and without a `ttl` what is written never expires.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long, for numbers of streams that no
-    /// queue can have and for a `ttl` under a second or over [`TTL_MAX`](super::TTL_MAX).
+    /// `INVALID_ARGUMENT` for a name that is empty or too long, for an invalid number of streams and for a `ttl` under
+    /// a second or over [`TTL_MAX`](super::TTL_MAX).
     pub fn new(
         name: impl AsRef<[u8]>,
         streams: impl Into<Option<u32>>,
@@ -145,9 +146,8 @@ impl Write {
     /// Adds a message for a tenant.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an empty key, no field or more than [`FIELDS_MAX`], a field or value
-    /// above [`VALUE_BYTES_MAX`], or more than [`BATCH_MESSAGES_MAX`] messages. The step is then as
-    /// before.
+    /// `INVALID_ARGUMENT` for an empty key, no field or more than [`FIELDS_MAX`], a field or value above
+    /// [`VALUE_BYTES_MAX`], or more than [`BATCH_MESSAGES_MAX`] messages. The step is then unchanged.
     pub fn push<F: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         shard_key: impl AsRef<[u8]>,
@@ -211,7 +211,7 @@ impl Write {
         self.counts.len()
     }
 
-    /// Whether the step has no message; it then does nothing.
+    /// Whether the step has no messages; it then does nothing.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }

@@ -1,6 +1,6 @@
 //! A list of byte strings in one buffer.
 
-/// A list of byte strings in one buffer: one allocation however many there are.
+/// A list of byte strings in one buffer: one allocation for any number of strings.
 ///
 /// ```
 /// let members: millpond::step::ByteList = ["a", "bc"].into_iter().collect();

@@ -1,23 +1,22 @@
-//! Cases of steps for the tests that walk all steps of all queues: a call, and right replies to it.
+//! Cases of steps, for the tests that go through all steps of all queues: a call, and correct replies to it.
 
 use std::fmt::Debug;
 
 use super::{Invocation, Operation, Reply};
 use crate::error::{ErrorKind, Result};
 
-/// A step, and replies that its script gives.
+/// A step, and replies that its script returns.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) call: Invocation,
     pub(crate) right: Vec<Reply>,
-    /// Replies by which the script refuses the step, and the kinds of error that they mean.
+    /// Replies with which the script refuses the step, and the kinds of error that they mean.
     pub(crate) refusals: Vec<(Reply, ErrorKind)>,
-    /// Reads a reply, and says what was read.
+    /// Reads a reply, and returns a description of what was read.
     pub(crate) decode: Box<dyn Fn(Reply) -> Result<String>>,
 }
 
-/// A step with right replies of its script, as texts: integers, strings as `'a`, `nil`, and lists between
-/// brackets.
+/// A step with correct replies of its script, as texts: integers, strings as `'a`, `nil`, and lists between brackets.
 pub(crate) fn case<O: Operation<Output: Debug>>(step: Result<O>, right: &[&str]) -> Case {
     let step = step.unwrap();
     let call = step.invocation();

@@ -1,10 +1,10 @@
-//! The chance that steps leave things to.
+//! The random numbers of steps.
 
-/// The minimal standard generator, which a script can do in doubles: scripts draw the same numbers.
+/// The minimal standard generator, which a script can compute with doubles, so scripts draw the same numbers.
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    /// What is drawn is less.
+    /// Every number drawn is below this.
     pub(crate) const MODULUS: u64 = 2_147_483_647;
 
     pub(crate) fn new(seed: u32) -> Self {
@@ -16,7 +16,7 @@ impl Chance {
         self.0
     }
 
-    /// Puts these in any order.
+    /// Puts these in random order.
     pub(crate) fn shuffle(&mut self, order: &mut [usize]) {
         for last in (1..order.len()).rev() {
             order.swap(last, (self.draw() % (last as u64 + 1)) as usize);

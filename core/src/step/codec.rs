@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// All that was not read yet.
+    /// Everything that has not been read yet.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.0
     }
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The journal checks its own sums, so a record that does not decode was written by other code.
+/// The journal verifies its checksums, so a record that does not decode was written by other code.
 fn short() -> Error {
     Error::new(ErrorKind::Corrupt, "a journal record does not decode")
 }

@@ -1,4 +1,4 @@
-//! What a step finds when it runs on the embedded engine.
+//! The context in which a step runs on the embedded engine.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::error::Result;
 /// Microseconds since the Unix epoch.
 pub type Timestamp = u64;
 
-/// What one step works with on the embedded engine: the time it runs at, the states of other queues, and
-/// where its effects go.
+/// What one step works with on the embedded engine: the time at which it runs, the states of other queues, and where
+/// its effects are recorded.
 pub struct StepContext<'a> {
     now: Timestamp,
     states: &'a dyn States,
@@ -24,7 +24,7 @@ pub struct StepContext<'a> {
     is_evictable: bool,
 }
 
-/// A wake-up to give when a step is done.
+/// A wake-up to send when a step is done.
 pub(crate) enum Wake {
     /// Up to this many listeners for a topic, now.
     Now(Arc<[u8]>, usize),
@@ -32,9 +32,9 @@ pub(crate) enum Wake {
     After(Arc<[u8]>, Duration),
 }
 
-/// What is left to do when a step has released its locks.
+/// What remains to be done when a step has released its locks.
 pub(crate) struct Finished {
-    /// The wake-ups to give.
+    /// The wake-ups to send.
     pub(crate) wakes: Vec<Wake>,
     /// Other queues that were used, by kind and name.
     pub(crate) visited: Vec<(u8, Arc<[u8]>)>,
@@ -56,7 +56,7 @@ impl<'a> StepContext<'a> {
         self.now
     }
 
-    /// Whether effects have to be recorded at all.
+    /// Whether effects must be recorded at all.
     pub fn is_durable(&self) -> bool {
         self.journal.is_some()
     }
@@ -82,8 +82,8 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// Records everything the step did, at once; called while the step still holds its locks, so
-    /// that the journal has the steps of a queue in the order in which they happened.
+    /// Records everything the step did, as one record; called while the step still holds its locks, so that the
+    /// journal has the steps of a queue in the order in which they happened.
     pub fn record(&mut self, effects: &[u8]) {
         let others = std::mem::take(&mut self.others);
         if let Some(journal) = self.journal
@@ -93,8 +93,8 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// Wakes up to `count` listeners for the topic when the step is done. Called while the step holds its
-    /// locks, since this is where it is asked whether anybody listens.
+    /// Wakes up to `count` listeners for the topic when the step is done. Called while the step holds its locks,
+    /// since this is where it checks whether there are listeners.
     pub(crate) fn wake(&mut self, topic: impl FnOnce() -> Arc<[u8]>, count: usize) {
         if count > 0 && (self.is_awaited)() {
             self.wakes.push(Wake::Now(topic(), count));
@@ -108,8 +108,8 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// Has the engine check, when the step is done, whether it can evict the queue's state, as the queue may
-    /// be as if it had never been used.
+    /// Makes the engine check, when the step is done, whether it can evict the queue's state, since the queue may be
+    /// as if it had never been used.
     pub fn mark_evictable(&mut self) {
         self.is_evictable = true;
     }
@@ -118,7 +118,7 @@ impl<'a> StepContext<'a> {
         self.is_evictable
     }
 
-    /// The wake-ups to give, and the other states that were used.
+    /// The wake-ups to send, and the other states that were used.
     pub(crate) fn finish(self) -> Finished {
         Finished { wakes: self.wakes, visited: self.visited }
     }

@@ -2,21 +2,21 @@
 
 use super::StepContext;
 
-/// The effects of one step: tags and what each needs; nothing where the engine is not durable.
+/// The effects of one step: tags, each with its data; empty if the engine is not durable.
 pub(crate) struct Effects(Option<Vec<u8>>);
 
 impl Effects {
-    /// Those of a step that begins.
+    /// The effects of a step that begins.
     pub(crate) fn of(context: &StepContext<'_>) -> Self {
         Self(context.is_durable().then(Vec::new))
     }
 
-    /// Effects that nobody records, because they are being replayed.
+    /// Effects that are not recorded, because they are being replayed.
     pub(crate) fn none() -> Self {
         Self(None)
     }
 
-    /// Effects that go on in this record, for a snapshot.
+    /// Effects that continue this record, for a snapshot.
     pub(crate) fn after(record: Vec<u8>) -> Self {
         Self(Some(record))
     }
@@ -33,7 +33,7 @@ impl Effects {
         self.0.is_some()
     }
 
-    /// How many bytes they have.
+    /// Their length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.0.as_ref().map_or(0, Vec::len)
     }

@@ -1,4 +1,4 @@
-//! Headers: names and bytes beside a value.
+//! Headers: names and bytes that accompany a value.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use crate::error::{Error, ErrorKind, Result, ensure, invalid};
 /// The most headers of a task or an event.
 pub const HEADERS_MAX: usize = 64;
 
-/// The most bytes of the names and values of all headers together.
+/// The most bytes of the names and values of all headers in total.
 pub const HEADERS_BYTES_MAX: usize = 16 << 10;
 
-/// Headers: names with bytes, in the order of the names, each once. For what travels with a task or an event and is
-/// not its value, such as a trace context.
+/// Headers: unique names with byte values, sorted by name. For data that travels with a task or an event but is not
+/// part of its value, such as a trace context.
 ///
 /// ```
 /// use millpond::tasks::Headers;
@@ -23,7 +23,7 @@ pub const HEADERS_BYTES_MAX: usize = 16 << 10;
 /// assert_eq!(headers.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["tenant", "traceparent"]);
 /// # Ok::<(), millpond::Error>(())
 /// ```
-// Packed, as they are stored and sent; nothing for no headers.
+// Packed, as they are stored and sent; `None` for no headers.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers(Option<Arc<[u8]>>);
 
@@ -31,10 +31,10 @@ impl Headers {
     /// No headers.
     pub const NONE: Self = Self(None);
 
-    /// These headers; of several of one name the last one counts.
+    /// These headers; if a name occurs several times, the last one counts.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for names that are empty or no UTF-8, and for more than [`HEADERS_MAX`] headers or
+    /// `INVALID_ARGUMENT` for names that are empty or not UTF-8, and for more than [`HEADERS_MAX`] headers or
     /// [`HEADERS_BYTES_MAX`].
     pub fn new<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         headers: impl IntoIterator<Item = (N, V)>,
@@ -62,43 +62,43 @@ impl Headers {
         Ok(Self((!packed.is_empty()).then(|| packed.into())))
     }
 
-    /// The value of the header of this name.
+    /// The value of the header with this name.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// All of them, by name.
+    /// All headers, by name.
     pub fn iter(&self) -> Iter<'_> {
         Iter(self.packed())
     }
 
-    /// How many there are.
+    /// How many headers there are.
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there are none.
+    /// Whether there are no headers.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// All of them in one piece, as they are stored: name and value by turns, each behind its length in two
-    /// bytes, the higher one first. Empty for no headers.
+    /// All headers as one byte string, as they are stored: each name and then its value, each preceded by its length
+    /// in two bytes, high byte first. Empty for no headers.
     pub fn packed(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
     }
 
-    /// What [`packed`](Self::packed) says, in any order.
+    /// Headers in the form of [`packed`](Self::packed), in any order.
     ///
     /// # Errors
-    /// As [`new`](Self::new); also `INVALID_ARGUMENT` for a piece that is none.
+    /// As [`new`](Self::new); also `INVALID_ARGUMENT` for bytes that do not have this form.
     pub fn of_packed(packed: &[u8]) -> Result<Self> {
         let mut pairs = Pairs(packed);
         let headers = Self::new(&mut pairs)?;
         if pairs.0.is_empty() { Ok(headers) } else { Err(invalid("the headers are cut off")) }
     }
 
-    /// What was packed before.
+    /// Headers that were packed before.
     pub(crate) fn of_stored(packed: &[u8]) -> Result<Self> {
         let mut pairs = Pairs(packed);
         let are_texts = pairs.all(|(name, _)| std::str::from_utf8(name).is_ok());
@@ -109,7 +109,7 @@ impl Headers {
     }
 }
 
-/// Names and values as they are packed, as long as they are whole.
+/// Names and values as they are packed, up to the first that is incomplete.
 struct Pairs<'a>(&'a [u8]);
 
 impl<'a> Iterator for Pairs<'a> {
@@ -158,7 +158,7 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// Headers that somebody gave, or what is wrong with them, which the step says that they are for.
+/// Headers that a caller gave, or what is wrong with them, which the step that uses them reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given(Result<Headers, Arc<str>>);
 
@@ -171,7 +171,7 @@ impl Given {
         Self(Headers::new(headers).map_err(|error| error.message().into()))
     }
 
-    /// These, and one more in place of that of its name.
+    /// These headers and one more, which replaces one with the same name.
     pub(crate) fn with(&self, name: &[u8], value: &[u8]) -> Self {
         match &self.0 {
             Ok(headers) => {

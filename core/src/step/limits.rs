@@ -1,12 +1,12 @@
-//! What one call takes at most, however many steps it makes of it.
+//! The limits of one call, regardless of the number of steps that it is split into.
 
 use crate::error::{Result, invalid};
 
-/// The most members or messages of one call. An iterator may have no end; what is too long is refused
-/// as it is read, before anything is sent.
+/// The most members or messages of one call. An iterator may be endless; input that is too long is refused while it
+/// is read, before anything is sent.
 pub const CALL_ITEMS_MAX: usize = 1_000_000;
 
-/// The most bytes that the strings of one call have together: 1 GiB. A server takes no longer command.
+/// The most bytes of all strings of one call in total: 1 GiB. A server accepts no longer command.
 pub const CALL_BYTES_MAX: usize = 1 << 30;
 
 /// How much of a call has been read.

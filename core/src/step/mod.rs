@@ -1,6 +1,6 @@
-//! What a step is made of: for tools, and for programs that send steps over connections of their own.
+//! The parts of a step: for tools, and for programs that send steps over their own connections.
 //!
-//! Programs that use queues need nothing of this.
+//! Programs that only use queues do not need this module.
 
 mod byte_list;
 #[cfg(test)]

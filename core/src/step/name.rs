@@ -23,8 +23,8 @@ pub(crate) fn check_name(what: &str, name: &[u8]) -> Result<()> {
     }
 }
 
-/// What all keys of a queue begin with: `inside` behind the name, in braces unless the name holds a {tag} of its own,
-/// so that they lie in one slot of a cluster; and `end`.
+/// The prefix of all keys of a queue: the name and `inside`, in braces unless the name already contains a {tag}, so
+/// that the keys lie in one cluster slot; then `end`.
 pub(crate) fn tagged_name(what: &str, name: &[u8], inside: &[u8], end: &[u8]) -> Result<Vec<u8>> {
     check_name(what, name)?;
     ensure!(name[0] != b'}', "{what} begins with a brace that closes");
@@ -34,7 +34,7 @@ pub(crate) fn tagged_name(what: &str, name: &[u8], inside: &[u8], end: &[u8]) ->
     })
 }
 
-/// Whether a cluster takes a part of the name for the whole.
+/// Whether a cluster hashes a part of the name instead of the whole.
 pub(crate) fn has_tag(name: &[u8]) -> bool {
     let Some(open) = name.iter().position(|byte| *byte == b'{') else { return false };
     name[open + 1..].iter().position(|byte| *byte == b'}').is_some_and(|length| length > 0)

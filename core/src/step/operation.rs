@@ -6,9 +6,9 @@
 //! are pure, so a step can travel over a connection that another program owns. On the embedded
 //! engine the same step is [`Operation::apply`] on the queue's state in memory.
 //!
-//! A connection of your own must not send a call again by itself after a dropped connection, as
-//! some client libraries do: an exchange that runs twice can lose a member. Switch that off. A step that
-//! returns `AGAIN` has not been done, and is to be sent again at once.
+//! Your own connection must not automatically resend a call after it was dropped, as some client libraries do: an
+//! exchange that runs twice can lose a member. Turn that off. A step that returns `AGAIN` has not been done; send it
+//! again immediately.
 //!
 //! ```
 //! use millpond::ick;
@@ -27,7 +27,7 @@
 use super::{Invocation, Reply, Script, State, StepContext};
 use crate::error::Result;
 
-/// One atomic step of one queue. Only this crate's steps are; see the modules of the queues.
+/// One atomic step of one queue. Only this crate's steps implement it; see the modules of the queues.
 pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// What the step returns.
     type Output: Send + 'static;
@@ -38,11 +38,11 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// The name in errors, metrics and logs, such as `ick.add`.
     const NAME: &'static str;
 
-    /// Whether running the step twice in a row does and returns the same as running it once.
-    /// Only such steps are sent again when a connection breaks before the reply.
+    /// Whether running the step twice in a row has the same effect and result as running it once. Only such steps are
+    /// sent again when a connection breaks before the reply.
     const IDEMPOTENT: bool;
 
-    /// What a name has to be like for a cluster, where the keys of a step lie in one slot.
+    /// The advice for a name on a cluster, where all keys of a step must lie in one slot.
     const ON_CLUSTER: &'static str = "give it a name without braces, or with one {tag}";
 
     /// The script that does the step on Redis.
@@ -54,8 +54,8 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// The script call that does this step on Redis.
     fn invocation(&self) -> Invocation;
 
-    /// The call to send in place of this one, if the script's reply says that nothing was done since
-    /// the call was made for something else than what is there.
+    /// The call to send in place of this one, if the script's reply says that nothing was done because the call did
+    /// not fit the stored state.
     fn revised(&self, reply: &Reply) -> Option<Invocation> {
         let _ = reply;
         None
@@ -74,12 +74,12 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     fn apply(self, state: &Self::State, context: &mut StepContext<'_>) -> Result<Self::Output>;
 }
 
-/// Steps and states may get more methods in any release, so nobody else can make them.
+/// Steps and states may get more methods in any release, so other crates cannot implement them.
 pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// What a step is, in its `impl Operation`: its name, the state that it works on, its field with the queue's
+/// The fixed part of a step's `impl Operation`: its name, the state that it works on, its field with the queue's
 /// name, and the files of its script.
 macro_rules! head {
     ($name:literal, $state:ty, $($queue:ident).+, [$($script:literal),+ $(,)?]) => {
@@ -97,8 +97,8 @@ macro_rules! head {
 }
 pub(crate) use head;
 
-/// Lists the steps of a queue, once: seals them and the states that they work on, and lets tools, bindings
-/// and tests walk all of them.
+/// Lists the steps of a queue, once: seals them and the states that they work on, and lets tools, bindings and tests
+/// go through all of them.
 macro_rules! steps {
     ([$($state:ty),*] $($step:ty),* $(,)?) => {
         $(impl $crate::step::sealed::Sealed for $state {})*

@@ -1,10 +1,10 @@
-//! Replies of a server, free of any client library, so that a step can be sent over a connection of
-//! another library and its reply still be understood.
+//! Replies of a server, independent of any client library, so that a step can be sent over a connection of another
+//! library and its reply can still be decoded.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::score;
 
-/// Up to here a script's numbers, which are doubles, are exact.
+/// Up to this number, a script's numbers, which are doubles, are exact.
 const LUA_INTEGER_MAX: i64 = 1 << 53;
 
 /// One RESP value, as a server sent it.
@@ -30,7 +30,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// This reply, unless it is an error: then the [`Error`] that it stands for.
+    /// This reply, or, if it is an error, the [`Error`] that it stands for.
     ///
     /// # Errors
     /// The error of the server's reply, by its first word.
@@ -41,10 +41,10 @@ impl Reply {
         }
     }
 
-    /// The integer that this reply is.
+    /// This reply as an integer.
     ///
     /// # Errors
-    /// The server's error, or `INTERNAL` if the reply is no integer.
+    /// The server's error, or `INTERNAL` if the reply is not an integer.
     pub fn integer(self) -> Result<i64> {
         match self.ok()? {
             Reply::Int(value) => Ok(value),
@@ -52,10 +52,10 @@ impl Reply {
         }
     }
 
-    /// The elements of this reply; null counts as none.
+    /// The elements of this reply; null counts as an empty list.
     ///
     /// # Errors
-    /// The server's error, or `INTERNAL` if the reply is no list.
+    /// The server's error, or `INTERNAL` if the reply is not a list.
     pub fn elements(self) -> Result<Vec<Reply>> {
         match self.ok()? {
             Reply::Array(elements) => Ok(elements),
@@ -67,15 +67,15 @@ impl Reply {
     /// The integers of this reply.
     ///
     /// # Errors
-    /// The server's error, or `INTERNAL` if the reply is no list of integers.
+    /// The server's error, or `INTERNAL` if the reply is not a list of integers.
     pub fn integers(self) -> Result<Vec<i64>> {
         self.elements()?.into_iter().map(Reply::integer).collect()
     }
 
-    /// The string that this reply is.
+    /// This reply as a string.
     ///
     /// # Errors
-    /// The server's error, or `INTERNAL` if the reply is no string.
+    /// The server's error, or `INTERNAL` if the reply is not a string.
     pub fn bytes(self) -> Result<Vec<u8>> {
         match self.ok()? {
             Reply::Bytes(bytes) => Ok(bytes),
@@ -83,7 +83,7 @@ impl Reply {
         }
     }
 
-    /// The score that this reply is, or `None` for null.
+    /// This reply as a score, or `None` for null.
     pub(crate) fn score(self) -> Result<Option<f64>> {
         match self.ok()? {
             Reply::Nil => Ok(None),
@@ -95,7 +95,7 @@ impl Reply {
         }
     }
 
-    /// The integer that this reply is, which is none below zero and none that Lua could not count to.
+    /// This reply as an integer, which must not be negative or beyond what Lua can represent exactly.
     pub(crate) fn number<T: TryFrom<i64>>(self) -> Result<T> {
         match self.integer()? {
             number @ 0..=LUA_INTEGER_MAX => T::try_from(number).map_err(|_| malformed()),
@@ -103,7 +103,7 @@ impl Reply {
         }
     }
 
-    /// The number that this reply is, of things that there are at most `max` of.
+    /// This reply as a count, which is at most `max`.
     pub(crate) fn count(self, max: usize) -> Result<u64> {
         match self.number()? {
             count if count <= max as u64 => Ok(count),
@@ -111,12 +111,12 @@ impl Reply {
         }
     }
 
-    /// Whether this reply is 1; else it has to be 0.
+    /// Whether this reply is 1; otherwise it must be 0.
     pub(crate) fn flag(self) -> Result<bool> {
         Ok(self.count(1)? == 1)
     }
 
-    /// The elements of this reply, to be taken one by one; null is no list.
+    /// The elements of this reply, to be taken one by one; null is not a list.
     pub(crate) fn list(self) -> Result<Replies> {
         match self {
             Reply::Nil => Err(self.unexpected("a list")),
@@ -139,7 +139,7 @@ impl Reply {
     }
 }
 
-/// The elements of a list, taken one by one: too few are refused, and too many.
+/// The elements of a list, taken one by one: too few or too many are refused.
 pub(crate) struct Replies(std::vec::IntoIter<Reply>);
 
 impl Replies {
@@ -147,7 +147,7 @@ impl Replies {
         self.0.next().ok_or_else(malformed)
     }
 
-    /// How many have not been taken.
+    /// How many elements have not been taken.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -156,7 +156,7 @@ impl Replies {
         self.len() == 0
     }
 
-    /// Takes all that is left as values of which each is several elements, at most `max` of them.
+    /// Takes all remaining elements as values of several elements each, at most `max` values.
     pub(crate) fn all<T>(
         mut self,
         max: usize,
@@ -172,7 +172,7 @@ impl Replies {
         Ok(values)
     }
 
-    /// Says that this was all.
+    /// Checks that no elements remain.
     pub(crate) fn end(self) -> Result<()> {
         match self.is_empty() {
             true => Ok(()),
@@ -181,14 +181,14 @@ impl Replies {
     }
 }
 
-/// What no script of ours returns.
+/// The error for a reply that none of our scripts returns.
 pub(crate) fn malformed() -> Error {
     let message = "the server's reply does not have the form of this step's";
     Error::new(ErrorKind::Internal, message)
 }
 
-/// The error that a server's error text stands for. Our scripts return names from
-/// [`ErrorKind`]; the rest are the server's own words.
+/// The error that a server's error text stands for. Our scripts return names from [`ErrorKind`]; the rest are the
+/// server's own codes.
 pub(crate) fn server_error(text: &str) -> Error {
     let text = inner_error(text);
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -215,7 +215,7 @@ pub(crate) fn server_error(text: &str) -> Error {
     }
 }
 
-/// What Redis 7 and Redis 6.2 say of a command that the script's user may not run.
+/// The error texts of Redis 7 and Redis 6.2 for a command that the script's user may not run.
 const ACL_FAILURES: [&str; 2] = ["ACL failure in script", "user executing the script can't run"];
 
 /// The error inside the wrapping that Redis 6.2 puts around the error of a command in a script:

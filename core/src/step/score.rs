@@ -1,4 +1,4 @@
-//! Scores: how a sorted set's `f64` is ordered, written and read.
+//! Scores: how the `f64` of a sorted set is ordered, written and read.
 
 use std::cmp::Ordering;
 

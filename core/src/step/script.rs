@@ -1,4 +1,4 @@
-//! Scripts and calls of them.
+//! Scripts and their calls.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ pub struct Invocation {
     pub args: ByteList,
 }
 
-/// The script that these files make, one after the other.
+/// The script that consists of these files, one after the other.
 macro_rules! script {
     ($($file:literal),+) => {{
         static SCRIPT: $crate::step::Script = $crate::step::Script::new(concat!($(include_str!($file)),+));

@@ -1,11 +1,10 @@
-//! The headers of scripts: what a script says of its KEYS, its ARGV and its errors is held against
-//! the calls that are made of it.
+//! The headers of scripts: what a script declares about its KEYS, its ARGV and its errors is checked against the
+//! calls of it.
 
 use crate::error::ErrorKind;
 use crate::step::{Invocation, reply};
 
-/// What a script's header says of its KEYS and ARGV: how many there are at least, and whether
-/// more may follow.
+/// What a script's header declares about its KEYS and ARGV: the least number of them, and whether more may follow.
 pub(crate) struct Header {
     keys: usize,
     optional_keys: usize,
@@ -14,7 +13,7 @@ pub(crate) struct Header {
     errors: Vec<String>,
 }
 
-/// The header of the last of the files that a script is made of: the others are shared.
+/// The header of the last of the files that a script consists of: the others are shared.
 fn header(source: &str) -> Header {
     let lines: Vec<&str> = source.lines().collect();
     let keys = lines.iter().rposition(|line| line.starts_with("-- KEYS[1]"));
@@ -37,7 +36,7 @@ fn header(source: &str) -> Header {
     }
 }
 
-/// Checks the keys and the arguments of a call against the header of its script, which it returns.
+/// Checks the keys and the arguments of a call against the header of its script, and returns that header.
 pub(crate) fn check_call(name: &str, call: &Invocation) -> Header {
     let header = header(call.script.source());
     let keys = header.keys..=header.keys + header.optional_keys;
@@ -49,7 +48,7 @@ pub(crate) fn check_call(name: &str, call: &Invocation) -> Header {
     header
 }
 
-/// Checks a call, and the errors of its script, against the header of that.
+/// Checks a call and the errors of its script against the script's header.
 pub(crate) fn check(name: &str, call: &Invocation) {
     let header = check_call(name, call);
     // Every error that the script can return is in its header and has a kind.

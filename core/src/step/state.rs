@@ -1,4 +1,4 @@
-//! What the embedded engine keeps for a queue, and how it is written down.
+//! What the embedded engine keeps for a queue, and how it is persisted.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,32 +6,32 @@ use std::sync::Arc;
 use super::sealed;
 use crate::error::Result;
 
-/// What the embedded engine keeps for one queue. A state does its own locking, so that a kind of
-/// queue with finer locks than one a queue can have them.
+/// What the embedded engine keeps for one queue. A state does its own locking, so that a kind of queue can have finer
+/// locks than one per queue.
 pub trait State: sealed::Sealed + Any + Send + Sync {
     /// The number of this kind of queue in the journal; never used for another kind.
     fn kind() -> u8
     where
         Self: Sized;
 
-    /// Does again what a journal record says was done: one of the log with its sequence, or one of a
-    /// snapshot. What was recorded before the snapshot of the state began is not replayed.
+    /// Replays a journal record: one of the log, with its sequence, or one of a snapshot. Records from before the
+    /// snapshot of the state began are not replayed.
     ///
     /// # Errors
     /// `CORRUPT` for a record that this version cannot read.
     fn replay(&self, record: &[u8], sequence: Option<u64>) -> Result<()>;
 
-    /// Says that everything has been replayed.
+    /// Called when everything has been replayed.
     fn replayed(&self) {}
 
-    /// Writes records that make this state when they are replayed on an empty one. Calls
-    /// [`Snapshot::begin`] while it holds every lock of the state, so that the records are exactly
-    /// the state at that moment, and keeps the locks until it has copied all of it. A state that is
-    /// copied in sections begins before the first and at each, keeps the sequences with them, and
-    /// leaves out for itself what a section holds of a record that is replayed.
+    /// Writes records that recreate this state when they are replayed on an empty one. Calls [`Snapshot::begin`]
+    /// while it holds every lock of the state, so that the records are exactly the state at that moment, and keeps
+    /// the locks until it has copied all of it. A state that is copied in sections calls it before the first section
+    /// and again at each one, and stores the sequences with the sections. When a record is replayed, such a state
+    /// itself skips the part that a section already contains.
     fn snapshot(&self, out: &mut dyn Snapshot);
 
-    /// Whether the state is as if the queue had never been used; then the engine evicts it.
+    /// Whether the state is as if the queue had never been used, in which case the engine evicts it.
     fn is_unused(&self) -> bool;
 }
 
@@ -49,14 +49,14 @@ pub(crate) trait States {
     /// The state of a queue, an empty one if there is none.
     ///
     /// # Errors
-    /// `INCOMPATIBLE_VERSION` for a kind that there is not.
+    /// `INCOMPATIBLE_VERSION` for an unknown kind.
     fn state_of_kind(&self, kind: u8, name: &[u8]) -> Result<Arc<dyn State>>;
 
     /// The names of all queues of a kind that are not as if they had never been used, at about this moment.
     fn names_of_kind(&self, kind: u8) -> Vec<Box<[u8]>>;
 }
 
-/// What a step changed in one state, where it changes several.
+/// What a step changed in one state, if it changes several.
 pub(crate) struct StateEffects {
     pub(crate) kind: u8,
     pub(crate) name: Arc<[u8]>,
@@ -65,8 +65,7 @@ pub(crate) struct StateEffects {
 
 /// Where the effects of steps are written so that they survive the process.
 pub(crate) trait Journal {
-    /// Takes one step's effects, those on its own state and those on others, which come back
-    /// together or not at all; records come back in this order. Called under the states' locks, so
-    /// it only copies.
+    /// Appends one step's effects, those on its own state and those on others. They are recovered together or not at
+    /// all, and records are recovered in this order. Called under the states' locks, so it only copies.
     fn append(&self, own: &[u8], others: &[StateEffects]);
 }

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result, invalid};
 
-/// The id of an entry of a Redis stream: the time at which it was written and a number. Each entry of a
-/// stream has a higher id than those before it.
+/// The id of an entry of a Redis stream: the time at which it was written, and a number. Each entry of a stream has a
+/// higher id than all entries before it.
 ///
 /// ```
 /// let id: millpond::shuffle::MessageId = "1700000000000-3".parse()?;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result, invalid};
 pub struct StreamId {
     /// The server's time in milliseconds since the Unix epoch.
     pub time_ms: u64,
-    /// Which of the messages of that time it is.
+    /// The number among the messages of that time.
     pub sequence: u64,
 }
 

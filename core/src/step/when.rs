@@ -1,4 +1,4 @@
-//! A time that the engine's clock may have to tell.
+//! A point in time, possibly relative to the engine's clock.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{ByteList, Timestamp};
 use crate::error::{Result, ensure};
 
-/// From when on a task is available, until when a document is held, or when an event fires.
+/// The time from which a task is available, until which a document is held, or at which an event fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum When {
     /// The engine's time when the step is done.
@@ -14,16 +14,16 @@ pub enum When {
     Now,
     /// This time, in milliseconds since the Unix epoch.
     At(u64),
-    /// So long after the engine's time when the step is done.
+    /// This long after the engine's time when the step is done.
     After(Duration),
 }
 
-/// What a time in seconds of the years 2001 to 2099 would be in milliseconds: a moment of early 1970, when no
-/// queue was.
+/// The range in which a time of the years 2001 to 2099 lies if it is given in seconds and read as milliseconds: early
+/// 1970, before any queue existed.
 const SECONDS: RangeInclusive<u64> = 978_307_200..=4_102_444_800;
 
 impl When {
-    /// Refuses a time that somebody has given in seconds.
+    /// Refuses a time that was given in seconds by mistake.
     pub(crate) fn check_unit(self) -> Result<()> {
         if let When::At(ms) = self {
             ensure!(
@@ -62,7 +62,7 @@ impl When {
         push_signed(sign, ms, args);
     }
 
-    /// As scripts take it that count microseconds: `+0`, `=<us>`, `+<us>`.
+    /// As the scripts that use microseconds take it: `+0`, `=<us>`, `+<us>`.
     pub(crate) fn push_micros(self, args: &mut ByteList) {
         let sign = if matches!(self, When::At(_)) { b'=' } else { b'+' };
         push_signed(sign, self.resolve_micros(0), args);

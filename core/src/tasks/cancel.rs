@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
-/// Notes that tasks are cancelled which somebody has claimed, so that the next renewal says so.
+/// Marks claimed tasks as cancelled, so that the next renewal reports it.
 #[derive(Clone, Debug)]
 pub struct Cancel {
     name: Name,
@@ -17,7 +17,7 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Cancels the tasks of these ids.
+    /// Cancels the tasks with these ids.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits, no id and more than [`PAGE_MAX`](super::PAGE_MAX).
@@ -40,7 +40,7 @@ impl Operation for Cancel {
         name,
         ["../step/commands.lua", "store.lua", "cancel.lua"]
     );
-    /// Of each id, whether it is cancelled now.
+    /// For each id, whether the task is now cancelled.
     type Output = Vec<bool>;
     const IDEMPOTENT: bool = true;
 

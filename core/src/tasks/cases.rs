@@ -1,4 +1,4 @@
-//! The steps of a task store for the tests that walk all steps.
+//! The steps of a task store, for the tests that go through all steps.
 
 use std::time::Duration;
 

@@ -15,8 +15,8 @@ pub const CLAIM_TASKS_MAX: usize = 1_000;
 /// The most queues of one claim.
 pub const CLAIM_QUEUES_MAX: usize = 1_000;
 
-/// Leases available tasks for a claimant: it goes through the queues in an order that `seed` says,
-/// and takes from each until it has enough.
+/// Leases available tasks for a claimant: it goes through the queues in an order derived from `seed`, and takes tasks
+/// from each until it has enough.
 #[derive(Clone, Debug)]
 pub struct Claim {
     name: Name,
@@ -34,17 +34,17 @@ pub struct Claim {
 pub struct Claimed {
     /// The tasks, as they are now, in the order in which they were taken.
     pub tasks: Vec<Task>,
-    /// For a claim that [waits](Claim::waiting): of each queue, in the order of the request, in how many
-    /// milliseconds its next task is available, as far as is known now; 0 if there is one.
+    /// For a claim that [waits](Claim::waiting): for each queue, in the order of the request, in how many
+    /// milliseconds its next task becomes available, as far as is known now; 0 if one is available.
     pub next_in_ms: Vec<Option<u64>>,
-    /// Of each task, how often it was claimed since it was inserted, changed or released: 1, or more if a
-    /// lease of it ran out since.
+    /// For each task, how often it was claimed since it was inserted, changed or released: 1, or more if a lease of
+    /// it has expired since.
     pub unended: Vec<u32>,
 }
 
 impl Claim {
-    /// Leases up to `max` tasks of these queues for `lease`. Of the first tasks of a queue it takes
-    /// one at random, as `seed` says.
+    /// Leases up to `max` tasks of these queues for `lease`. From the first tasks of a queue it takes one at random,
+    /// derived from `seed`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits, no queue or more than [`CLAIM_QUEUES_MAX`], and
@@ -76,13 +76,13 @@ impl Claim {
         Ok(Self { name, claimant, queues, lease, max, seed, is_waiting: false, is_each: false })
     }
 
-    /// Whether to return when the next task of each queue is available.
+    /// Whether to report when the next task of each queue becomes available.
     #[must_use]
     pub fn waiting(self, is_waiting: bool) -> Self {
         Self { is_waiting, ..self }
     }
 
-    /// Whether each task gets a claimant of its own: this one, `.` and the number of the task from 1.
+    /// Whether each task gets its own claimant: this one, `.` and the number of the task, from 1.
     #[must_use]
     pub fn for_each(self, is_each: bool) -> Self {
         Self { is_each, ..self }
@@ -96,7 +96,7 @@ pub(super) fn queues_of<Q: AsRef<str>>(
     names_of(queues, CLAIM_QUEUES_MAX, "queue", limits::queue)
 }
 
-/// What a claim names, each once: up to `max` of `what`, all of which pass a check.
+/// The names in a claim, each once: up to `max` of `what`, all of which pass a check.
 pub(super) fn names_of<N: AsRef<str>>(
     names: impl IntoIterator<Item = N>,
     max: usize,
@@ -147,7 +147,7 @@ impl Operation for Claim {
             next_in => next_in.number().map(Some),
         })?;
         let unended: Vec<u32> = unended.all(self.max, |replies| replies.next()?.number())?;
-        // One whose value was damaged is leased and nobody's; the others go to the caller.
+        // A task whose value is damaged stays leased and goes to no caller; the others go to the caller.
         let (tasks, unended) = tasks
             .into_iter()
             .zip(unended)
@@ -183,8 +183,8 @@ impl Operation for Claim {
 /// How many of the first available tasks of a queue a claim picks from.
 pub(super) const PICK_WINDOW: usize = 8;
 
-/// Which of the first `available` tasks of a queue to take, by age: the oldest with a chance of one half, each younger
-/// one with half the chance of the one before, up to [`PICK_WINDOW`].
+/// Which of the first `available` tasks of a queue to take, by age: the oldest with a probability of one half, each
+/// younger one with half the probability of the one before, up to [`PICK_WINDOW`].
 pub(super) fn pick(chance: &mut Chance, available: usize) -> usize {
     let last = available.min(PICK_WINDOW) - 1;
     let mut picked = 0;

@@ -1,4 +1,4 @@
-//! Claim documents: lease all that have some primary keys.
+//! Claim documents: lease all documents with some primary keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 /// The most primary keys of one claim of documents.
 pub const CLAIM_KEYS_MAX: usize = 1_000;
 
-/// Leases all documents of some primary keys, or none if another claimant holds one of them.
+/// Leases all documents with some primary keys, or none if another claimant holds one of them.
 #[derive(Clone, Debug)]
 pub struct ClaimDocs {
     name: Name,
@@ -25,7 +25,7 @@ pub struct ClaimDocs {
 }
 
 impl ClaimDocs {
-    /// Leases the documents of this namespace and these primary keys for `lease`.
+    /// Leases the documents of this namespace with these primary keys for `lease`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits, an empty key, and no key or more than [`CLAIM_KEYS_MAX`].

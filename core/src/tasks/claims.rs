@@ -1,4 +1,4 @@
-//! The loop of claims: tasks to work on, and a wait for them when there are none.
+//! The loop of claims: yields tasks to work on, and waits for them when there are none.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,12 +9,11 @@ use crate::client::{Blocking, Mode};
 use crate::error::{Result, invalid};
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 
-/// The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
-/// [`TaskStore::claims`].
+/// The loop of a claimant: batches of leased tasks, by default of one task. Made by [`TaskStore::claims`].
 ///
-/// Asking for the next batch does nothing to the one before: its tasks are leased until they are
-/// deleted or changed, or until the lease is over. Without [`wait`](Self::wait) the loop ends when
-/// nothing is available, and in any case after an error that trying again cannot mend.
+/// Asking for the next batch does not affect the one before: its tasks are leased until they are deleted or changed,
+/// or until the lease expires. Without [`wait`](Self::wait) the loop ends when nothing is available. A non-retryable
+/// error always ends the loop.
 ///
 /// ```
 /// use std::time::Duration;
@@ -43,8 +42,8 @@ iterate! {
     /// As [`TaskStore::claim_many`].
     ///
     /// # Delivery
-    /// A future that is dropped may have leased tasks that nobody saw. The next call of this goes on with
-    /// the one that was dropped.
+    /// A future that is dropped may have leased tasks that the caller never saw. The next call continues the dropped
+    /// one.
     Claims yields Vec<Task>, Vec<Task>
 }
 
@@ -60,25 +59,25 @@ impl<M: Mode> Claims<M> {
         self
     }
 
-    /// Up to `max` tasks a batch; one by default.
+    /// Up to `max` tasks per batch; one by default.
     #[must_use]
     pub fn max(mut self, max: usize) -> Self {
         self.0.source.max = max;
         self
     }
 
-    /// Waits up to `idle` for a task when none is available, in place of ending at once; the time starts
-    /// anew with each batch. All that wait in a process share one connection; a task that becomes
-    /// available, by a step or as its time comes, wakes one of them.
+    /// Waits up to `idle` for a task when none is available, instead of ending immediately; the time starts again
+    /// with each batch. All waiting loops of a process share one connection. A task that becomes available, by a step
+    /// or because its time has come, wakes one of them.
     #[must_use]
     pub fn wait(mut self, idle: Duration) -> Self {
         self.0.wait(Some(idle));
         self
     }
 
-    /// Stops listening for tasks until the next batch is asked for, and the time of
-    /// [`wait`](Self::wait) starts anew then. For a caller that stops asking and keeps the loop: a loop
-    /// that listens is told of tasks in place of another one that waits.
+    /// Stops listening for tasks until the next batch is asked for; the time of [`wait`](Self::wait) then starts
+    /// again. For a caller that stops asking but keeps the loop: a loop that listens takes wake-ups that another
+    /// waiting loop would get.
     pub fn stop_listening(&mut self) {
         self.0.stop_listening();
     }
@@ -103,8 +102,8 @@ impl<M: Mode> ClaimSource<M> {
         Ok(self.store.claim_step_by(claimant, queues, self.lease, self.max)?.waiting(waits))
     }
 
-    /// Sees to it that somebody is woken when the next tasks are available: this loop, if it got
-    /// nothing, or another one that waits for the same queues.
+    /// Makes sure that a loop is woken when the next tasks are available: this one, if it got nothing, or another one
+    /// that waits for the same queues.
     pub(super) fn announce(&self, claimed: &Claimed, waiting: &mut Waiting) -> Result<()> {
         let (Ok(queues), false) = (&self.queues, claimed.next_in_ms.is_empty()) else {
             return Ok(());
@@ -117,11 +116,11 @@ impl<M: Mode> ClaimSource<M> {
         for (topic, next_in_ms) in topics.iter().zip(&claimed.next_in_ms) {
             let next = next_in_ms.map(Duration::from_millis);
             if next == Some(Duration::ZERO) {
-                // There is more: a wake-up for it is passed on when the listener goes.
+                // There are more tasks: a wake-up for them is passed on when the listener is dropped.
                 continue;
             }
             waiting.used(topic);
-            // On a server that is shared, steps of others may go unheard.
+            // On a shared server, steps of other processes may go unheard.
             if let Some(delay) = next.into_iter().chain(client.fallback_poll_interval()).min() {
                 client.wake_after(topic, delay);
             }

@@ -1,4 +1,4 @@
-//! Jobs that have not failed, but met others at the same documents: they run again a moment later.
+//! Jobs that have not failed but conflicted with others over the same documents: they run again shortly after.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -9,24 +9,26 @@ use crate::runtime::backoff::Backoff;
 use crate::runtime::sync::lock;
 use crate::worker::backoff::Contention;
 
-/// How long a task whose documents are taken is put off.
+/// How long a task is postponed whose documents are held by others.
 const TAKEN: Backoff =
     Backoff { first: Duration::from_millis(16), most: Duration::from_millis(128) };
 
-/// By how much later than that it may be available on the clock of a server.
+/// How much later than that it may become available on the clock of a server.
 const SLACK: Duration = Duration::from_millis(50);
 
-/// How long a task is put off whose documents have changed since its handler read them.
+/// How long a task is postponed whose documents have changed since its handler read them.
 const OUTDATED: Backoff =
     Backoff { first: Duration::from_millis(20), most: Duration::from_millis(100) };
 
-/// How often in a row a task runs again in one worker, as documents have changed, until that is an attempt.
+/// How many conflicts in a row over changed documents a task may have in one worker; the last of them counts as an
+/// attempt.
 pub const CONFLICTS_MAX: u32 = 20;
 
-/// Of how many tasks that is counted. Those beyond have an attempt each time, so that no loop of conflicts is endless.
+/// For how many tasks conflicts are counted. For any further task each conflict is an attempt, so that no loop of
+/// conflicts is endless.
 const COUNTED_MAX: usize = 1_024;
 
-/// After how long without another conflict a task is counted no more: another worker may have ended it.
+/// After how long without another conflict a task is no longer counted: another worker may have ended it.
 const COUNTED_FOR: Duration = Duration::from_secs(60);
 
 /// The conflicts of one worker's jobs. The lock is of no use to the child of a fork, which has no jobs.
@@ -36,11 +38,11 @@ pub(super) struct Conflicts {
     outdated: Mutex<HashMap<Arc<str>, Row>>,
 }
 
-/// The conflicts of a task in a row.
+/// The conflicts in a row of a task.
 struct Row {
     attempt: u32,
     count: u32,
-    /// When the last one was, by the age of the loop.
+    /// When the last conflict was, by the age of the loop.
     last: Duration,
 }
 
@@ -49,7 +51,7 @@ impl Conflicts {
         Self { contention: Contention::new(TAKEN, SLACK), outdated: Mutex::default() }
     }
 
-    /// How long to put off a task of which a document is taken.
+    /// How long to postpone a task if another claimant holds one of its documents.
     pub(super) fn taken(&self) -> Duration {
         self.contention.delay()
     }
@@ -59,7 +61,7 @@ impl Conflicts {
         self.contention.is_over();
     }
 
-    /// How long to put off a task of which a document has changed; `None` if that is an attempt.
+    /// How long to postpone a task if one of its documents has changed; `None` if this is an attempt.
     pub(super) fn outdated(&self, task: &Task) -> Option<Duration> {
         let (mut outdated, now) = (lock(&self.outdated), self.contention.age());
         let row = outdated.remove(&task.id).filter(|row| row.attempt == task.attempt);
@@ -76,12 +78,12 @@ impl Conflicts {
         Some(self.contention.put_off(OUTDATED.delay(before)))
     }
 
-    /// The task is gone, or is another job's.
+    /// The task is gone, or belongs to another job.
     pub(super) fn forget(&self, task: &Task) {
         lock(&self.outdated).remove(&task.id);
     }
 
-    /// How long until all that was put off is available again, if it is not.
+    /// How long until everything that was postponed is available again, if it is not yet.
     pub(super) fn left(&self) -> Option<Duration> {
         self.contention.left()
     }

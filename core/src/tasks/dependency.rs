@@ -6,11 +6,11 @@ use super::modification::Modification;
 use super::{DocId, TaskId};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many faults the text of a refusal names.
+/// How many problems the text of a refusal names.
 const FAULTS_TOLD_MAX: usize = 10;
 
-/// Why a modification was refused, all of it: behind an error of the kind `DEPENDENCY`
-/// ([`Error::dependency`]). Nothing was done.
+/// Every reason why a modification was refused: part of an error of the kind `DEPENDENCY` ([`Error::dependency`]).
+/// Nothing was done.
 ///
 /// ```
 /// use millpond::tasks::{Modification, TaskId};
@@ -24,35 +24,35 @@ const FAULTS_TOLD_MAX: usize = 10;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependency {
-    /// Tasks to insert whose id is taken, at the version that is there.
+    /// Tasks to insert whose id is taken, at the version that exists.
     pub inserts: Vec<TaskId>,
-    /// Tasks to change that are not there at the version that was asked for.
+    /// Tasks to change that do not exist at the requested version.
     pub changes: Vec<TaskId>,
-    /// Tasks to delete that are not there at the version that was asked for.
+    /// Tasks to delete that do not exist at the requested version.
     pub deletes: Vec<TaskId>,
-    /// Tasks to depend on that are not there at the version that was asked for.
+    /// Tasks to depend on that do not exist at the requested version.
     pub depends: Vec<TaskId>,
     /// Tasks to delete or to change that another claimant holds.
     pub claims: Vec<TaskId>,
-    /// Documents to insert whose id is taken, at the version that is there.
+    /// Documents to insert whose id is taken, at the version that exists.
     pub doc_inserts: Vec<DocId>,
-    /// Documents to change that are not there at the version that was asked for.
+    /// Documents to change that do not exist at the requested version.
     pub doc_changes: Vec<DocId>,
-    /// Documents to delete that are not there at the version that was asked for.
+    /// Documents to delete that do not exist at the requested version.
     pub doc_deletes: Vec<DocId>,
-    /// Documents to depend on that are not there at the version that was asked for.
+    /// Documents to depend on that do not exist at the requested version.
     pub doc_depends: Vec<DocId>,
     /// Documents to delete, to change, to put or to claim that another claimant holds.
     pub doc_claims: Vec<DocId>,
 }
 
 impl Dependency {
-    /// Whether a task is not there at the version that was asked for.
+    /// Whether a task does not exist at the requested version.
     pub fn has_missing(&self) -> bool {
         !(self.changes.is_empty() && self.deletes.is_empty() && self.depends.is_empty())
     }
 
-    /// Whether a document is not there at the version that was asked for.
+    /// Whether a document does not exist at the requested version.
     pub fn has_missing_docs(&self) -> bool {
         !(self.doc_changes.is_empty() && self.doc_deletes.is_empty() && self.doc_depends.is_empty())
     }
@@ -72,19 +72,19 @@ impl Dependency {
         !(self.inserts.is_empty() && self.doc_inserts.is_empty())
     }
 
-    /// Whether nothing is wrong but that others hold something: the same can succeed later.
+    /// Whether the only problem is that other claimants hold something: the same call can succeed later.
     pub fn only_claims(&self) -> bool {
         !(self.has_missing() || self.has_missing_docs() || self.has_collisions())
             && (self.has_claims() || self.has_claimed_docs())
     }
 
-    /// Whether nothing is wrong but documents that others have changed, or hold: the same work can succeed with what
-    /// they are now. Not so an insert of one that is there.
+    /// Whether the only problem is documents that others have changed, or hold: the same work can succeed with their
+    /// current state. An insert of a document that exists does not count.
     pub(super) fn only_outdated_docs(&self) -> bool {
         !(self.has_missing() || self.has_claims() || self.has_collisions())
     }
 
-    /// Whether it names the task of this id.
+    /// Whether it names the task with this id.
     pub(super) fn names_task(&self, id: &str) -> bool {
         let missing = self.changes.iter().chain(&self.deletes).chain(&self.depends);
         missing.chain(&self.claims).any(|task| *task.id == *id)
@@ -97,7 +97,7 @@ impl Dependency {
         named.any(|known| known.is_same(doc))
     }
 
-    /// This as an error, unless there is nothing to say.
+    /// This as an error, unless there is no problem.
     pub(super) fn into_result(self) -> Result<()> {
         match self == Self::default() {
             true => Ok(()),
@@ -105,7 +105,7 @@ impl Dependency {
         }
     }
 
-    /// Notes what is wrong with an entry of a modification.
+    /// Records what is wrong with an entry of a modification.
     pub(super) fn note(&mut self, of: &Modification, problem: Problem) -> Option<()> {
         let Problem { fault, index, version } = problem;
         let task = |tasks: &[TaskId]| tasks.get(index).cloned();
@@ -137,7 +137,7 @@ impl Dependency {
 }
 
 impl Error {
-    /// What is not as a modification of tasks says; of an error of the kind `DEPENDENCY` alone.
+    /// The tasks and documents that were not as the modification required; only on an error of the kind `DEPENDENCY`.
     pub fn dependency(&self) -> Option<&Dependency> {
         self.details()
     }
@@ -177,13 +177,13 @@ impl fmt::Display for Dependency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) fault: Fault,
-    /// Which of the entries of its kind, from 0.
+    /// The index among the entries of its kind, from 0.
     pub(super) index: usize,
-    /// The version that is there, of a new document or task.
+    /// The version that exists, for a new document or task.
     pub(super) version: u64,
 }
 
-/// Kinds of problems; the numbers are what the script returns.
+/// Kinds of problems; the numbers are those that the script returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Insert = 1,

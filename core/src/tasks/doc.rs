@@ -1,4 +1,4 @@
-//! Documents: keyed records beside the tasks, changed in the same modifications.
+//! Documents: keyed records alongside the tasks, changed in the same modifications.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,19 +7,19 @@ use super::{When, json, limits};
 use crate::error::{Result, ensure, invalid};
 use crate::step::ByteList;
 
-/// A document as the store holds it: found by its namespace and id, sorted by its keys, leased for
-/// a time as tasks are, but never consumed.
+/// A document as the store holds it: looked up by its namespace and id, sorted by its keys, and leased for a time
+/// like a task, but never consumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doc {
-    /// The namespace that it is in.
+    /// The namespace that it belongs to.
     pub namespace: Arc<str>,
-    /// Unique in its namespace; made of its keys by default, see [`NewDoc::id`].
+    /// Unique in its namespace; derived from its keys by default, see [`NewDoc::id`].
     pub id: Arc<str>,
-    /// From 0; 1 more with each claim, renewal and change.
+    /// Starts at 0; each claim, renewal and change adds 1.
     pub version: u64,
     /// Its primary key; several documents can have the same. Never changes.
     pub key: Arc<str>,
-    /// Its secondary key: the order of documents with the same primary key. Never changes.
+    /// Its secondary key, which sorts documents with the same primary key. Never changes.
     pub secondary_key: Arc<str>,
     /// Its JSON text, byte for byte as it was written; `None` is not the same as `null`.
     pub content: Option<Arc<str>>,
@@ -29,8 +29,7 @@ pub struct Doc {
     pub claimant: Arc<str>,
     /// When it was inserted, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
-    /// epoch.
+    /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
     pub modified_ms: u64,
 }
 
@@ -41,7 +40,7 @@ impl Doc {
         DocId { namespace, id, version: self.version }
     }
 
-    /// A change that leaves everything as it is, its holder included.
+    /// A change that leaves everything as it is, including the claimant that holds it.
     pub fn change(&self) -> DocChange {
         DocChange { doc: self.handle(), content: None, at: None }
     }
@@ -54,17 +53,17 @@ pub struct DocId {
     pub namespace: Arc<str>,
     /// The document's id.
     pub id: Arc<str>,
-    /// The version that it has to have.
+    /// The version that it must have.
     pub version: u64,
 }
 
 impl DocId {
-    /// The document of this namespace and id at this version.
+    /// The document with this namespace and id, at this version.
     pub fn new(namespace: impl AsRef<str>, id: impl AsRef<str>, version: u64) -> Self {
         Self { namespace: namespace.as_ref().into(), id: id.as_ref().into(), version }
     }
 
-    /// Whether the other is the same document, at whatever version.
+    /// Whether the other is the same document, at any version.
     pub(super) fn is_same(&self, other: &DocId) -> bool {
         self.namespace == other.namespace && self.id == other.id
     }
@@ -88,7 +87,7 @@ impl From<&Doc> for DocId {
     }
 }
 
-/// The primary and the secondary key of a document: of a text, the primary key alone; of a pair, both.
+/// The primary and the secondary key of a document. A text is the primary key alone, a pair is both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DocKey {
     /// The primary key.
@@ -98,7 +97,7 @@ pub struct DocKey {
 }
 
 impl DocKey {
-    /// The id of the document of these keys that was inserted without an id of its own.
+    /// The id of the document with these keys that was inserted without an explicit id.
     pub(super) fn id(&self) -> Result<Arc<str>> {
         limits::doc_key("key", &self.key)?;
         limits::doc_key("secondary key", &self.secondary_key)?;
@@ -147,19 +146,19 @@ pub struct NewDoc {
     pub(super) collision: Collision,
 }
 
-/// What becomes of a new document whose id is taken. The numbers are what the script takes.
+/// What becomes of a new document whose id is taken. The numbers are those that the script takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Collision {
     /// The whole modification is refused.
     Refuse = 0,
     /// The document is left out.
     Skip = 1,
-    /// Its content takes the place of the one that is there.
+    /// Its content replaces that of the existing document.
     Replace = 2,
 }
 
 impl NewDoc {
-    /// A document of this namespace with this primary key, without content.
+    /// A document in this namespace with this primary key, without content.
     pub fn new(namespace: impl AsRef<str>, key: impl AsRef<str>) -> Self {
         Self {
             namespace: namespace.as_ref().into(),
@@ -173,17 +172,16 @@ impl NewDoc {
 
     /// Its id, unique in its namespace: 1 to [`DOC_ID_CHARS_MAX`](super::DOC_ID_CHARS_MAX) characters.
     ///
-    /// By default the id is made of the keys, so that a second document of the same keys is refused: it
-    /// is the primary key, followed by `|` and the secondary key if there is one. In the primary
-    /// key `%` and `|` are percent-encoded (`%25`, `%7C`), so that different keys never make the same
-    /// id. Several documents of the same keys need ids of their own, and so does a document whose
-    /// primary key is empty.
+    /// By default the id is derived from the keys, so that a second document with the same keys is refused: it is the
+    /// primary key, followed by `|` and the secondary key if there is one. In the primary key `%` and `|` are
+    /// percent-encoded (`%25`, `%7C`), so that different keys never give the same id. Several documents with the same
+    /// keys need explicit ids, and so does a document whose primary key is empty.
     pub fn id(self, id: impl AsRef<str>) -> Self {
         Self { id: Some(id.as_ref().into()), ..self }
     }
 
-    /// Its secondary key, up to [`KEY_CHARS_MAX`](super::KEY_CHARS_MAX) characters: the order of documents with the
-    /// same primary key.
+    /// Its secondary key, up to [`KEY_CHARS_MAX`](super::KEY_CHARS_MAX) characters. It sorts documents with the same
+    /// primary key.
     pub fn secondary_key(self, key: impl AsRef<str>) -> Self {
         Self { secondary_key: key.as_ref().into(), ..self }
     }
@@ -198,7 +196,7 @@ impl NewDoc {
         Self { collision: Collision::Skip, ..self }
     }
 
-    /// With the id that its keys make, unless it has one.
+    /// With the id that its keys give, unless it has one.
     pub(super) fn with_id(mut self) -> Self {
         self.id = self.id.or_else(|| default_id(&self.key, &self.secondary_key));
         self
@@ -216,8 +214,8 @@ impl NewDoc {
     }
 }
 
-/// The id that keys make, see [`NewDoc::id`]; none without a primary key. The first `|` in it ends
-/// the primary key, which makes it another one for each pair of keys.
+/// The id that keys give, see [`NewDoc::id`]; none without a primary key. The first `|` in it ends the primary key,
+/// so each pair of keys gives a different id.
 fn default_id(key: &str, secondary_key: &str) -> Option<Arc<str>> {
     if key.is_empty() {
         return None;
@@ -234,7 +232,7 @@ fn default_id(key: &str, secondary_key: &str) -> Option<Arc<str>> {
 #[must_use]
 pub struct DocChange {
     pub(super) doc: DocId,
-    /// What takes the content's place, if anything.
+    /// The new content, if it is replaced.
     pub(super) content: Option<Arc<str>>,
     /// Until when it is held; unchanged by default.
     pub(super) at: Option<When>,
@@ -246,18 +244,18 @@ impl DocChange {
         Self { doc, content: None, at: None }
     }
 
-    /// Replaces the content by this JSON text; `null` is a content as well.
+    /// Replaces the content with this JSON text; `null` is a content too.
     pub fn content(self, json: impl AsRef<str>) -> Self {
         Self { content: Some(json.as_ref().into()), ..self }
     }
 
-    /// Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. A time in the past
-    /// releases it.
+    /// Until when the claimant that makes the change holds it, in milliseconds since the Unix epoch. A time in the
+    /// past releases it.
     pub fn at_ms(self, at_ms: u64) -> Self {
         Self { at: Some(When::At(at_ms)), ..self }
     }
 
-    /// How long from now the claimant that changes it holds it, by the engine's clock.
+    /// How long the claimant that makes the change holds it from now, by the engine's clock.
     pub fn after(self, lease: Duration) -> Self {
         Self { at: Some(When::After(lease)), ..self }
     }

@@ -1,4 +1,4 @@
-//! Which queues or namespaces to look at.
+//! Which queues or namespaces to include.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use super::limits;
 use crate::error::{Result, ensure};
 use crate::step::ByteList;
 
-/// The most queues or namespaces of one reply.
+/// The most queues or namespaces in one reply.
 pub const STATS_MAX: usize = 100_000;
 
 /// The most exact names and prefixes of a [`Filter`].
 pub const FILTER_NAMES_MAX: usize = 10_000;
 
-/// Which queues or namespaces to include: those with one of the exact names or prefixes, or all if
-/// none is given. [`FILTER_NAMES_MAX`] names and prefixes are allowed.
+/// Which queues or namespaces to include: those with one of the exact names or prefixes, or all if none is given. Up
+/// to [`FILTER_NAMES_MAX`] names and prefixes are allowed.
 ///
 /// ```
 /// use millpond::tasks::Filter;
@@ -35,18 +35,18 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// All of them.
+    /// All queues or namespaces.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Also the one of this name.
+    /// Also the one with this name.
     pub fn exact(mut self, name: impl AsRef<str>) -> Self {
         self.exact.push(name.as_ref().into());
         self
     }
 
-    /// Also those whose names begin like this.
+    /// Also those whose names begin with this prefix.
     pub fn prefix(mut self, prefix: impl AsRef<str>) -> Self {
         self.prefixes.push(prefix.as_ref().into());
         self
@@ -57,7 +57,7 @@ impl Filter {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Whether anything is said of names.
+    /// Whether it has any names or prefixes.
     pub(super) fn names_any(&self) -> bool {
         !(self.exact.is_empty() && self.prefixes.is_empty())
     }
@@ -83,7 +83,7 @@ impl Filter {
         self.exact.iter().try_for_each(|name| limits::queue(name))
     }
 
-    /// As the scripts take it: the limit, how many exact names, those, and the prefixes.
+    /// As the scripts take it: the limit, the number of exact names, the exact names, and the prefixes.
     pub(super) fn push(&self, args: &mut ByteList) {
         args.push_number(self.limit_or_most() as u64);
         args.push_number(self.exact.len() as u64);

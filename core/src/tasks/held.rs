@@ -17,11 +17,11 @@ pub(super) struct HeldTask {
     claims: u32,
     pub(super) task: TaskId,
     pub(super) docs: Vec<DocId>,
-    /// The error of the last claim of documents that found one taken.
+    /// The error of the last claim of documents that found one held by another claimant.
     pub(super) taken: Option<Arc<str>>,
     /// The error of an end that found that a document had changed.
     pub(super) outdated: Option<Arc<str>>,
-    /// Whether a renewal said that somebody has cancelled the task.
+    /// Whether a renewal reported that the task was cancelled.
     pub(super) is_cancelled: bool,
 }
 
@@ -39,7 +39,7 @@ impl HeldTask {
         }
     }
 
-    /// Releases documents that were claimed when the job had ended.
+    /// Releases documents that were claimed after the job had ended.
     pub(super) fn release_step(&self, docs: &[Doc]) -> Result<Modify> {
         let releases = docs.iter().map(|doc| doc.change().release());
         let modification = Modification { doc_changes: releases.collect(), ..Default::default() };
@@ -47,12 +47,12 @@ impl HeldTask {
         Modify::of(name, claimant.clone(), claimant, modification)
     }
 
-    /// Handles what the task is after a renewal whose result was lost: nobody else has claimed it, and its
-    /// version says how often it was renewed, and the documents with it. Returns whether it is held.
+    /// Handles the current state of the task after a renewal whose result was lost. If no other claimant has claimed
+    /// it, its version says how often it and the documents were renewed. Returns whether it is held.
     fn checked(&mut self, found: &[Task], is_ended: bool) -> bool {
         let is_own = |t: &&Task| t.claimant == self.claimant && t.claims == self.claims;
         match found.first().filter(is_own) {
-            // Where the job ends, its end says whether they are right.
+            // If the job is ending, its end shows whether the versions are right.
             Some(task) if task.version > self.task.version || is_ended => {
                 let more = task.version - self.task.version;
                 self.task.version = task.version;
@@ -77,7 +77,7 @@ impl Held for HeldTask {
         self.task.version = version.unwrap_or(self.task.version);
         self.is_cancelled |= !renewed.cancelled.is_empty();
         for doc in renewed.docs {
-            // It may have been claimed again since, and then it is newer.
+            // The document may have been claimed again since, so the known version may be newer.
             if let Some(known) = self.docs.iter_mut().find(|known| known.is_same(&doc)) {
                 known.version = known.version.max(doc.version);
             }

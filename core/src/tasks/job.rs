@@ -1,4 +1,4 @@
-//! A job: a task that is being worked on, renewed until it ends.
+//! A job: a task that is being worked on, and renewed until the job ends.
 
 use std::fmt;
 use std::future::Future;
@@ -20,26 +20,26 @@ use crate::worker::lease::Lease;
 use crate::worker::run::Place;
 use crate::worker::settings::TimeLimit;
 
-/// Why a job cannot do anything any more.
+/// Why a job can no longer do anything.
 const LOST: &str = "the lease of the job is lost, and somebody else may have its task";
 
-/// The longest that a job waits for documents. At random each wait ends up to half of it earlier, so that one of two
-/// jobs that wait for each other goes on.
+/// The longest time that a job waits for documents. Each wait ends up to half of this time earlier, at random, so
+/// that one of two jobs that wait for each other can proceed.
 pub const DOCS_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// After how long a wait for documents asks again.
+/// How long a wait for documents pauses before it tries again.
 const ASK: Backoff = Backoff { first: Duration::from_millis(4), most: Duration::from_millis(64) };
 
 /// A task that is being worked on; made by [`Jobs`](super::Jobs).
 ///
-/// A native thread renews it, and the documents that it [claims](Self::claim_docs), three times a lease,
-/// so a busy handler keeps them. A job ends by one of the methods that say what becomes of the task, which
-/// waits for a renewal that is under way and happens to the newest versions. A job that nobody ends
-/// leaves the task leased until the lease is over. It belongs to its process: in the child of a fork what
-/// ends it fails with `FORKED`.
+/// A native thread renews the task, and the documents that the job [claims](Self::claim_docs), three times per lease,
+/// so a busy handler keeps them. A job is ended by one of the methods that say what becomes of the task. They wait
+/// for a renewal that is in progress, and act on the newest versions. A job that is never ended leaves the task
+/// leased until the lease expires. A job belongs to its process: in the child of a fork, the methods that end it fail
+/// with `FORKED`.
 ///
-/// It holds all that under a [claimant](TaskStore::claimant) of its own, the task's. So no two jobs hold
-/// the same, and nobody but the job can change or delete what it holds: end it by its own methods, not by
+/// The job holds all of this under its own [claimant](TaskStore::claimant), the task's. So no two jobs hold the same
+/// task or document, and only the job can change or delete what it holds: end it by its own methods, not by
 /// [`TaskStore::modify`], which is refused.
 pub struct Job<M: Mode = Blocking> {
     pub(super) core: Arc<JobCore<M>>,
@@ -48,19 +48,19 @@ pub struct Job<M: Mode = Blocking> {
     limit: TimeLimit,
 }
 
-/// A task that is held, for a job or for a run that has it ready.
+/// A task that is held, for a job or for a run that has prefetched it.
 pub(super) struct JobCore<M: Mode> {
     pub(super) store: TaskStore<M>,
     pub(super) task: Task,
     pub(super) policy: Arc<Policy>,
     pub(super) conflicts: Arc<Conflicts>,
     pub(super) lease: Arc<Lease<M, HeldTask>>,
-    /// The task is not the job's any more, as the job said what becomes of it.
+    /// The job no longer has the task: it has said what becomes of it.
     pub(super) is_done: Arc<AtomicBool>,
 }
 
 impl<M: Mode> JobCore<M> {
-    /// What holds a task that was claimed by a step sent at this time.
+    /// Holds a task that was claimed by a step sent at this time.
     pub(super) fn new(
         store: TaskStore<M>,
         task: Task,
@@ -77,7 +77,7 @@ impl<M: Mode> JobCore<M> {
         self.is_done.load(Ordering::Acquire)
     }
 
-    /// The step that ends the job with a modification, of what is held at the newest versions.
+    /// The step that ends the job with a modification, at the newest versions of what is held.
     pub(super) fn end_step(
         &self,
         HeldTask { task, docs, .. }: HeldTask,
@@ -102,19 +102,19 @@ impl<M: Mode> JobCore<M> {
             Err(error) => {
                 let Some(refused) = error.dependency() else { return };
                 let held = &mut self.lease.lock().held;
-                // What ends the job after that is not to be refused for these documents as well.
+                // A later end of the job must not be refused for these documents as well.
                 held.docs.retain(|doc| !refused.names_doc(doc));
                 held.outdated = refused.only_outdated_docs().then(|| error.message().into());
             }
         }
     }
 
-    /// Whether an end was refused since somebody else has changed the task, or holds it.
+    /// Whether an end was refused because another claimant has changed the task, or holds it.
     pub(super) fn is_refused(&self, error: &Error) -> bool {
         error.dependency().is_some_and(|refused| refused.names_task(&self.task.id))
     }
 
-    /// Says that the lease was lost, of an error that says it by the version of the task.
+    /// Turns a refusal for the version of the task into an error that says that the lease was lost.
     pub(super) fn lease_lost(&self, error: Error) -> Error {
         match self.is_refused(&error) {
             true if self.is_ended() => ended(),
@@ -123,7 +123,7 @@ impl<M: Mode> JobCore<M> {
         }
     }
 
-    /// The task as it is, tried again after the worker's backoff.
+    /// The task unchanged, to be tried again after the worker's backoff.
     pub(super) fn put_off(&self) -> TaskChange {
         self.task.change().after(self.policy.delay(self.task.attempt))
     }
@@ -133,7 +133,7 @@ impl<M: Mode> JobCore<M> {
         self.put_off_untried(err).unwrap_or_else(|| self.policy.failed(&self.task, err, None))
     }
 
-    /// What becomes of a task whose handler failed for documents that were taken, or had changed.
+    /// What becomes of a task whose handler failed because documents were held by others, or had changed.
     fn put_off_untried(&self, err: &str) -> Option<TaskChange> {
         if !self.lease.is_own() {
             return None;
@@ -168,32 +168,33 @@ impl<M: Mode> Job<M> {
         }
     }
 
-    /// A modification that deletes the task: the usual end of a job, to add to and to
-    /// [`finish`](Self::finish) with.
+    /// A modification that deletes the task, which is the usual end of a job: add entries to it and pass it to
+    /// [`finish`](Self::finish).
     pub fn delete(&self) -> Modification {
         Modification::new().delete(self.handle())
     }
 
-    /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-    /// whole lease: stop working. What ends the job is refused then.
+    /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease. If
+    /// so, stop working: ending the job is refused.
     pub fn is_lost(&self) -> bool {
         self.core.lease.is_lost()
     }
 
-    /// How long the handler may still work, as the worker's `timeout` says; `None` for ever.
+    /// How long the handler may still run, by the worker's `timeout`; `None` if there is no limit.
     pub fn time_left(&self) -> Option<Duration> {
         self.limit.left()
     }
 
-    /// Whether somebody has [cancelled](TaskStore::cancel) the task, as far as the last renewal knows: stop working. A
-    /// handler that fails now ends the job, and the task is deleted. In the child of a fork it is false.
+    /// Whether the task was [cancelled](TaskStore::cancel), as of the last renewal. If so, stop working: a handler
+    /// that fails now ends the job, and the task is deleted. Always false in the child of a fork.
     pub fn is_cancelled(&self) -> bool {
         self.core.lease.is_own() && self.core.lease.lock().held.is_cancelled
     }
 
-    /// Calls `then` when the lease is lost, or the task was [cancelled](Self::is_cancelled), at once if it is lost already: to tell the work to stop. When the job
-    /// has ended, or is dropped, what was not called is dropped. It is called on a thread that renewals wait
-    /// for, so it hands over and returns. In the child of a fork it is never called.
+    /// Calls `then` when the lease is lost or the task is [cancelled](Self::is_cancelled), to tell the work to stop;
+    /// immediately if the lease is already lost. If the job has ended, or is dropped, before that, `then` is dropped
+    /// and not called. It is called on a thread that renewals wait for, so it should hand over and return. In the
+    /// child of a fork it is never called.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -218,18 +219,18 @@ impl<M: Mode> Job<M> {
         self.core.is_ended()
     }
 
-    /// Leases all documents of these primary keys for as long as the job goes on, or none of them. They are the job's
-    /// alone: no other job gets them in that time. What ends the job releases them, unless it deletes them or says
-    /// until when they are to be held.
+    /// Leases all documents with these primary keys until the job ends, or none of them. No other job gets them in
+    /// that time. The end of the job releases them, unless its modification deletes them or sets until when they are
+    /// held.
     ///
-    /// Claim all that a job needs in one call. Jobs that claim one key after the other can wait for each other, so a
-    /// wait ends after 15 to 30 s, at random, even one without a limit: the job whose wait ends first gives back its
-    /// task, and with it the documents that it holds.
+    /// Claim all that a job needs in one call. Jobs that claim one key after another can wait for each other, so
+    /// every wait ends after 15 to 30 s, at random, even a wait without a limit: the job whose wait ends first gives
+    /// back its task, and with it the documents that it holds.
     ///
     /// # Errors
-    /// As [`TaskStore::claim_docs`]; `DEPENDENCY` if somebody else holds one of them, and then none is leased: a
-    /// handler that lets this error through has not failed, and the task is given back, as [`fail`](Self::fail)
-    /// says; `LEASE_LOST` once the job has ended, also if it ends meanwhile: nothing is held then.
+    /// As [`TaskStore::claim_docs`]; `DEPENDENCY` if another claimant holds one of them, in which case none is
+    /// leased: a handler that passes this error on has not failed, and the task is given back, as
+    /// [`fail`](Self::fail) says; `LEASE_LOST` if the job has ended, or ends during the call: nothing is held then.
     pub fn claim_docs<K: AsRef<str>>(
         &self,
         namespace: impl AsRef<str>,
@@ -238,13 +239,13 @@ impl<M: Mode> Job<M> {
         self.claim_docs_within(namespace, keys, Duration::ZERO)
     }
 
-    /// [`claim_docs`](Self::claim_docs), and waits up to this time while somebody else holds one of them. It
-    /// asks again after 2 to 4 ms, then half as often each time, up to every 64 ms. The lease is renewed
-    /// meanwhile; it asks no more once that is lost, or the job has ended.
+    /// [`claim_docs`](Self::claim_docs), but waits up to this time while another claimant holds one of them. It tries
+    /// again after 2 to 4 ms, then doubles the delay each time, up to 64 ms. The lease is renewed during the wait.
+    /// The wait ends early if the lease is lost or the job has ended.
     ///
-    /// There is no order among those who wait: the first to ask when the documents are free gets them, and
-    /// that can be the worker that held them, for its next job. Where they are taken nearly all the time, let
-    /// the error of [`claim_docs`](Self::claim_docs) through instead.
+    /// There is no order among waiting jobs: the first to try when the documents are free gets them, which can be the
+    /// worker that held them before, for its next job. If the documents are held nearly all the time, pass on the
+    /// error of [`claim_docs`](Self::claim_docs) instead of waiting.
     ///
     /// # Errors
     /// As [`claim_docs`](Self::claim_docs), when the time is over.
@@ -265,7 +266,7 @@ impl<M: Mode> Job<M> {
                 Ok(docs) if state.is_ended() => {
                     let release = state.held.release_step(docs);
                     drop(state);
-                    // Nobody else would release them.
+                    // Nothing else would release them.
                     if let Some(client) = lease.client().filter(|_| !docs.is_empty()) {
                         client.run_unattended(release);
                     }
@@ -308,16 +309,16 @@ impl<M: Mode> Job<M> {
         ClaimDocs::of(name, claimant, namespace, keys, self.core.lease.length())
     }
 
-    /// Ends the job with a modification, in which the task and the documents that the job holds are
-    /// taken at their newest versions. The task is deleted unless the modification changes it.
+    /// Ends the job with a modification, which applies to the newest versions of the task and the documents that the
+    /// job holds. The task is deleted unless the modification changes it.
     ///
     /// # Errors
     /// As [`TaskStore::modify`]; `LEASE_LOST` if the lease was lost.
     ///
     /// # Delivery
-    /// After an error it is as with [`TaskStore::modify`], and it can be tried again, or ended in another way, while the
-    /// lease lasts, which is not renewed any more. `LEASE_LOST` after an error of the connection can be for that call itself,
-    /// which was done.
+    /// After an error it is as with [`TaskStore::modify`]. The call can be repeated, or the job ended in another way,
+    /// while the lease lasts; the lease is no longer renewed. `LEASE_LOST` after a connection error can mean that the
+    /// earlier call was in fact done.
     pub fn finish(&self, modification: Modification) -> M::Reply<Modified> {
         self.end(modification)
     }
@@ -330,12 +331,13 @@ impl<M: Mode> Job<M> {
         self.finish(Modification::new())
     }
 
-    /// Ends the job as its handler's error does: as [`retry`](Self::retry), with this text as the reason. If
-    /// that has in it what the job's last claim of documents said of one that is taken, nothing has failed:
-    /// the task is given back untried for a short random time, of 8 to 16 ms and twice as long each time its
-    /// worker finds no document free, up to 128 ms. Nor has it failed if the text has in it why an end of the job was
-    /// refused, and that was documents alone, which others had changed: the task is given back untried for 10 to
-    /// 100 ms, growing. After [`CONFLICTS_MAX`](super::CONFLICTS_MAX) times in a row in one run that is an attempt.
+    /// Ends the job as an error of its handler does: as [`retry`](Self::retry), with this text as the reason. There
+    /// are two exceptions, in which the job has not failed. If the text contains the error of the job's last claim of
+    /// documents, because another claimant held one, the task is given back untried for a short random time: 8 to 16
+    /// ms, doubled each time its worker finds no document free, up to 128 ms. If the text contains the error that
+    /// refused an end of the job, and the only reason was documents that others had changed, the task is given back
+    /// untried for 10 to 100 ms, with a growing delay. If this happens [`CONFLICTS_MAX`](super::CONFLICTS_MAX) times
+    /// in a row in one run, the last time is an attempt.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -343,8 +345,8 @@ impl<M: Mode> Job<M> {
         self.end_by(self.core.failed(err))
     }
 
-    /// Ends the job and puts the task off for another attempt, as the [`Worker`](super::Worker) says, or
-    /// into its error queue if that was the last.
+    /// Ends the job and postpones the task for another attempt, as set on the [`Worker`](super::Worker), or moves it
+    /// to the error queue if that was the last.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -368,9 +370,9 @@ impl<M: Mode> Job<M> {
         self.end_by(self.core.task.change().retry(err).queue(queue))
     }
 
-    /// Ends the job and gives the task back untried, available after a random time of
-    /// [`RELEASE_DELAY_DEFAULT`] or up to half of it less, so that it is not given and given back all the
-    /// time. This is no attempt, and no claim without an end.
+    /// Ends the job and gives the task back untried. It is available again after [`RELEASE_DELAY_DEFAULT`], shortened
+    /// at random by up to half, so that it is not handed out and given back in a tight loop. This counts neither as
+    /// an attempt nor as an expired lease.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -378,7 +380,7 @@ impl<M: Mode> Job<M> {
         self.release_after(with_jitter(RELEASE_DELAY_DEFAULT))
     }
 
-    /// [`release`](Self::release), but after this time; zero for at once.
+    /// [`release`](Self::release), but after this time; zero is immediately.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -413,8 +415,8 @@ impl<M: Mode> Job<M> {
 }
 
 impl Job<Async> {
-    /// The output of the handler's future, or how the job ends if it took too long or was lost before, which drops the
-    /// future.
+    /// The output of the handler's future, or how the job ends if it took too long or was lost first, in which case
+    /// the future is dropped.
     pub(super) async fn within<T>(&self, handler: impl Future<Output = T>) -> Result<T, Failure> {
         self.limit.within(handler, |lost| self.on_lost(lost)).await
     }
@@ -432,7 +434,7 @@ impl<M: Mode> fmt::Debug for Job<M> {
     }
 }
 
-/// How long a job waits for documents that is to wait for this time.
+/// How long a job that asks to wait for this time waits for documents.
 pub(super) fn docs_wait(wait: Duration) -> Duration {
     wait.min(with_jitter(DOCS_WAIT_MAX))
 }

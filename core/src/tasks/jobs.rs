@@ -1,4 +1,4 @@
-//! The loop of a worker's jobs, each with a claimant of its own.
+//! The loop of a worker's jobs, each with its own claimant.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,8 +18,8 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 use crate::worker::report::ReportKind;
 use crate::worker::run::{Batch, Room};
 
-/// The jobs of a [`Worker`](super::Worker). It ends as [`Claims`](super::Claims) do, but
-/// not before it has seen again the tasks that it gave back because their documents were taken.
+/// The jobs of a [`Worker`](super::Worker). The loop ends as [`Claims`](super::Claims) do, but first processes again
+/// the tasks that it gave back because their documents were held by others.
 ///
 /// # Rust
 /// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
@@ -48,15 +48,15 @@ impl<M: Mode> Jobs<M> {
     }
 }
 
-/// Claims of tasks for jobs, each job with a claimant of its own.
+/// Claims of tasks for jobs, each job with its own claimant.
 pub(super) struct Takes<M: Mode> {
     claims: ClaimSource<M>,
     policy: Arc<Policy>,
     wait: Option<Duration>,
     conflicts: Arc<Conflicts>,
-    /// When the claim was sent that is under way: what it returns is leased since then, or later.
+    /// When the claim in progress was sent: what it returns has been leased since then, or since later.
     claimed_at: Option<Instant>,
-    /// What puts tasks aside that were claimed too often, before the next claim.
+    /// The modifications that put aside tasks that were claimed too often, before the next claim.
     put_aside: Vec<Modify>,
 }
 
@@ -66,7 +66,7 @@ impl<M: Mode> Takes<M> {
         Self { claims, policy, wait, conflicts, claimed_at: None, put_aside: Vec::new() }
     }
 
-    /// The loop of these claims, which waits for up to this time each time there is nothing.
+    /// The loop of these claims, which waits for up to this time whenever nothing is available.
     pub(super) fn waiting(mut self, wait: Option<Duration>) -> PollLoop<Self> {
         self.wait = wait;
         let mut takes = PollLoop::new(self);
@@ -74,7 +74,7 @@ impl<M: Mode> Takes<M> {
         takes
     }
 
-    /// The jobs of what was claimed; what was claimed too often is put aside.
+    /// The jobs of the claimed tasks; tasks that were claimed too often are put aside.
     fn batch(&mut self, claimed: Claimed, claimed_at: Instant) -> Result<Batch<Arc<JobCore<M>>>> {
         let mut batch =
             Batch { jobs: Vec::with_capacity(claimed.tasks.len()), reports: Vec::new() };
@@ -83,7 +83,7 @@ impl<M: Mode> Takes<M> {
             let queue = policy.error_queue_of(&task);
             let conflicts = self.conflicts.clone();
             let job = JobCore::new(store, task, policy, conflicts, claimed_at)?;
-            // A worker of the error queue itself is there to see it.
+            // A worker of the error queue itself should see it.
             if self.policy.may_claim(unended) || queue == job.task.queue {
                 batch.jobs.push(Arc::new(job));
                 continue;
@@ -115,7 +115,7 @@ impl<M: Mode> Source for Takes<M> {
         if !self.put_aside.is_empty() {
             let count = self.put_aside.len().min(MODIFICATIONS_MAX);
             let step = ModifyMany::new(self.put_aside.drain(..count).collect());
-            // A task that somebody changed meanwhile need not be put aside any more.
+            // A task that has changed in the meantime need no longer be put aside.
             return store.client.run_then(step, |_| Claimed::default());
         }
         self.claimed_at = Some(now);
@@ -173,8 +173,8 @@ impl<M: Mode> Source for Single<M> {
     }
 }
 
-/// A claimant for the jobs of one claim, unique over processes that share this one: as much of this one as there
-/// is room for, and a random number. A claim adds the number of each task, if there are several.
+/// A claimant for the jobs of one claim, unique across processes that share this claimant: as much of this claimant
+/// as there is room for, and a random number. A claim of several tasks adds the number of each.
 fn claimant_of_jobs(claimant: &str) -> Result<Arc<str>> {
     limits::claimant(claimant)?;
     let number = format!("/{}", ids::unique_id());

@@ -1,4 +1,4 @@
-//! What a JSON text may be: one that every language reads. Checked before anything is sent.
+//! The rules for a JSON text: every language must be able to read it. Checked before anything is sent.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::limits::VALUE_BYTES_MAX;
 use crate::error::{Result, ensure, invalid};
 
-/// How deep arrays and objects of a value or a content may be nested: Ruby's parser stops there.
+/// How deeply arrays and objects of a value or a content may be nested: the limit of Ruby's parser.
 pub const JSON_DEPTH_MAX: usize = 100;
 
 pub(super) fn check(what: &str, text: &str) -> Result<()> {
     let len = text.len();
     ensure!(len <= VALUE_BYTES_MAX, "the {what} has {len} bytes; {VALUE_BYTES_MAX} are allowed");
     let mut parser = serde_json::Deserializer::from_str(text);
-    // The parser's own words quote nothing of the text.
+    // The parser's error message quotes nothing of the text.
     let read = Nested { levels_left: JSON_DEPTH_MAX }.deserialize(&mut parser);
     read.and_then(|()| parser.end()).map_err(|error| {
         invalid(format!("the {what} is not a JSON text that every language can read: {error}"))
     })
 }
 
-/// Reads a value and keeps nothing of it. It is parsed in full, since `IgnoredAny` passes over numbers
-/// that no float holds and over halves of surrogate pairs.
+/// Reads a value and keeps nothing of it. It is parsed in full, since `IgnoredAny` accepts numbers that no float can
+/// hold and halves of surrogate pairs.
 #[derive(Clone, Copy)]
 struct Nested {
     levels_left: usize,

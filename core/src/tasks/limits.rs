@@ -1,4 +1,4 @@
-//! What names, values and times may be. Checked before anything is sent.
+//! Limits of names, values and times. Checked before anything is sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ pub const ID_CHARS_MAX: usize = 64;
 /// The most characters of a document's key.
 pub const KEY_CHARS_MAX: usize = 256;
 
-/// The most characters of a document's id: enough for every id that is made of keys, in which a
-/// character of the primary key may take three.
+/// The most characters of a document's id: enough for every id that is derived from keys, in which a character of the
+/// primary key may take up three.
 pub const DOC_ID_CHARS_MAX: usize = 4 * KEY_CHARS_MAX + 1;
 
 /// The most bytes of a value or a content.
@@ -44,7 +44,7 @@ pub(super) fn namespace(namespace: &str) -> Result<()> {
     name("namespace", namespace, ID_CHARS_MAX)
 }
 
-/// A claimant without a name could hold nothing.
+/// A claimant without a name could not hold anything.
 pub(super) fn claimant(claimant: &str) -> Result<()> {
     name("claimant", claimant, ID_CHARS_MAX)
 }
@@ -100,7 +100,7 @@ pub(super) fn delay(what: &str, delay: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Two accounts of what went wrong, one behind the other; of too much the end is kept.
+/// Two descriptions of what went wrong, one after the other; if they are too long, the end is kept.
 pub(super) fn joined(before: &str, err: &str) -> Arc<str> {
     let all = match (before.is_empty(), err.is_empty()) {
         (true, _) => err.to_owned(),

@@ -1,4 +1,4 @@
-//! List: the tasks of a queue in the order of their time, page by page, and tasks by their ids.
+//! List: the tasks of a queue in order of their time, page by page, and tasks by their ids.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 /// The most tasks or documents of one page, and the most ids of one call.
 pub const PAGE_MAX: usize = 10_000;
 
-/// The tasks or documents of a page by default.
+/// The number of tasks or documents of a page by default.
 pub const PAGE_DEFAULT: usize = 1_000;
 
-/// Where a task stands in the order of its queue: by time, and by id where that is the same.
+/// The position of a task in the order of its queue: by time, and by id if the times are equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The task's `at_ms`.
@@ -41,7 +41,7 @@ impl Position {
         }
     }
 
-    /// As the scripts return it behind all else, if there are more.
+    /// As the scripts return it after everything else, if there are more.
     pub(super) fn decode(replies: Replies) -> Result<Option<Self>> {
         let next = replies.all(1, |replies| {
             let at_ms = replies.next()?.number()?;
@@ -56,7 +56,7 @@ impl Position {
 pub struct TaskPage {
     /// The tasks, by time and id.
     pub tasks: Vec<Task>,
-    /// What the next page comes after; `None` for the last page.
+    /// The position after which the next page begins; `None` on the last page.
     pub next: Option<Position>,
 }
 
@@ -84,7 +84,7 @@ pub struct TaskQuery {
 }
 
 impl TaskQuery {
-    /// The first page of all.
+    /// The first page of all tasks.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,18 +99,18 @@ impl TaskQuery {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-    /// and still have a next one.
+    /// Only tasks that this claimant holds or that are available. With this filter a page may hold fewer tasks, or
+    /// none, and still be followed by another page.
     pub fn claimant(self, claimant: impl AsRef<str>) -> Self {
         Self { claimant: Some(claimant.as_ref().into()), ..self }
     }
 
-    /// Leaves the values out. A change that is made of such a task removes its value.
+    /// Leaves out the values. A change made from such a task removes its value.
     pub fn omit_values(self) -> Self {
         Self { omit_values: true, ..self }
     }
 
-    /// Whether the filter lets this task through.
+    /// Whether the task matches the filter.
     pub(super) fn lets(&self, at_ms: u64, claimant: &str, now_ms: u64) -> bool {
         at_ms <= now_ms || self.claimant.as_deref().is_none_or(|wanted| wanted == claimant)
     }
@@ -182,7 +182,7 @@ impl Operation for ListTasks {
     }
 }
 
-/// Looks tasks up by their ids, in whatever queue they are.
+/// Looks up tasks by their ids, in any queue.
 #[derive(Clone, Debug)]
 pub struct FetchTasks {
     name: Name,
@@ -192,7 +192,7 @@ pub struct FetchTasks {
 }
 
 impl FetchTasks {
-    /// Looks up the tasks of these ids.
+    /// Looks up the tasks with these ids.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits, no id and more than [`PAGE_MAX`].
@@ -216,7 +216,7 @@ impl FetchTasks {
         Ok(Self { queue: Some(queue.as_ref().into()), ..self })
     }
 
-    /// Leaves the values out.
+    /// Leaves out the values.
     #[must_use]
     pub fn omit_values(self, omit_values: bool) -> Self {
         Self { omit_values, ..self }

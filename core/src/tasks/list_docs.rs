@@ -1,4 +1,4 @@
-//! Documents of a namespace: by the range of their keys, page by page, and by their ids.
+//! Documents of a namespace: by key range, page by page, and by their ids.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Doc, decode_text, embedded, limits};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Where a document stands in the order of its namespace.
+/// The position of a document in the order of its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DocPosition {
     /// The document's primary key.
@@ -31,7 +31,7 @@ impl From<&Doc> for DocPosition {
 pub struct DocPage {
     /// The documents, by primary key, secondary key and id.
     pub docs: Vec<Doc>,
-    /// What the next page comes after; `None` for the last page.
+    /// The position after which the next page begins; `None` on the last page.
     pub next: Option<DocPosition>,
 }
 
@@ -47,17 +47,17 @@ pub struct DocQuery {
 }
 
 impl DocQuery {
-    /// The first page of all.
+    /// The first page of all documents.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From this primary key on.
+    /// From this primary key on, including it.
     pub fn start(self, key: impl AsRef<str>) -> Self {
         Self { start: Some(key.as_ref().into()), ..self }
     }
 
-    /// Up to this primary key, and without it; an empty one is no end.
+    /// Up to this primary key, excluding it; an empty key is no limit.
     pub fn end(self, key: impl AsRef<str>) -> Self {
         Self { end: Some(key.as_ref().into()).filter(|key: &Arc<str>| !key.is_empty()), ..self }
     }
@@ -73,7 +73,7 @@ impl DocQuery {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Leaves the contents out.
+    /// Leaves out the contents.
     pub fn omit_contents(self) -> Self {
         Self { omit_contents: true, ..self }
     }
@@ -160,7 +160,7 @@ impl Operation for ListDocs {
     }
 }
 
-/// Looks documents of a namespace up by their ids.
+/// Looks up documents of a namespace by their ids.
 #[derive(Clone, Debug)]
 pub struct FetchDocs {
     name: Name,
@@ -170,7 +170,7 @@ pub struct FetchDocs {
 }
 
 impl FetchDocs {
-    /// Looks up the documents of these ids.
+    /// Looks up the documents with these ids.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits, no id and more than
@@ -193,7 +193,7 @@ impl FetchDocs {
         Ok(Self { name, namespace: namespace.into(), ids, omit_contents: false })
     }
 
-    /// Leaves the contents out.
+    /// Leaves out the contents.
     #[must_use]
     pub fn omit_contents(self, omit_contents: bool) -> Self {
         Self { omit_contents, ..self }

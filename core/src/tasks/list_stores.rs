@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, Script, StepContext, script};
 
-/// Where a listing of a server begins, and ends.
+/// The cursor with which the scan of a server begins, and ends.
 const BEGIN: &[u8] = b"0";
 
-/// Lists the stores among some of the keys of a server; those of an engine all at once.
+/// Lists the stores among some of the keys of a server; on the embedded engine, all stores in one step.
 #[derive(Clone, Debug)]
 pub struct ListStores {
     pub(super) key: Arc<[u8]>,
@@ -23,7 +23,7 @@ pub struct ListStores {
 pub struct StorePage {
     /// Their names, in no order. The next pages may name them again.
     pub names: Vec<Vec<u8>>,
-    /// The step that goes on, on the same server; `None` if this was the last.
+    /// The cursor of the next step, on the same server; `None` if this was the last.
     pub(super) next: Option<Vec<u8>>,
 }
 
@@ -34,7 +34,7 @@ impl ListStores {
         Self { key: key.as_ref().into(), cursor: BEGIN.into() }
     }
 
-    /// The step that goes on after a page, if that was not the last.
+    /// The step that continues after a page, unless that was the last.
     #[must_use]
     pub fn next(&self, page: &StorePage) -> Option<Self> {
         page.next.clone().map(|cursor| Self { key: self.key.clone(), cursor })
@@ -61,8 +61,8 @@ impl Operation for ListStores {
         Invocation { script: Self::script(), keys: vec![self.key.clone()], args }
     }
 
-    /// `{cursor, how many, the key that those of a store begin with, …}`. Other programs may have keys that look
-    /// like those of stores.
+    /// `{cursor, how many, the key that those of a store begin with, …}`. Other programs may have keys that look like
+    /// the keys of stores.
     fn decode(&self, reply: Reply) -> Result<StorePage> {
         let mut replies = reply.list()?;
         let cursor = replies.next()?.bytes()?;

@@ -92,16 +92,15 @@ pub use crate::worker::report::JobCounts;
 /// How long a claim leases a task by default.
 pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
 
-/// A store of tasks and documents by its name; made by [`Client::tasks`]. Everything that
-/// one modification spans is in one store.
+/// A named store of tasks and documents; made by [`Client::tasks`]. One modification stays within one store.
 ///
-/// There are two ways to change it: a *claim* leases an available task to one claimant, and a
-/// *modification* inserts, changes and deletes tasks and documents, all of it or nothing. So a worker
-/// deletes the task that it has done and inserts what follows in one step, and nothing is lost or done
-/// twice if it dies before or after.
+/// There are two ways to change it: a *claim* leases an available task to one claimant, and a *modification* inserts,
+/// changes and deletes tasks and documents, completely or not at all. So a worker can delete the task that it has
+/// finished and insert the follow-up work in one step, and nothing is lost or done twice if it crashes before or
+/// after.
 ///
-/// Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed,
-/// but the oldest tasks of the highest priority come first, nearly.
+/// Delivery is at least once: a task is available again when its lease expires. Order is not guaranteed; roughly, the
+/// oldest tasks of the highest priority come first.
 ///
 /// ```
 /// use millpond::tasks::{LEASE_DEFAULT, Modification, NewTask};
@@ -122,7 +121,7 @@ pub const LEASE_DEFAULT: Duration = Duration::from_secs(30);
 /// ```
 ///
 /// # Rust
-/// Cheap to clone and to make again.
+/// Cheap to clone and to create again.
 #[derive(Clone, Debug)]
 pub struct TaskStore<M: Mode = Blocking> {
     client: Client<M>,
@@ -131,18 +130,18 @@ pub struct TaskStore<M: Mode = Blocking> {
 }
 
 impl<M: Mode> Client<M> {
-    /// The task store of this name. Makes no call.
+    /// The task store with this name. Makes no call.
     pub fn tasks(&self, name: impl AsRef<[u8]>) -> TaskStore<M> {
         TaskStore::new(self.clone(), name.as_ref())
     }
 
-    /// The names of all task stores that hold tasks or documents, or of which a queue is paused, by name.
+    /// The names of all task stores that hold tasks or documents, or that have a paused queue, by name.
     ///
-    /// On Redis there is no list of them, as that would cost every insert something: this goes through all keys of
-    /// the server, and of a cluster through those of one master after the other. A step looks at about 1,000 keys
-    /// and takes less than a millisecond, and there are as many steps as the server has thousands of keys. A store
-    /// that is there all the time is found, unless its slot moves to another server meanwhile; a user sees those to
-    /// which it has a right.
+    /// On Redis there is no list of stores, since maintaining one would make every insert more expensive. Instead,
+    /// this call scans all keys of the server, or, in a cluster, those of one master after another. A step scans
+    /// about 1,000 keys and takes less than a millisecond, so a server with a million keys takes about 1,000 steps. A
+    /// store that exists during the whole scan is found, unless its slot moves to another server in that time. A user
+    /// sees only the stores that it may access.
     ///
     /// ```
     /// let client = millpond::connect("memory:")?;
@@ -153,7 +152,8 @@ impl<M: Mode> Client<M> {
     /// ```
     ///
     /// # Errors
-    /// `UNAVAILABLE` if a cluster changes meanwhile; then try again. Else only those of the connection.
+    /// `UNAVAILABLE` if the cluster changes during the scan, in which case try again; otherwise only those of the
+    /// connection.
     pub fn task_stores(&self) -> M::Reply<Vec<Vec<u8>>> {
         let (client, mut names) = (self.clone(), BTreeSet::new());
         let mut step = ListStores::new(FIRST_KEY);
@@ -187,21 +187,21 @@ impl<M: Mode> TaskStore<M> {
         }
     }
 
-    /// Who claims, and holds what is claimed: 1 to [`ID_CHARS_MAX`] characters. By default 16 random
-    /// hexadecimal digits for each handle that is made. It is no secret: a program that takes a claimant's name can
-    /// do what it could.
+    /// The name under which this handle claims and holds tasks and documents: 1 to [`ID_CHARS_MAX`] characters. By
+    /// default, each new handle gets 16 random hexadecimal digits. The name is not a secret: a program that uses
+    /// another claimant's name can do whatever that claimant can.
     ///
-    /// What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of a
-    /// [`worker`](Self::worker) has a claimant of its own: this one, cut to 47 characters, `/` and 16 random
-    /// hexadecimal digits. So two jobs never hold the same, whatever they share, and what a job holds only
-    /// the job can change: [`modify`](Self::modify) is refused for it, and [`Job::finish`] is the way.
-    /// What a job's end puts off to a time in the future, this claimant holds until then.
+    /// The handle's own claims, renewals, inserts and changes are made under this claimant. Each job of a
+    /// [`worker`](Self::worker) has its own claimant: this one cut to 47 characters, `/` and 16 random hexadecimal
+    /// digits. So two jobs never hold the same task or document, even if they share this handle, and only a job can
+    /// change what it holds: use [`Job::finish`], since [`modify`](Self::modify) is refused. If a job ends by
+    /// postponing its task, this claimant holds the task until then.
     #[must_use]
     pub fn claimant(self, claimant: impl AsRef<str>) -> Self {
         Self { claimant: claimant.as_ref().into(), ..self }
     }
 
-    /// Who claims.
+    /// The claimant of this handle.
     pub fn claimant_id(&self) -> &str {
         &self.claimant
     }
@@ -210,7 +210,7 @@ impl<M: Mode> TaskStore<M> {
         self.name.clone().map_err(|message| invalid(&*message))
     }
 
-    /// Inserts one task with this JSON text as its value, available at once.
+    /// Inserts one task with this JSON text as its value, available immediately.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
@@ -221,19 +221,21 @@ impl<M: Mode> TaskStore<M> {
         })
     }
 
-    /// Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and
-    /// tasks and documents that have to be as they were seen.
+    /// Applies a modification completely or not at all: inserts, changes and deletes of tasks and documents, and
+    /// dependencies on tasks and documents that must not have changed.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for names, values and times beyond their limits, values that are no JSON texts,
-    /// and what is named twice, before anything is sent; `DEPENDENCY` if something is not as it has to
-    /// be, with all that is not ([`Error::dependency`](crate::Error::dependency)), and then nothing
-    /// has changed; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
+    /// `INVALID_ARGUMENT` for names, values and times beyond their limits, values that are not JSON texts, and a task
+    /// or document that is named twice, before anything is sent; `DEPENDENCY` if something is not in the required
+    /// state, with a list of every such problem ([`Error::dependency`](crate::Error::dependency)), in which case
+    /// nothing has changed; `WRONG_TYPE` and `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it is done as a whole or not at all; [`fetch`](Self::fetch)
-    /// tells which. Sent again, what it changed or deleted is not there at that version any more, so
-    /// nothing is done twice unless it only inserts tasks; give those an id of your own then.
+    /// After `CONNECTION_LOST` or `TIMEOUT` the modification has been applied completely or not at all;
+    /// [`fetch`](Self::fetch) tells which. If it is sent again, what it changed or deleted no longer exists at that
+    /// version, so nothing is done twice. The exception is a modification that neither changes nor deletes
+    /// anything: give the tasks that it inserts explicit ids. A document that it puts replaces what others have
+    /// put since.
     pub fn modify(&self, modification: Modification) -> M::Reply<Modified> {
         let steps = match modification.is_empty() {
             true => self.name().map(|_| Vec::new()),
@@ -247,7 +249,7 @@ impl<M: Mode> TaskStore<M> {
         self.modify_step_by(&self.claimant, modification)
     }
 
-    /// What another claimant modifies, and puts off for this one.
+    /// A modification by another claimant; this one holds what it postpones.
     fn modify_step_by(
         &self,
         claimant: &Arc<str>,
@@ -257,19 +259,18 @@ impl<M: Mode> TaskStore<M> {
         Modify::of(self.name()?, claimant.clone(), self.claimant.clone(), modification)
     }
 
-    /// Leases one available task of these queues, or returns `None` if there is none now; see
-    /// [`claims`](Self::claims) for more tasks, and to wait. Of each queue one of the oldest is
-    /// picked at random, the oldest with a probability of one half, so that a task that fails again
-    /// and again does not block the others; the order of the queues is random too.
+    /// Leases one available task from these queues, or returns `None` if there is none now; see
+    /// [`claims`](Self::claims) for several tasks, and for waiting. The task is picked at random from the oldest of
+    /// its queue, the oldest with a probability of one half, so that a task that keeps failing does not block the
+    /// others. The order of the queues is random too.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no queue and names beyond their limits; `WRONG_TYPE` and
     /// `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// At least once: the task is available again when the lease is over, unless it was deleted or
-    /// changed before. After `CONNECTION_LOST` or `TIMEOUT` a task may be leased that no caller
-    /// received.
+    /// At least once: the task is available again when the lease expires, unless it was deleted or changed before.
+    /// After `CONNECTION_LOST` or `TIMEOUT` a task may have been leased that no caller received.
     pub fn claim<Q: AsRef<str>>(
         &self,
         queues: impl IntoIterator<Item = Q>,
@@ -279,14 +280,14 @@ impl<M: Mode> TaskStore<M> {
         self.client.run_then(step, |claimed| claimed.tasks.into_iter().next())
     }
 
-    /// Leases up to `max` available tasks, as `max` calls of [`claim`](Self::claim) would; one step.
+    /// Leases up to `max` available tasks in one step, as `max` calls of [`claim`](Self::claim) would.
     ///
     /// # Errors
     /// As [`claim`](Self::claim); also `INVALID_ARGUMENT` for a `max` of 0 or above
     /// [`CLAIM_TASKS_MAX`].
     ///
     /// # Delivery
-    /// After an error it is as with [`claim`](Self::claim).
+    /// The same as for [`claim`](Self::claim).
     pub fn claim_many<Q: AsRef<str>>(
         &self,
         queues: impl IntoIterator<Item = Q>,
@@ -311,29 +312,27 @@ impl<M: Mode> TaskStore<M> {
         Claim::of(self.name()?, claimant, queues, lease, max, ids::seed())
     }
 
-    /// The loop of claims: leased tasks, one after the other or in batches, and it can wait for them. See
-    /// [`Claims`].
+    /// A loop of claims that yields leased tasks, one at a time or in batches, and can wait for them. See [`Claims`].
     pub fn claims<Q: AsRef<str>>(&self, queues: impl IntoIterator<Item = Q>) -> Claims<M> {
         Claims::new(self.clone(), claim::queues_of(queues))
     }
 
-    /// A worker for these queues, which renews what it works on, retries what failed, and moves
-    /// what fails too often to the error queue. See [`Worker`].
+    /// A worker for these queues, which renews the tasks that it works on, retries those that fail, and moves those
+    /// that fail too often to the error queue. See [`Worker`].
     pub fn worker<Q: AsRef<str>>(&self, queues: impl IntoIterator<Item = Q>) -> Worker<M> {
         Worker::new(self.clone(), claim::queues_of(queues))
     }
 
-    /// Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their
-    /// new versions, and which of the tasks somebody has [cancelled](Self::cancel).
+    /// Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their new
+    /// versions and which of the tasks were [cancelled](Self::cancel).
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for nothing to renew, more than [`MODIFICATION_ENTRIES_MAX`] and what is named
-    /// twice; `DEPENDENCY` if one of them is not
-    /// there at that version or another claimant holds it, and then nothing has changed.
+    /// `INVALID_ARGUMENT` for nothing to renew, more than [`MODIFICATION_ENTRIES_MAX`] entries, and a task or
+    /// document that is named twice; `DEPENDENCY` if one of them does not exist at that version or another claimant
+    /// holds it, in which case nothing has changed.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` all may be renewed, at versions that no caller
-    /// received.
+    /// After `CONNECTION_LOST` or `TIMEOUT` all may have been renewed, at versions that no caller received.
     pub fn renew(
         &self,
         tasks: impl IntoIterator<Item = TaskId>,
@@ -349,10 +348,10 @@ impl<M: Mode> TaskStore<M> {
         Renew::of(self.name()?, self.claimant.clone(), tasks, docs, lease)
     }
 
-    /// Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
-    /// ([`Renewed::cancelled`]), where a worker finds it. Returns of each id whether somebody has the task and will be
-    /// told; a task that nobody has claimed is not cancelled but deleted. The task itself stays as it is: its claimant
-    /// ends it as it likes, and is not refused. The next claim of the task and each change take the note away.
+    /// Cancels claimed tasks: the next renewal ([`Renewed::cancelled`]), such as a worker's, tells the claimant to
+    /// stop. Returns whether the task of each id is claimed, so that its claimant will be told. A task that is not
+    /// claimed is not cancelled; delete it instead. The task itself stays as it is: its claimant can end it in any
+    /// way, and is not refused. The next claim of the task and every change remove the cancellation.
     ///
     /// ```
     /// use millpond::tasks::LEASE_DEFAULT;
@@ -370,12 +369,12 @@ impl<M: Mode> TaskStore<M> {
     /// As [`fetch`](Self::fetch).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; cancelling again is safe.
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done; cancelling again is safe.
     pub fn cancel<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> M::Reply<Vec<bool>> {
         self.client.run(self.name().and_then(|name| Cancel::of(name, ids)))
     }
 
-    /// The tasks of these ids, from any queue, in the same order; missing ones are left out.
+    /// The tasks with these ids, from any queue, in the same order; missing ones are left out.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for no id, more than [`PAGE_MAX`] and ids beyond their limits; `WRONG_TYPE` and
@@ -384,8 +383,8 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| FetchTasks::of(name, ids)))
     }
 
-    /// A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
-    /// claimed between two pages may be on both or on none.
+    /// A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between two
+    /// pages may be on both or on neither.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`PAGE_MAX`];
@@ -394,7 +393,8 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| ListTasks::of(name, queue.as_ref(), query)))
     }
 
-    /// The queues that hold tasks or are paused, by name, with how many tasks: those that are asked for, or all.
+    /// The queues that hold tasks or are paused, by name, each with its number of tasks: those that the filter
+    /// selects, or all.
     ///
     /// # Errors
     /// As [`queue_stats`](Self::queue_stats).
@@ -418,8 +418,8 @@ impl<M: Mode> TaskStore<M> {
         self.client.run_then(step, |stats| stats.is_empty())
     }
 
-    /// What is in the queues that hold tasks or are paused, those that are asked for or all, by name: exact at
-    /// one point in time for each queue, and counted without reading the tasks.
+    /// Statistics of the queues that hold tasks or are paused, by name: those that the filter selects, or all. They
+    /// are exact at one point in time for each queue, and are computed without reading the tasks.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above [`STATS_MAX`];
@@ -429,9 +429,9 @@ impl<M: Mode> TaskStore<M> {
     }
 
     /// Pauses a queue: claims find nothing in it, as if it held no available task, until it is
-    /// [resumed](Self::resume). Everything else goes on: tasks are inserted, changed and renewed, leases end and
-    /// run out, and workers finish the tasks that they have. The pause is kept in the store, whether the queue
-    /// holds tasks or not, and [`queue_stats`](Self::queue_stats) shows it.
+    /// [resumed](Self::resume). Everything else continues: tasks are inserted, changed and renewed, leases end and
+    /// expire, and workers finish the tasks that they hold. The pause is kept in the store, whether the queue holds
+    /// tasks or not, and [`queue_stats`](Self::queue_stats) shows it.
     ///
     /// ```
     /// use millpond::tasks::LEASE_DEFAULT;
@@ -453,7 +453,7 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| Pause::of(name, queue.as_ref(), true)))
     }
 
-    /// Ends the [pause](Self::pause) of a queue, if it is paused, and wakes those who wait for its tasks.
+    /// Ends the [pause](Self::pause) of a queue, if it is paused, and wakes the claims that wait for its tasks.
     ///
     /// # Errors
     /// As [`pause`](Self::pause).
@@ -461,11 +461,11 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| Pause::of(name, queue.as_ref(), false)))
     }
 
-    /// Deletes tasks of a queue that a filter lets through: one step, which looks at up to
-    /// [`limit`](TaskFilter::limit) tasks by time and id, and returns how many it deleted and what the next step comes
-    /// after. So a caller sees the progress, stops by making no further step, and keeps to a rate by waiting between
-    /// two of them. Tasks that another claimant holds stay, unless
-    /// [`include_held`](TaskFilter::include_held) is set.
+    /// Deletes the tasks of a queue that match a filter, one step per call. A step looks at up to
+    /// [`limit`](TaskFilter::limit) tasks by time and id, and returns how many it deleted and the position where the
+    /// next step continues. So a caller can watch the progress, stop after any step, and limit the rate by waiting
+    /// between steps. Tasks that another claimant holds are kept, unless [`include_held`](TaskFilter::include_held)
+    /// is set.
     ///
     /// ```
     /// use millpond::tasks::TaskFilter;
@@ -492,20 +492,20 @@ impl<M: Mode> TaskStore<M> {
     /// and `INCOMPATIBLE_VERSION` if the keys hold something else.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` the step may be done. It can be made again: it finds what is left.
+    /// After `CONNECTION_LOST` or `TIMEOUT` the step may have been done. It can be repeated: it finds what is left.
     pub fn purge(&self, queue: impl AsRef<str>, filter: TaskFilter) -> M::Reply<Swept> {
         self.client.run(self.sweep_step(queue.as_ref(), End::Purge, filter))
     }
 
-    /// Moves tasks of a queue that a filter lets through to another queue, some in one step as
-    /// [`purge`](Self::purge) deletes them. They keep everything but their version: their time, their claimant,
-    /// attempts and err as well. A job of a task that is moved is lost.
+    /// Moves tasks that match a filter from one queue to another, one step per call like [`purge`](Self::purge). They
+    /// keep everything but their version, including their time, claimant, attempts and err. If a job holds a task
+    /// that is moved, the job is lost.
     ///
     /// # Errors
     /// As [`purge`](Self::purge); also `INVALID_ARGUMENT` for a move to the same queue.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` the step may be done. It can be made again: it finds what is left.
+    /// After `CONNECTION_LOST` or `TIMEOUT` the step may have been done. It can be repeated: it finds what is left.
     pub fn move_tasks(
         &self,
         queue: impl AsRef<str>,
@@ -516,13 +516,13 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.sweep_step(queue.as_ref(), end, filter))
     }
 
-    /// Moves tasks as [`move_tasks`](Self::move_tasks) does, and takes away their attempts and err: for those of an
-    /// error queue, such as `inbox/err`, that are to be tried again. As they keep their time, those that are available
-    /// count as old as they are.
+    /// Moves tasks as [`move_tasks`](Self::move_tasks) does, and clears their attempts and err: for tasks of an error
+    /// queue, such as `inbox/err`, that should be tried again. They keep their time, so tasks that are available keep
+    /// their age.
     ///
-    /// One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks a second, set that
-    /// as the limit and wait a second between two calls, until a step returns no next position. Stop whenever you like:
-    /// each step is done as a whole, and what is left stays where it is.
+    /// One call is one step, which looks at up to the limit of its filter. To redrive at a rate, such as 100 tasks a
+    /// second, set that number as the limit and wait a second between calls, until a step returns no next position.
+    /// You can stop after any step: each one is atomic, and the remaining tasks stay where they are.
     ///
     /// ```
     /// use std::time::Duration;
@@ -547,7 +547,7 @@ impl<M: Mode> TaskStore<M> {
     /// As [`move_tasks`](Self::move_tasks).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` the step may be done. It can be made again: it finds what is left.
+    /// After `CONNECTION_LOST` or `TIMEOUT` the step may have been done. It can be repeated: it finds what is left.
     pub fn redrive(
         &self,
         queue: impl AsRef<str>,
@@ -562,15 +562,16 @@ impl<M: Mode> TaskStore<M> {
         Sweep::of(self.name()?, self.claimant.clone(), queue, end, filter)
     }
 
-    /// Leases all documents of these primary keys, or none if another claimant holds one of them. They come in the
-    /// order of the keys, those of one key by secondary key. Their holder can claim them again.
+    /// Leases all documents with these primary keys, or none if another claimant holds one of them. They are in the
+    /// order of the given keys, and within one key sorted by secondary key. The claimant that holds them can claim
+    /// them again.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an empty key, no key or more than [`CLAIM_KEYS_MAX`], and names beyond their limits;
     /// `DEPENDENCY` if another claimant holds one of the documents.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` they may be leased; claiming them again is safe.
+    /// After `CONNECTION_LOST` or `TIMEOUT` they may have been leased; claiming them again is safe.
     pub fn claim_docs<K: AsRef<str>>(
         &self,
         namespace: impl AsRef<str>,
@@ -583,8 +584,8 @@ impl<M: Mode> TaskStore<M> {
         }))
     }
 
-    /// The document of these keys that was inserted without an id of its own, or `None` if it is not there.
-    /// A document with an id of its own is found by that ([`fetch_docs`](Self::fetch_docs)).
+    /// The document with these keys that was inserted without an explicit id, or `None` if there is none. A document
+    /// with an explicit id is looked up by that id ([`fetch_docs`](Self::fetch_docs)).
     ///
     /// # Rust
     /// The key is a text, or the primary and the secondary key as a pair.
@@ -614,9 +615,9 @@ impl<M: Mode> TaskStore<M> {
         self.client.run_then(step, move |docs| docs.into_iter().find(|doc| key.is_of(doc)))
     }
 
-    /// Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it
-    /// is now. Without an [id](NewDoc::id) of its own that is the document of its keys. A
-    /// claimant that holds the document still does.
+    /// Inserts a document, or replaces the content of the document with the same id, in one step, and returns it as
+    /// it is now. Without an explicit [id](NewDoc::id), that is the document with the same keys. A claimant that
+    /// holds the document keeps holding it.
     ///
     /// ```
     /// use millpond::tasks::NewDoc;
@@ -635,15 +636,15 @@ impl<M: Mode> TaskStore<M> {
     /// `DEPENDENCY` if another claimant holds the document, or one with other keys has its id.
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may be done; sent again, it replaces what others put
-    /// meanwhile.
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done; if it is sent again, it overwrites what others
+    /// have put since.
     pub fn put_doc(&self, doc: NewDoc) -> M::Reply<Doc> {
         self.client.run_then(self.modify_step(Modification::new().put_doc(doc)), |done| {
             done.inserted_docs.into_iter().next().expect("a document that is put is returned")
         })
     }
 
-    /// The documents of these ids, in the same order; missing ones are left out.
+    /// The documents with these ids, in the same order; missing ones are left out.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
@@ -663,7 +664,7 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| ListDocs::of(name, namespace.as_ref(), query)))
     }
 
-    /// What is in the namespaces that hold documents, by name.
+    /// Statistics of the namespaces that hold documents, by name.
     ///
     /// # Errors
     /// As [`queue_stats`](Self::queue_stats).
@@ -671,8 +672,8 @@ impl<M: Mode> TaskStore<M> {
         self.client.run(self.name().and_then(|name| ReadNamespaceStats::of(name, filter)))
     }
 
-    /// The time on the clock that decides when tasks are available and leases are over, in
-    /// milliseconds since the Unix epoch.
+    /// The time on the clock that decides when tasks become available and leases expire, in milliseconds since the
+    /// Unix epoch.
     ///
     /// # Errors
     /// Only those of the connection.
@@ -694,7 +695,7 @@ impl Task {
         Self::decode_each(replies, max)?.into_iter().collect()
     }
 
-    /// The same, with `CORRUPT` in place of each that holds what no step writes.
+    /// The same, with `CORRUPT` in place of each task that no step can have written.
     fn decode_each(replies: Replies, max: usize) -> Result<Vec<Result<Task>>> {
         replies.all(max, |replies| {
             let behind = replies.len().saturating_sub(14);

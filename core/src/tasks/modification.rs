@@ -1,4 +1,4 @@
-//! A modification: what is to happen to tasks and documents, all or nothing.
+//! A modification: what happens to tasks and documents, completely or not at all.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,13 +11,12 @@ use crate::step::headers::Given;
 /// The most entries of one modification.
 pub const MODIFICATION_ENTRIES_MAX: usize = 100_000;
 
-/// The most bytes of the values, contents, headers and accounts of failures of one modification.
+/// The most bytes of the values, contents, headers and `err` texts of one modification.
 pub const MODIFICATION_BYTES_MAX: usize = 256 << 20;
 
 /// Inserts, changes, deletes and dependencies on tasks and documents, for
-/// [`TaskStore::modify`](super::TaskStore::modify): all happen or none does. At most
-/// [`MODIFICATION_ENTRIES_MAX`](super::MODIFICATION_ENTRIES_MAX) entries; a task or document may be named
-/// only once.
+/// [`TaskStore::modify`](super::TaskStore::modify): all of them apply or none does. At most
+/// [`MODIFICATION_ENTRIES_MAX`](super::MODIFICATION_ENTRIES_MAX) entries; a task or document may be named only once.
 ///
 /// ```
 /// use millpond::tasks::{Modification, NewTask};
@@ -45,68 +44,67 @@ pub struct Modification {
 }
 
 impl Modification {
-    /// One that changes nothing.
+    /// A modification that changes nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Inserts a task. Refused if a task of that id is there, in any queue.
+    /// Inserts a task. Refused if a task with that id exists, in any queue.
     pub fn insert(mut self, task: NewTask) -> Self {
         self.inserts.push(task);
         self
     }
 
-    /// Changes a task. Refused if it is not there at that version, or held by another claimant.
+    /// Changes a task. Refused if it does not exist at that version, or if another claimant holds it.
     pub fn change(mut self, change: TaskChange) -> Self {
         self.changes.push(change);
         self
     }
 
-    /// Deletes a task. Refused if it is not there at that version, or held by another claimant.
+    /// Deletes a task. Refused if it does not exist at that version, or if another claimant holds it.
     pub fn delete(mut self, task: impl Into<TaskId>) -> Self {
         self.deletes.push(task.into());
         self
     }
 
-    /// Is refused if this task is not there at that version; who holds it does not matter.
+    /// Depends on a task. Refused if it does not exist at that version; who holds it does not matter.
     pub fn depend(mut self, task: impl Into<TaskId>) -> Self {
         self.depends.push(task.into());
         self
     }
 
-    /// Inserts a document. Refused if one of that id is there in its namespace; without an
-    /// [id](NewDoc::id) of its own, if one of its keys is.
+    /// Inserts a document. Refused if one with that id exists in its namespace, or, without an explicit
+    /// [id](NewDoc::id), if one with its keys does.
     pub fn insert_doc(mut self, doc: NewDoc) -> Self {
         self.doc_inserts.push(doc.with_id());
         self
     }
 
-    /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
-    /// Refused if another claimant holds it, and as a collision if it has other keys. Its holder
-    /// stays the same. It is among the inserted documents of what the modification did.
+    /// Inserts a document, or replaces the content of the document with that id. The document must have a content.
+    /// Refused if another claimant holds the existing document, and as a collision if that has other keys. The
+    /// claimant that holds it stays the same. The result lists it among the inserted documents.
     ///
-    /// In the modification that ends a [`Job`](super::Job), a put of a document that the job holds is a
-    /// change: the document has to be at the version that is held, is released, and is among the changed
-    /// documents.
+    /// In the modification that ends a [`Job`](super::Job), a put of a document that the job holds is a change: the
+    /// document must be at the version that the job holds, is released, and is listed among the changed documents.
     pub fn put_doc(mut self, mut doc: NewDoc) -> Self {
         doc.collision = Collision::Replace;
         self.doc_inserts.push(doc.with_id());
         self
     }
 
-    /// Changes a document. Refused if it is not there at that version, or held by another claimant.
+    /// Changes a document. Refused if it does not exist at that version, or if another claimant holds it.
     pub fn change_doc(mut self, change: DocChange) -> Self {
         self.doc_changes.push(change);
         self
     }
 
-    /// Deletes a document. Refused if it is not there at that version, or held by another claimant.
+    /// Deletes a document. Refused if it does not exist at that version, or if another claimant holds it.
     pub fn delete_doc(mut self, doc: impl Into<DocId>) -> Self {
         self.doc_deletes.push(doc.into());
         self
     }
 
-    /// Is refused if this document is not there at that version; who holds it does not matter.
+    /// Depends on a document. Refused if it does not exist at that version; who holds it does not matter.
     pub fn depend_doc(mut self, doc: impl Into<DocId>) -> Self {
         self.doc_depends.push(doc.into());
         self
@@ -131,7 +129,7 @@ impl Modification {
         ]
     }
 
-    /// Deletes the task of a job unless this changes or deletes it already.
+    /// Deletes the task of a job, unless the modification already changes or deletes it.
     pub(super) fn end(&mut self, task: &TaskId) {
         let changed = self.changes.iter().map(|change| &change.task);
         if self.deletes.iter().chain(changed).any(|named| named.id == task.id) {
@@ -142,20 +140,21 @@ impl Modification {
         self.deletes.push(task.clone());
     }
 
-    /// Whether nothing would be asked of the store.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Gives every task without an id one of these.
+    /// Gives every task without an id one of these ids.
     pub(super) fn fill_ids(&mut self, mut new_id: impl FnMut() -> Arc<str>) {
         for task in &mut self.inserts {
             task.id.get_or_insert_with(&mut new_id);
         }
     }
 
-    /// Sets the versions of what is held since the entries were made to what renewals made of them. A
-    /// held document that is put is changed, so that it has to be there at the version that is held.
+    /// Sets the versions of what is held to the newest ones, since renewals may have raised them after the entries
+    /// were made. A put of a held document becomes a change, so that the document must exist at the version that is
+    /// held.
     pub(super) fn at_versions(&mut self, tasks: &[TaskId], docs: &[DocId]) {
         let of_changes = self.changes.iter_mut().map(|change| &mut change.task);
         for task in of_changes.chain(&mut self.deletes).chain(&mut self.depends) {
@@ -182,7 +181,7 @@ impl Modification {
         }
     }
 
-    /// Releases these documents, but those that are deleted or of which a change says until when they are held.
+    /// Releases these documents, except those that are deleted or for which a change sets until when they are held.
     pub(super) fn release_docs(&mut self, held: &[DocId]) {
         let is_held = |doc: &DocId| held.iter().any(|held| held.is_same(doc));
         let depends = self.doc_depends.extract_if(.., |doc| is_held(doc)).map(DocChange::new);
@@ -194,7 +193,7 @@ impl Modification {
         }
     }
 
-    /// Whether it says something of this document.
+    /// Whether it has an entry for this document.
     fn names_doc(&self, doc: &DocId) -> bool {
         let changed = self.doc_changes.iter().map(|change| &change.doc);
         let mut named = changed.chain(&self.doc_deletes).chain(&self.doc_depends);

@@ -1,4 +1,4 @@
-//! Modify: everything that happens to tasks and documents but claims and renewals.
+//! Modify: everything that happens to tasks and documents except claims and renewals.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::error::{Result, ensure};
 use crate::step::reply::{Replies, Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
-/// Does a [`Modification`], all of it or nothing.
+/// Applies a [`Modification`] completely or not at all.
 #[derive(Clone, Debug)]
 pub struct Modify {
     pub(super) name: Name,
     pub(super) claimant: Arc<str>,
-    /// Who holds what is put off to a time in the future.
+    /// The claimant that holds what is postponed to a time in the future.
     pub(super) holder: Arc<str>,
     pub(super) modification: Modification,
 }
@@ -24,7 +24,7 @@ pub struct Modify {
 /// What a modification did, each list in the order of the modification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modified {
-    /// The tasks that were inserted; without those that were skipped.
+    /// The tasks that were inserted, without those that were skipped.
     pub inserted: Vec<Task>,
     /// The tasks that were changed, as they are now.
     pub changed: Vec<Task>,
@@ -35,11 +35,11 @@ pub struct Modified {
 }
 
 impl Modify {
-    /// Does this modification for a claimant. Every task that it inserts needs an id.
+    /// Applies this modification for a claimant. Every task that it inserts needs an id.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for names, values and times beyond their limits, values that are no JSON
-    /// texts, an insert without an id, a task or document that is named twice, and more than
+    /// `INVALID_ARGUMENT` for names, values and times beyond their limits, values that are not JSON texts, an insert
+    /// without an id, a task or document that is named twice, and more than
     /// [`MODIFICATION_ENTRIES_MAX`](super::MODIFICATION_ENTRIES_MAX) entries.
     pub fn new(
         name: impl AsRef<[u8]>,
@@ -167,7 +167,7 @@ impl Modify {
         Ok(done)
     }
 
-    /// What the script did, put together from what was asked for and what it returned of the rest.
+    /// What the script did, assembled from the request and the parts that only the script knows.
     fn modified(
         &self,
         now_ms: u64,
@@ -231,7 +231,7 @@ impl Modify {
 }
 
 impl super::NewTask {
-    /// The task that an insert makes.
+    /// The task that an insert creates.
     pub(super) fn inserted(&self, claimant: &Arc<str>, now_ms: u64) -> Task {
         Task {
             id: self.id.clone().unwrap_or_default(),
@@ -253,7 +253,7 @@ impl super::NewTask {
 }
 
 impl super::NewDoc {
-    /// The document that an insert makes.
+    /// The document that an insert creates.
     pub(super) fn inserted(&self, now_ms: u64) -> Doc {
         Doc {
             namespace: self.namespace.clone(),
@@ -270,7 +270,7 @@ impl super::NewDoc {
     }
 }
 
-/// A text that may be absent, as two arguments: whether it is there, and the text.
+/// A text that may be absent, as two arguments: whether it is present, and the text.
 fn push_text(text: Option<&str>, args: &mut ByteList) {
     args.push(if text.is_some() { b"1" } else { b"0" });
     args.push(text.unwrap_or_default().as_bytes());

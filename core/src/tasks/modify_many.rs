@@ -9,7 +9,7 @@ use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 /// The most modifications of one step.
 pub(super) const MODIFICATIONS_MAX: usize = 100;
 
-/// Does modifications one after the other. Each succeeds or fails on its own, so that many jobs end in one call.
+/// Applies modifications one after another. Each succeeds or fails independently, so that many jobs end in one call.
 #[derive(Clone, Debug)]
 pub struct ModifyMany {
     name: Name,
@@ -17,7 +17,7 @@ pub struct ModifyMany {
 }
 
 impl ModifyMany {
-    /// Does these modifications of one store.
+    /// Applies these modifications of one store.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for none or more than 100, and if they are of several stores.

@@ -7,19 +7,19 @@ use smallvec::SmallVec;
 use crate::error::Result;
 use crate::step::tagged_name;
 
-/// The name of a store, with the Redis key that all its keys begin with. They carry the name as their
-/// tag, or the tag that is in the name, so that a store lies in one cluster slot.
-// Its bytes and no reference to them: threads that use one store would count references all the time.
+/// The name of a store, with the Redis key that all its keys begin with. They carry the name as their hash tag, or
+/// the tag that the name contains, so that a store lies in one cluster slot.
+// Holds the bytes rather than a shared reference: threads that use one store would contend for its reference count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name(SmallVec<[u8; 48]>);
 
 impl Name {
-    /// The name `name`, of at least a byte.
+    /// The name `name`, of at least one byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
         Ok(Self(tagged_name("the store's name", name, b"", b":tasks")?.into()))
     }
 
-    /// The name of the store whose keys begin with this one; nothing for a key that is no store's.
+    /// The name of the store whose keys begin with this one; nothing for a key that belongs to no store.
     pub(super) fn of_key(key: &[u8]) -> Option<Vec<u8>> {
         let tagged = key.strip_suffix(b":tasks")?;
         let bare = tagged.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
@@ -32,10 +32,10 @@ impl Name {
         &self.0
     }
 
-    /// The keys of every step: those that a store has once. Those of its queues and namespaces are made in
-    /// the scripts, as only the records say which these are. While a cluster moves a slot, a step waits of
-    /// whose keys some are there and some are not. The last one never is, so no step runs on a store of which
-    /// a part is elsewhere.
+    /// The keys of every step: those that a store has once. The keys of its queues and namespaces are built in the
+    /// scripts, as only the records say which these are. While a cluster moves a slot, a step waits if some of its
+    /// keys exist and some do not. The last key never exists, so no step runs on a store that is partly on another
+    /// node.
     pub(super) fn keys(&self) -> Vec<Arc<[u8]>> {
         ["", ":values", ":meta", ":queues", ":levels", ":expiry", ":none"]
             .map(|end| self.with(end))

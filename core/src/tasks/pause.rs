@@ -7,7 +7,7 @@ use super::{embedded, limits};
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Pauses a queue, so that claims find nothing in it, or resumes it and wakes those who wait for its tasks.
+/// Pauses a queue, so that claims find nothing in it, or resumes it and wakes the claims that wait for its tasks.
 #[derive(Clone, Debug)]
 pub struct Pause {
     name: Name,
@@ -16,7 +16,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Pauses this queue, or ends its pause, whether it holds tasks or not.
+    /// Pauses this queue, or resumes it, whether it holds tasks or not.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits.

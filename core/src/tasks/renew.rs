@@ -10,8 +10,8 @@ use crate::error::{Result, ensure};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
-/// Renews the leases of tasks and documents for `lease` from now, all of them or none: what a change of each to
-/// that time would do, without sending their values again.
+/// Renews the leases of tasks and documents for `lease` from now, all of them or none. This has the effect of a
+/// change of each to that time, but does not send their values again.
 #[derive(Clone, Debug)]
 pub struct Renew {
     name: Name,
@@ -30,8 +30,8 @@ pub struct Renewed {
     pub docs: Vec<DocId>,
     /// Until when all are held, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// The ids of those tasks that somebody has [cancelled](super::TaskStore::cancel): who holds them is to stop and
-    /// to end them.
+    /// The ids of the tasks that were [cancelled](super::TaskStore::cancel): their claimant should stop working and
+    /// end them.
     pub cancelled: Vec<Arc<str>>,
 }
 
@@ -61,7 +61,7 @@ impl Renew {
         limits::claimant(&claimant)?;
         limits::delay("lease", lease)?;
         ensure!(!(tasks.is_empty() && docs.is_empty()), "there is nothing to renew");
-        // The rules for what is named are those of a modification that depends on it.
+        // The same rules apply as for a modification that depends on these tasks and documents.
         let named = super::Modification {
             depends: tasks.clone(),
             doc_depends: docs.clone(),
@@ -71,7 +71,7 @@ impl Renew {
         Ok(Self { name, claimant, tasks, docs, lease })
     }
 
-    /// What comes of it at this time.
+    /// The result of the renewal at this time.
     pub(super) fn renewed(&self, at_ms: u64, cancelled: Vec<Arc<str>>) -> Renewed {
         let task = |task: &TaskId| TaskId { version: task.version + 1, ..task.clone() };
         let doc = |doc: &DocId| DocId { version: doc.version + 1, ..doc.clone() };
@@ -104,8 +104,8 @@ impl Operation for Renew {
         Invocation { script: Self::script(), keys: self.name.keys_with_docs(), args }
     }
 
-    /// `{at, number from 1 of each cancelled task, …}`, or of each that is not as it has to be `{0, number from 1, 1 if it is held, …}`, the tasks
-    /// before the documents.
+    /// `{at, number from 1 of each cancelled task, …}`, or `{0, number from 1, 1 if it is held, …}` for each that is
+    /// not in the required state, the tasks before the documents.
     fn decode(&self, reply: Reply) -> Result<Renewed> {
         let mut replies = reply.list()?;
         let at_ms = replies.next()?.number()?;
@@ -143,7 +143,7 @@ impl Operation for Renew {
 }
 
 impl Renew {
-    /// Notes that a task or, counted behind all tasks, a document cannot be renewed.
+    /// Records that a task cannot be renewed, or a document, whose number is counted after all tasks.
     fn note(&self, dependency: &mut Dependency, index: usize, is_held: bool) {
         match (self.tasks.get(index), self.docs.get(index.saturating_sub(self.tasks.len()))) {
             (Some(task), _) if is_held => dependency.claims.push(task.clone()),

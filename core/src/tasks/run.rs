@@ -1,4 +1,4 @@
-//! The run of a worker: its jobs, and what becomes of them.
+//! A run of a worker: its jobs, and what becomes of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,9 +23,9 @@ const LARGE_ENTRIES: usize = 100;
 const LARGE_BYTES: usize = 64 << 10;
 
 runs! {
-    /// The jobs of a worker, for a loop of one's own in place of [`Worker::run`](super::Worker::run); made by
-    /// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number
-    /// of threads or tasks, and tells what became of them.
+    /// The jobs of a worker, for a loop of your own instead of [`Worker::run`](super::Worker::run); made by
+    /// [`Worker::start`](super::Worker::start). It hands out up to `concurrency` jobs at a time, to any number of
+    /// threads or tasks, and reports what became of them.
     ///
     /// ```
     /// use millpond::Event;
@@ -57,25 +57,25 @@ impl<M: Mode> Run<M> {
         Self(run)
     }
 
-    /// Ends a job of this run as its handler says, and returns at once; what comes of it is reported. Nothing
-    /// happens to a job that the handler ended itself, and to one that the run has given back.
+    /// Ends a job of this run as its handler says, without waiting; the result is reported. Nothing happens to a job
+    /// that the handler has already ended, or that the run has given back.
     ///
-    /// - `Ok(None)`: it is done, and its task is deleted.
-    /// - `Ok(Some(modification))`: this happens in one step, with the task and the documents that the job holds
-    ///   at their newest versions. It deletes the task unless it changes it.
+    /// - `Ok(None)`: the job is done, and its task is deleted.
+    /// - `Ok(Some(modification))`: the modification is applied in one step, to the newest versions of the task and
+    ///   the documents that the job holds. The task is deleted unless the modification changes it.
     /// - `Err(failure)`: as the [`Failure`] says.
     ///
-    /// A job that was [cancelled](super::TaskStore::cancel) is deleted after any failure.
+    /// The task of a job that was [cancelled](super::TaskStore::cancel) is deleted after any failure.
     ///
-    /// A modification that is invalid, or refused because something that it depends on has changed, is a
-    /// failure of the handler: the task is given back at once as [`Job::fail`] does, which counts no attempt where
-    /// only documents had changed.
+    /// A modification that is invalid, or refused because something that it depends on has changed, is a failure of
+    /// the handler: the task is immediately given back as by [`Job::fail`], which counts no attempt if only documents
+    /// had changed.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a job of something else, and `FORKED` in the child of a fork.
+    /// `INVALID_ARGUMENT` for a job that does not belong to this run, and `FORKED` in the child of a fork.
     ///
     /// # Delivery
-    /// An end that the connection fails is sent again while the lease lasts.
+    /// If the connection fails, the end is sent again while the lease lasts.
     pub fn end(&self, job: &Job<M>, outcome: Result<Option<Modification>, Failure>) -> Result<()> {
         let (number, core) = (self.number_of(job)?, job.core.clone());
         if core.is_ended() {
@@ -90,7 +90,7 @@ impl<M: Mode> Run<M> {
     }
 }
 
-/// What the jobs of a task store are to a run.
+/// The jobs of a task store, as a run sees them.
 pub(super) struct Tasks<M: Mode> {
     client: Client<M>,
 }
@@ -102,7 +102,7 @@ pub(super) struct End<M: Mode> {
     said: What,
 }
 
-/// What an end is, to report.
+/// An end, as it is reported.
 struct What {
     kind: ReportKind,
     text: String,
@@ -125,7 +125,7 @@ impl Said {
             Err(failure) => failure,
         };
         let policy = &job.policy;
-        // Nobody works on it any more, and maybe nobody else has it.
+        // The job is no longer worked on, and perhaps no other worker has it.
         if job.lease.is_lost()
             && let Failure::Release | Failure::ReleaseAfter(_) = failure
         {
@@ -167,7 +167,7 @@ impl Said {
         Self { modification, said: What { kind, text, refused: None } }
     }
 
-    /// A failure is tried again, put aside, or no failure where documents were taken.
+    /// A failure is tried again or put aside; if documents were held by others, it is not a failure.
     fn failed<M: Mode>(job: &JobCore<M>, change: TaskChange, err: String) -> Self {
         match (change.queue != job.task.queue, change.attempt == job.task.attempt) {
             (true, _) => {
@@ -217,18 +217,18 @@ impl<M: Mode> Queue for Tasks<M> {
         let is_refusal = matches!(error.kind(), ErrorKind::Dependency | ErrorKind::InvalidArgument);
         let is_taken = job.is_refused(&error);
         if is_unsure && !is_gone && is_taken {
-            // Nobody else can have changed it, so it was this end, whose result was lost.
+            // No other claimant can have changed it, so it was this end, whose result was lost.
             job.ended(&Ok(()));
             return Ended::Done(said.report(job));
         }
-        // One that is given back is lost to its handler alone, and no failure of it.
+        // A job that is given back is lost only to its handler, and has not failed.
         let is_final = said.refused.is_some() || job.lease.is_lost() || is_taken;
         if is_gone || (is_refusal && is_final) {
             let error = said.refused.unwrap_or_else(|| job.lease_lost(error));
             return Ended::Done(report(ReportKind::Lost, job, &error.to_string(), Some(error)));
         }
         if is_refusal {
-            // Documents that have changed are a conflict, which `ended` has noted.
+            // Documents that have changed are a conflict, which `ended` has recorded.
             let held = job.lease.lock().held.clone();
             let said = Said::refused(&job, error);
             return Ended::Instead(End::new(job, held, said));
@@ -287,7 +287,7 @@ impl<M: Mode> Tasks<M> {
 }
 
 impl<M: Mode> End<M> {
-    /// This end; what is invalid is a failure of the handler.
+    /// This end; an invalid modification is a failure of the handler.
     fn new(job: Arc<JobCore<M>>, held: HeldTask, said: Said) -> Self {
         let Said { modification, said } = said;
         match job.end_step(held.clone(), modification) {
@@ -296,7 +296,7 @@ impl<M: Mode> End<M> {
                 let said = Said::refused(&job, error);
                 Self::new(job, held, said)
             }
-            // Not even the error queue's name is valid.
+            // Even the error queue's name is invalid.
             Err(_) => {
                 let mut again = Said::changed(said.kind, job.put_off(), said.text);
                 again.said.refused = said.refused;
@@ -317,7 +317,7 @@ impl What {
     }
 }
 
-/// What is told of a job.
+/// The report on a job.
 pub(super) fn report<M: Mode>(
     kind: ReportKind,
     job: Arc<JobCore<M>>,

@@ -1,4 +1,4 @@
-//! Values and contents of any type that serde knows: the feature `serde`.
+//! Values and contents of any type that serde supports: the feature `serde`.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ fn read<T: DeserializeOwned>(json: Option<&str>) -> Result<Option<T>> {
 }
 
 impl Task {
-    /// Its value as a type of yours, or `None` if it has none. Needs the feature `serde`.
+    /// Its value as a type of your own, or `None` if it has none. Needs the feature `serde`.
     ///
     /// ```
     /// use millpond::tasks::NewTask;
@@ -31,17 +31,17 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// What serde says of a value of another type.
+    /// The error of serde for a value of another type.
     pub fn value_as<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         read(self.value.as_deref())
     }
 }
 
 impl Doc {
-    /// Its content as a type of yours, or `None` if it has none. Needs the feature `serde`.
+    /// Its content as a type of your own, or `None` if it has none. Needs the feature `serde`.
     ///
     /// # Errors
-    /// What serde says of a content of another type.
+    /// The error of serde for a content of another type.
     pub fn content_as<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         read(self.content.as_deref())
     }
@@ -54,7 +54,7 @@ macro_rules! writers {
             #[doc = concat!("Its ", $what, ": this, written as JSON. Needs the feature `serde`.")]
             ///
             /// # Errors
-            /// What serde says of a value that JSON cannot have.
+            /// The error of serde for a value that JSON cannot represent.
             pub fn $method<T: Serialize + ?Sized>(self, value: &T) -> Result<Self> {
                 Ok(self.$setter(serde_json::to_string(value)?))
             }

@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::kind::{Kind, Statistic};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were not paused.
+/// Statistics of a queue. `size` is the sum of `available`, `claimed`, `retrying` and `future`, which are counted as
+/// if the queue were not paused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// The queue's name.
@@ -22,17 +23,17 @@ pub struct QueueStats {
     pub claimed: u64,
     /// Tasks that cannot be claimed now and never were.
     pub future: u64,
-    /// How often the most claimed task was claimed.
+    /// The highest number of claims of any of its tasks.
     pub max_claims: u32,
     /// Whether it is paused, so that claims find nothing in it.
     pub paused: bool,
-    /// Since when the task is available that has been available the longest, in milliseconds since the Unix epoch;
-    /// `None` if none is available.
+    /// The time since which the oldest available task has been available, in milliseconds since the Unix epoch;
+    /// `None` if no task is available.
     pub oldest_available_ms: Option<u64>,
-    /// Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases of one length the
-    /// oldest. `None` if no task is claimed.
+    /// When the first of the current leases ends, in milliseconds since the Unix epoch; if all leases are equally
+    /// long, that is the oldest one. `None` if no task is claimed.
     pub oldest_lease_ms: Option<u64>,
-    /// Tasks that were claimed before, and cannot be claimed now because they wait to be tried again.
+    /// Tasks that were claimed before and cannot be claimed now because they are waiting to be tried again.
     pub retrying: u64,
 }
 
@@ -63,7 +64,7 @@ pub(crate) const KIND: Kind = Kind {
     },
 };
 
-/// What is in a namespace.
+/// Statistics of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceStats {
     /// The namespace's name.
@@ -74,7 +75,7 @@ pub struct NamespaceStats {
     pub claimed: u64,
 }
 
-/// Counts what is in queues, exactly, without looking at their tasks.
+/// Counts the tasks of queues exactly, without reading them.
 #[derive(Clone, Debug)]
 pub struct ReadQueueStats {
     name: Name,
@@ -83,7 +84,7 @@ pub struct ReadQueueStats {
 }
 
 impl ReadQueueStats {
-    /// Counts what is in these queues, of which those that hold tasks or are paused are there.
+    /// Counts the tasks of these queues. The result contains those that hold tasks or are paused.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for names beyond their limits and a limit of 0 or above
@@ -97,7 +98,7 @@ impl ReadQueueStats {
         Ok(Self { name, filter, with_paused: true })
     }
 
-    /// Leaves out the queues that hold no task, paused or not.
+    /// Leaves out queues that hold no tasks, even if they are paused.
     pub(super) fn only_with_tasks(self) -> Self {
         Self { with_paused: false, ..self }
     }
@@ -147,7 +148,7 @@ impl Operation for ReadQueueStats {
     }
 }
 
-/// Counts what is in namespaces, exactly, without looking at their documents.
+/// Counts the documents of namespaces exactly, without reading them.
 #[derive(Clone, Debug)]
 pub struct ReadNamespaceStats {
     name: Name,
@@ -155,7 +156,7 @@ pub struct ReadNamespaceStats {
 }
 
 impl ReadNamespaceStats {
-    /// Counts what is in these namespaces.
+    /// Counts the documents of these namespaces.
     ///
     /// # Errors
     /// As [`ReadQueueStats::new`].

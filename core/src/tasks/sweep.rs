@@ -14,11 +14,11 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 pub struct Swept {
     /// How many tasks it deleted or moved.
     pub tasks: u64,
-    /// What the next step comes after; `None` if this was the last.
+    /// The position after which the next step continues; `None` if this was the last.
     pub next: Option<Position>,
 }
 
-/// Goes through some tasks of a queue, and deletes or moves those that a filter lets through.
+/// Goes through some tasks of a queue, and deletes or moves those that match a filter.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     pub(super) name: Name,
@@ -37,7 +37,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// The queue where they go.
+    /// The queue that they move to.
     pub(super) fn to(&self) -> Option<&Arc<str>> {
         match self {
             End::Purge => None,

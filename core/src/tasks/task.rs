@@ -1,4 +1,4 @@
-//! Tasks, and what is asked of them in a modification.
+//! Tasks, and their entries in a modification.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,34 +15,33 @@ use crate::step::headers::Given;
 /// `version`, and a modification with a stale version is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Unique in the store, over all queues.
+    /// Unique in the store, across all queues.
     pub id: Arc<str>,
-    /// From 0; 1 more with each claim, renewal and change.
+    /// Starts at 0; each claim, renewal and change adds 1.
     pub version: u64,
-    /// The queue that it is in.
+    /// The queue that it belongs to.
     pub queue: Arc<str>,
-    /// From when on it can be claimed, in milliseconds since the Unix epoch.
+    /// The time from which it can be claimed, in milliseconds since the Unix epoch.
     pub at_ms: u64,
     /// When it was inserted, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
-    /// epoch.
+    /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
     pub modified_ms: u64,
     /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
     pub claimant: Arc<str>,
     /// How often it was claimed; renewals do not count.
     pub claims: u32,
-    /// How often it was tried, as its workers recorded.
+    /// How often it was tried, as recorded by its workers.
     pub attempt: u32,
-    /// What went wrong, as its workers recorded.
+    /// What went wrong, as recorded by its workers.
     pub err: Arc<str>,
     /// Its JSON text, byte for byte as it was written; `None` is not the same as `null`.
     pub value: Option<Arc<str>>,
-    /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+    /// 0 to 9: of a queue's available tasks, those with the highest priority are claimed first.
     pub priority: u8,
     /// When it is deleted, leased or not, in milliseconds since the Unix epoch; `None` for never.
     pub expires_ms: Option<u64>,
-    /// Its headers, by name: what travels with it and is not its value.
+    /// Its headers, by name: data that travels with it but is not part of its value.
     pub headers: Headers,
 }
 
@@ -52,7 +51,7 @@ impl Task {
         TaskId { id: self.id.clone(), version: self.version }
     }
 
-    /// A change that leaves everything but the time as it is: without an `at` it releases the task.
+    /// A change that leaves everything as it is except the time: unless you set an `at`, it releases the task.
     pub fn change(&self) -> TaskChange {
         TaskChange {
             task: self.handle(),
@@ -71,12 +70,12 @@ impl Task {
 pub struct TaskId {
     /// The task's id.
     pub id: Arc<str>,
-    /// The version that it has to have.
+    /// The version that it must have.
     pub version: u64,
 }
 
 impl TaskId {
-    /// The task of this id at this version.
+    /// The task with this id, at this version.
     pub fn new(id: impl AsRef<str>, version: u64) -> Self {
         Self { id: id.as_ref().into(), version }
     }
@@ -122,7 +121,7 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// A task for this queue, without a value, available at once.
+    /// A task for this queue, without a value, available immediately.
     pub fn new(queue: impl AsRef<str>) -> Self {
         Self {
             queue: queue.as_ref().into(),
@@ -149,13 +148,13 @@ impl NewTask {
         Self { value: Some(json.as_ref().into()), ..self }
     }
 
-    /// From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past counts
-    /// for its age.
+    /// The time from which it can be claimed, in milliseconds since the Unix epoch; a time in the past counts towards
+    /// its age.
     pub fn at_ms(self, at_ms: u64) -> Self {
         Self { at: When::At(at_ms), ..self }
     }
 
-    /// How long from now it can be claimed, by the engine's clock.
+    /// How long until it can be claimed, by the engine's clock.
     pub fn after(self, delay: Duration) -> Self {
         Self { at: When::After(delay), ..self }
     }
@@ -170,12 +169,12 @@ impl NewTask {
         Self { err: err.as_ref().into(), ..self }
     }
 
-    /// 0, by default, to 9: of the available tasks of a queue those with the highest are claimed first.
+    /// 0, the default, to 9: of a queue's available tasks, those with the highest priority are claimed first.
     pub fn priority(self, priority: u8) -> Self {
         Self { priority, ..self }
     }
 
-    /// How long until it is deleted, done or not, leased or not; without limit by default.
+    /// How long until it is deleted, whether or not it is done or leased; without limit by default.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl: Some(ttl), ..self }
     }
@@ -185,14 +184,14 @@ impl NewTask {
         Self { skip_colliding: true, ..self }
     }
 
-    /// Adds a header, in place of the one of its name: a name of at least a character, with any bytes. Up to
-    /// [`HEADERS_MAX`](super::HEADERS_MAX) headers, whose names and values have up to
-    /// [`HEADERS_BYTES_MAX`](super::HEADERS_BYTES_MAX) bytes together.
+    /// Adds a header, replacing one with the same name: a name of at least one character, and any bytes as its value.
+    /// Up to [`HEADERS_MAX`](super::HEADERS_MAX) headers, whose names and values have up to
+    /// [`HEADERS_BYTES_MAX`](super::HEADERS_BYTES_MAX) bytes in total.
     pub fn header(self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
         Self { headers: self.headers.with(name.as_ref(), value.as_ref()), ..self }
     }
 
-    /// Its headers, all of them: names with any bytes, as [`header`](Self::header) adds them.
+    /// Its headers, all of them: names with any bytes as their values, as [`header`](Self::header) adds them.
     pub fn headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         self,
         headers: impl IntoIterator<Item = (N, V)>,
@@ -212,7 +211,7 @@ impl NewTask {
     }
 }
 
-/// What becomes of a task: all of what a caller can set, as [`Task::change`] fills it in.
+/// What becomes of a task: everything that a caller can set, as [`Task::change`] fills it in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct TaskChange {
@@ -222,13 +221,13 @@ pub struct TaskChange {
     pub(super) value: Option<Arc<str>>,
     pub(super) attempt: u32,
     pub(super) err: Arc<str>,
-    /// What takes the headers' place, if anything.
+    /// The new headers, if they are replaced.
     pub(super) headers: Option<Given>,
 }
 
 impl TaskChange {
-    /// A change that leaves nothing in the task but its id, its headers and what only the engine sets: no value, no
-    /// `err`, no attempt, available at once in this queue.
+    /// A change that keeps only the task's id, its headers and what only the engine sets: no value, no `err`, no
+    /// attempt, available immediately in this queue.
     pub fn new(task: TaskId, queue: impl AsRef<str>) -> Self {
         Self {
             task,
@@ -246,7 +245,7 @@ impl TaskChange {
         Self { queue: queue.as_ref().into(), ..self }
     }
 
-    /// Replaces the value by this JSON text.
+    /// Replaces the value with this JSON text.
     pub fn value(self, json: impl AsRef<str>) -> Self {
         Self { value: Some(json.as_ref().into()), ..self }
     }
@@ -256,14 +255,14 @@ impl TaskChange {
         Self { value: None, ..self }
     }
 
-    /// From when on it can be claimed, in milliseconds since the Unix epoch. Until a time in the
-    /// future the claimant that changes it holds it.
+    /// The time from which it can be claimed, in milliseconds since the Unix epoch. If that is in the future, the
+    /// claimant that makes the change holds it until then.
     pub fn at_ms(self, at_ms: u64) -> Self {
         Self { at: When::At(at_ms), ..self }
     }
 
-    /// How long from now it can be claimed, by the engine's clock. Until then the claimant that changes it
-    /// holds it.
+    /// How long until it can be claimed, by the engine's clock. Until then the claimant that makes the change holds
+    /// it.
     pub fn after(self, delay: Duration) -> Self {
         Self { at: When::After(delay), ..self }
     }
@@ -278,7 +277,7 @@ impl TaskChange {
         Self { err: err.as_ref().into(), ..self }
     }
 
-    /// Replaces all headers by these, as [`NewTask::header`] has them; they stay as they are by default.
+    /// Replaces all headers with these, in the form of [`NewTask::header`]; unchanged by default.
     pub fn headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         self,
         headers: impl IntoIterator<Item = (N, V)>,
@@ -286,15 +285,15 @@ impl TaskChange {
         Self { headers: Some(Given::new(headers)), ..self }
     }
 
-    /// One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
+    /// Adds an attempt, and what went wrong in it as a new line after what went wrong before.
     pub fn retry(mut self, err: &str) -> Self {
         self.attempt = self.attempt.saturating_add(1);
         self.err = limits::joined(&self.err, err);
         self
     }
 
-    /// [`retry`](Self::retry), and with the attempt `max` a move to this queue; never for a `max` of 0
-    /// or a queue without a name.
+    /// [`retry`](Self::retry), and a move to this queue when the attempt reaches `max`; never if `max` is 0 or the
+    /// queue has no name.
     pub fn retry_or_quarantine(self, err: &str, queue: &str, max: u32) -> Self {
         let tried = self.retry(err);
         match max != 0 && tried.attempt >= max && !queue.is_empty() {

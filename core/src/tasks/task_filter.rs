@@ -1,4 +1,4 @@
-//! Which tasks of a queue to go through, and how many at a time.
+//! Which tasks of a queue to process, and how many at a time.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub const SWEEP_TASKS_MAX: usize = 2_000;
 /// How many tasks one step of a purge, a move or a redrive looks at by default.
 pub const SWEEP_TASKS_DEFAULT: usize = 1_000;
 
-/// Which tasks of a queue to purge, move or redrive: all that no other claimant holds by default. See
+/// Which tasks of a queue to purge, move or redrive; by default, all that no other claimant holds. See
 /// [`TaskStore::purge`](super::TaskStore::purge).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
@@ -28,7 +28,7 @@ pub struct TaskFilter {
     include_held: bool,
 }
 
-/// What a filter looks at of a task.
+/// The properties of a task that a filter checks.
 pub(super) struct Seen<'a> {
     pub(super) at_ms: u64,
     pub(super) claims: u32,
@@ -44,44 +44,44 @@ impl TaskFilter {
         Self::default()
     }
 
-    /// Goes on after this position, such as the one that the step before returned.
+    /// Continues after this position, such as the one that the previous step returned.
     pub fn after(self, position: impl Into<Position>) -> Self {
         Self { after: Some(position.into()), ..self }
     }
 
     /// Looks at up to this many tasks; [`SWEEP_TASKS_DEFAULT`] by default, at most [`SWEEP_TASKS_MAX`]. A server
-    /// serves nobody else meanwhile, for about 8 ms with 1,000 of them.
+    /// serves no other client during the step, which takes about 8 ms with 1,000 tasks.
     pub fn limit(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Only tasks that can be claimed now, and those of the other states that are set.
+    /// Only tasks that can be claimed now, and those in other selected states.
     pub fn available(self) -> Self {
         Self { available: true, ..self }
     }
 
-    /// Only tasks that cannot be claimed now and were claimed before, and those of the other states that are set.
+    /// Only tasks that cannot be claimed now and were claimed before, and those in other selected states.
     pub fn claimed(self) -> Self {
         Self { claimed: true, ..self }
     }
 
-    /// Only tasks that cannot be claimed now and never were, and those of the other states that are set.
+    /// Only tasks that cannot be claimed now and were never claimed, and those in other selected states.
     pub fn future(self) -> Self {
         Self { future: true, ..self }
     }
 
-    /// Only tasks that are this claimant's or available.
+    /// Only tasks that this claimant holds or that are available.
     pub fn claimant(self, claimant: impl AsRef<str>) -> Self {
         Self { claimant: Some(claimant.as_ref().into()), ..self }
     }
 
-    /// Only tasks whose `err` begins like this.
+    /// Only tasks whose `err` begins with this text.
     pub fn err(self, prefix: impl AsRef<str>) -> Self {
         Self { err: prefix.as_ref().into(), ..self }
     }
 
-    /// Also tasks that another claimant holds: those that it has leased, whose jobs are lost then, and those that it
-    /// has put off or inserted for a time in the future.
+    /// Also tasks that another claimant holds: those that it has leased, whose jobs are then lost, and those that it
+    /// has postponed or inserted for a time in the future.
     pub fn include_held(self) -> Self {
         Self { include_held: true, ..self }
     }

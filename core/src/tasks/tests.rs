@@ -1,4 +1,4 @@
-//! What a task store promises, on the embedded engine; the conformance cases hold both engines to it.
+//! The guarantees of a task store, on the embedded engine; the conformance cases check both engines.
 
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn counts_follow_the_clock() {
     }
 }
 
-/// Of all priorities, and as the clock and the leases go on.
+/// Over all priorities, and as the clock advances and leases expire.
 #[test]
 fn the_oldest_are_those_of_now() {
     let (clock, client) = with_clock();
@@ -337,7 +337,7 @@ fn a_document_is_put_over_its_own_content_alone() {
     let new = |content: &str| NewDoc::new("n", "k").content(content);
     let first = ann.put_doc(new("1")).unwrap();
     let second = ann.put_doc(new("2")).unwrap();
-    // Between the two the clock may go on.
+    // The clock may advance between the two.
     let (content, modified_ms) = (Some("2".into()), second.modified_ms);
     assert_eq!(second, Doc { version: 1, content, modified_ms, ..first.clone() });
     assert_eq!(bob.get_doc("n", "k").unwrap(), None, "every memory: is a store of its own");
@@ -350,7 +350,7 @@ fn a_document_is_put_over_its_own_content_alone() {
     let third = ann.put_doc(new("3")).unwrap();
     assert_eq!((third.version, &*third.claimant, third.at_ms), (3, "ann", held.at_ms));
 
-    // One of other keys is another document.
+    // A document with other keys is another document.
     let error = ann.put_doc(NewDoc::new("n", "other").id("k").content("4")).unwrap_err();
     assert_eq!(error.dependency().unwrap().doc_inserts, [third.handle()]);
     ann.put_doc(NewDoc::new("n", "other").id("mine").content("4")).unwrap();
@@ -401,11 +401,11 @@ fn a_due_task_wakes_a_waiting_consumer() {
     let task = store.modify(Modification::new().insert(task)).unwrap().inserted.remove(0);
     let mut claims = store.claims(["inbox"]).wait(MINUTE);
     let claimed = claims.next().unwrap().unwrap();
-    // The embedded engine never polls: that it came at all was the wake-up.
+    // The embedded engine never polls: the task can only have arrived through the wake-up.
     assert_eq!(claimed[0].id, task.id);
 }
 
-/// A clock that is moved wakes those who wait: to claim, blocking or not, and to run.
+/// Moving the clock wakes everything that waits: claims, blocking or not, and runs.
 #[test]
 fn an_advance_wakes_those_that_wait_for_what_is_due_then() {
     const HOUR: Duration = Duration::from_secs(3_600);
@@ -427,7 +427,7 @@ fn an_advance_wakes_those_that_wait_for_what_is_due_then() {
     let stop = worker.clone();
     let run =
         std::thread::spawn(move || worker.run(|_| -> () { stop.stop(Duration::from_secs(10)) }));
-    // Whether they wait already or not, they are woken or see the new time.
+    // Whether or not they are already waiting, they are woken or see the new time.
     std::thread::sleep(Duration::from_millis(50));
     let due = |queue| NewTask::new(queue).after(HOUR);
     let tasks = ["inbox", "inbox", "mail"].map(due).into_iter();
@@ -476,7 +476,8 @@ fn each_of_many_that_wait_gets_one() {
     assert_eq!(ids.len(), 8);
 }
 
-/// What waits for a paused queue is woken when that is resumed, for what is there and for what is due then.
+/// Claims that wait for a paused queue are woken when it is resumed, for tasks that are available and for tasks that
+/// become due later.
 #[test]
 fn a_pause_ends_for_those_that_wait() {
     let store = store();
@@ -572,7 +573,7 @@ fn a_queue_is_purged_step_by_step_of_what_nobody_holds() {
     assert_eq!((all.tasks, all.next), (100, None));
     assert_eq!(bob.purge("q", TaskFilter::new()).unwrap().tasks, 1, "it is its own");
     assert_eq!(ann.purge("q", TaskFilter::new()).unwrap(), Swept::default());
-    // What somebody changes meanwhile is not looked at twice.
+    // Tasks that change between the steps are not processed twice.
     numbered(&ann, 0, 10);
     let first = ann.purge("q", TaskFilter::new().limit(5)).unwrap();
     assert_eq!(first.next.as_ref().unwrap().at_ms, 4);
@@ -640,7 +641,7 @@ fn what_is_moved_stays_as_it_is_and_what_is_redriven_begins_anew() {
     let changed =
         |task: &Task| Task { queue: "p".into(), version: task.version + 1, ..task.clone() };
     assert_eq!(moved, before.iter().map(changed).collect::<Vec<_>>());
-    // The one that waits is still its claimant's.
+    // The claimant of the task in the future still holds it.
     assert_eq!(ann.redrive("p", "q", TaskFilter::new()).unwrap().tasks, 2);
     let redriven = store.list("q", TaskQuery::new()).unwrap().tasks;
     let anew = |task: &Task| Task {
@@ -652,7 +653,7 @@ fn what_is_moved_stays_as_it_is_and_what_is_redriven_begins_anew() {
     assert_eq!(redriven, before.iter().map(anew).collect::<Vec<_>>());
 }
 
-/// Its worker finds that it has lost it.
+/// Its worker finds that it has lost the task.
 #[test]
 fn a_leased_task_is_moved_from_under_its_job_if_it_is_said() {
     let store = store();
@@ -711,7 +712,7 @@ fn a_cancel_reaches_who_has_the_task_and_nobody_else() {
     let renewed = ann.renew(renewed.tasks, [], MINUTE).unwrap();
     assert_eq!(renewed.cancelled.len(), 1, "also with the next renewal");
 
-    // The end of the claim is the end of the note: the next claim has another holder, and so has a change.
+    // The note ends with the claim: after the next claim or a change, the task has another holder.
     clock.advance(MINUTE);
     assert_eq!(bob.cancel(["a"]).unwrap(), [false], "the lease is over");
     let claimed = bob.claim_many(["q"], MINUTE, 2).unwrap();
@@ -789,7 +790,7 @@ fn a_job_whose_task_was_changed_is_lost() {
     let job = worker.jobs().next().unwrap().unwrap();
     let same = store.clone().claimant(&job.task().claimant);
     loop {
-        // A renewal may come in between.
+        // A renewal may happen in between.
         let change = store.fetch([&job.task().id]).unwrap()[0].change().after(MINUTE);
         if same.modify(Modification::new().change(change)).is_ok() {
             break;
@@ -888,7 +889,7 @@ fn what_ends_its_workers_is_put_aside_unseen() {
     assert_eq!(&*tasks[0].err, "crashed: claimed 2 times without an end");
 }
 
-/// Only leases that ran out are held against a task: the ends of its jobs begin anew, on disk as well.
+/// Only expired leases count against a task: the end of each job resets the count, on disk as well.
 #[test]
 fn releases_and_retries_are_no_claims_without_an_end() {
     let directory = tempfile::tempdir().unwrap();
@@ -904,7 +905,7 @@ fn releases_and_retries_are_no_claims_without_an_end() {
     let worker = |store: &TaskStore| store.worker(["inbox"]).max_crashes(2).backoff(none, none);
     for n in 0..6 {
         let store = again(&mut client);
-        // Twice it is not ended, which is as often as may be.
+        // Twice it is not ended, which is the most that is allowed.
         let first = worker(&store).jobs().next().unwrap().unwrap();
         let same = store.claimant(&first.task().claimant);
         same.renew([first.handle()], [], Duration::from_millis(1)).unwrap();
@@ -927,7 +928,7 @@ fn releases_and_retries_are_no_claims_without_an_end() {
     worker(&store).drain(|_| -> () { panic!("nobody sees it") }).unwrap();
     let task = store.claim(["inbox/err"], MINUTE).unwrap().unwrap();
     assert_eq!(&*task.err, "e\ne\ncrashed: claimed 2 times without an end");
-    // What was moved back begins anew.
+    // A task that was moved back starts afresh.
     store.modify(Modification::new().change(task.change().queue("inbox"))).unwrap();
     let mut seen = 0;
     worker(&store)
@@ -961,7 +962,7 @@ fn each_job_has_a_claimant_of_its_own() {
     }
 }
 
-/// However it begins, and before it claims anything.
+/// However the worker starts, and before it claims anything.
 #[test]
 fn a_worker_of_no_jobs_at_a_time_is_refused() {
     let (_, client) = with_clock();
@@ -980,7 +981,8 @@ fn a_worker_of_no_jobs_at_a_time_is_refused() {
     assert_eq!(store.queue_stats(Filter::new()).unwrap()[0].claimed, 0);
 }
 
-/// What a job holds is nobody else's, the claimant's of its store neither; what its end puts off is.
+/// What a job holds belongs to no other claimant, not even to that of its store; what the end of the job postpones
+/// does.
 #[test]
 fn a_job_ends_only_by_itself() {
     let store = store();
@@ -998,7 +1000,7 @@ fn a_job_ends_only_by_itself() {
     }
 }
 
-/// It would be held for a lease by a job that is over.
+/// Otherwise a job that is over would hold it until the lease expires.
 #[test]
 fn a_document_that_an_end_depends_on_is_released() {
     let store = store();
@@ -1010,7 +1012,7 @@ fn a_document_that_an_end_depends_on_is_released() {
     assert_eq!(store.claim_docs("n", ["k"], MINUTE).unwrap().len(), 1);
 }
 
-/// A job whose handler lets through why its end was refused.
+/// A job whose handler passes on the error that refused its end.
 #[test]
 fn an_end_that_is_refused_for_a_document_is_an_attempt_only_the_twentieth_time() {
     let store = store();
@@ -1032,7 +1034,7 @@ fn an_end_that_is_refused_for_a_document_is_an_attempt_only_the_twentieth_time()
     assert!(store.list("q/err", TaskQuery::new()).unwrap().tasks[0].err.starts_with("exhausted"));
 }
 
-/// A worker counts a bounded number of tasks, and none of the others goes on for ever.
+/// A worker counts conflicts for a bounded number of tasks, and none of the others is retried forever.
 #[test]
 fn conflicts_of_many_tasks_end() {
     let store = store();
@@ -1046,7 +1048,7 @@ fn conflicts_of_many_tasks_end() {
     assert_eq!((counts.dead, counts.done), (count, 0));
 }
 
-/// An insert of a document that is there is refused for good.
+/// An insert of a document that exists is refused permanently.
 #[test]
 fn an_insert_of_a_document_that_is_there_is_an_attempt() {
     let store = store();
@@ -1056,7 +1058,7 @@ fn an_insert_of_a_document_that_is_there_is_an_attempt() {
     assert_eq!(store.worker(["q"]).max_attempts(1).drain(|_| again()).unwrap().dead, 1);
 }
 
-/// Others than documents are no conflict, though documents are among them.
+/// A refusal for anything but documents is not a conflict, even if documents are among the reasons.
 #[test]
 fn an_end_that_is_refused_for_a_task_is_an_attempt() {
     let store = store();
@@ -1179,7 +1181,7 @@ fn everything_comes_back_from_disk() {
     assert_eq!(renewed.cancelled, [tasks[0].id.clone(), tasks[3].id.clone()]);
 }
 
-/// They are read without a lock, and yet each thread reads its own writes.
+/// Statistics are read without a lock, and yet each thread reads its own writes.
 #[test]
 fn statistics_are_of_now_while_others_read_and_work() {
     let store = store();
@@ -1208,7 +1210,7 @@ fn statistics_are_of_now_while_others_read_and_work() {
             store.claim(["q"], MINUTE).unwrap().unwrap();
             assert_eq!(counted("q"), [999, 999 - n, n, 1]);
         }
-        // Made anew each time.
+        // Created again each time.
         for _ in 1..1_000 {
             let task = store.insert("other", "1").unwrap();
             assert_eq!(counted("other"), [1, 1, 0, 0]);
@@ -1219,7 +1221,7 @@ fn statistics_are_of_now_while_others_read_and_work() {
     });
 }
 
-/// A page of what several priorities have, each of it behind a position that others are at as well.
+/// A page over several priorities, each continuing after a position whose time other tasks share.
 #[test]
 fn pages_of_many_priorities_and_one_time_are_whole() {
     let (_, client) = with_clock();
@@ -1268,8 +1270,8 @@ async fn a_cancelled_job_ends_while_it_runs() {
     assert!(store.queues(Filter::new()).await.unwrap().is_empty());
 }
 
-/// On tokio nothing that it makes is ready in a poll that has used up its budget; the worker ends that poll. Of these
-/// runtimes only one with threads wakes what has no budget before that.
+/// On tokio, nothing that the worker creates is ready in a poll that has used up its budget; the worker ends that
+/// poll. Only the multi-threaded runtime wakes a task that has no budget left before that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn an_async_worker_goes_on_after_handlers_that_use_up_the_budget_of_a_poll() {
     const JOBS: usize = 50;
@@ -1294,7 +1296,7 @@ async fn an_async_worker_goes_on_after_handlers_that_use_up_the_budget_of_a_poll
     assert!(store.queues(Filter::new()).await.unwrap().is_empty());
 }
 
-/// The outcomes of an async handler are those of a blocking one; a job of its own end stays as it is.
+/// An async handler has the same outcomes as a blocking one; a job that the handler ended itself stays as it is.
 #[tokio::test]
 async fn an_async_worker_ends_jobs_as_its_handler_says() {
     let store = crate::aio::connect("memory:").unwrap().tasks("shop");

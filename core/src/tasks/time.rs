@@ -5,7 +5,7 @@ use super::name::Name;
 use crate::error::Result;
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 
-/// Reads the clock that decides when tasks are available and leases are over.
+/// Reads the clock that decides when tasks become available and leases expire.
 #[derive(Clone, Debug)]
 pub struct ReadTime {
     name: Name,

@@ -1,4 +1,4 @@
-//! A worker: jobs one after the other, and what becomes of those that fail.
+//! A worker: processes jobs, and decides what becomes of those that fail.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::worker::lease::check_length;
 use crate::worker::report::{JobCounts, Report};
 use crate::worker::settings::{Settings, check_concurrency};
 
-/// How long a task that failed for the first time is put off by default.
+/// The default delay before a task is tried again after its first failure.
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
 
-/// The longest that a task that failed is put off by default.
+/// The default longest delay before a failed task is tried again.
 pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(3_600);
 
 /// After how many attempts a task goes to the error queue, by default.
 pub const MAX_ATTEMPTS_DEFAULT: u32 = 20;
 
-/// After how many leases in a row that ran out a task goes to the error queue, by default.
+/// After how many expired leases in a row a task goes to the error queue, by default.
 pub const MAX_CRASHES_DEFAULT: u32 = 3;
 
-/// How long a task that is given back is put off at most by default.
+/// The default longest delay before a task that was given back is available again.
 pub const RELEASE_DELAY_DEFAULT: Duration = Duration::from_millis(100);
 
-/// Says how tasks are worked on; made by [`TaskStore::worker`]. [`run`](Self::run) works until it is stopped, with
-/// `concurrency` jobs at a time, and [`drain`](Self::drain) until nothing is left.
+/// Runs a handler for the tasks of some queues; made by [`TaskStore::worker`]. [`run`](Self::run) works until it is
+/// stopped, on `concurrency` jobs at a time, and [`drain`](Self::drain) until nothing is available.
 ///
 /// ```
 /// use millpond::tasks::{Failure, Job, Modification, NewTask};
@@ -73,8 +73,8 @@ pub(super) struct Policy {
     pub(super) timeout: Option<Duration>,
 }
 
-/// What a handler may return: nothing or a [`Modification`], also in an [`Option`], and in a [`Result`] whose error
-/// is a [`Failure`] or becomes one.
+/// What a handler may return: nothing or a [`Modification`], either of them also in an [`Option`], or in a [`Result`]
+/// whose error is a [`Failure`] or converts to one.
 pub trait Outcome {
     /// How the job ends.
     fn outcome(self) -> Result<Option<Modification>, Failure>;
@@ -118,77 +118,74 @@ impl<M: Mode> Worker<M> {
         Self { store, queues, policy, wait: None, settings: Settings::default() }
     }
 
-    /// How long a task is leased; [`LEASE_DEFAULT`] by default. A native thread renews it three times a
-    /// lease.
+    /// How long a task is leased; [`LEASE_DEFAULT`] by default. A native thread renews it three times per lease.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.policy.lease = lease;
         self
     }
 
-    /// How long a task is put off that failed: `first`, then twice as long each time up to `most`, and
-    /// each time at random up to half of it less. [`BACKOFF_DEFAULT`] and [`BACKOFF_MAX_DEFAULT`] by
-    /// default.
+    /// How long a failed task waits before it is tried again: `first`, then twice as long each time up to `most`,
+    /// each time shortened at random by up to half. [`BACKOFF_DEFAULT`] and [`BACKOFF_MAX_DEFAULT`] by default.
     pub fn backoff(mut self, first: Duration, most: Duration) -> Self {
         self.policy.backoff = Backoff { first, most };
         self
     }
 
-    /// After this many attempts a task goes to the error queue; [`MAX_ATTEMPTS_DEFAULT`] by default, and 0 for
-    /// never.
+    /// After this many attempts a task goes to the error queue; [`MAX_ATTEMPTS_DEFAULT`] by default; 0 means never.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.policy.max_attempts = attempts;
         self
     }
 
-    /// After how many leases that ran out a task goes to the error queue and to no handler, as it may be what ends the
-    /// workers; [`MAX_CRASHES_DEFAULT`] by default, and 0 for never. Every end of a job, a retry and a release too, begins
-    /// the count anew, and so does a change of the task, such as its move back from the error queue.
+    /// After how many expired leases a task goes to the error queue and not to a handler, since it may be what
+    /// crashes the workers; [`MAX_CRASHES_DEFAULT`] by default; 0 means never. Every end of a job resets the count,
+    /// including a retry and a release. So does every change of the task, such as a move back from the error queue.
     pub fn max_crashes(mut self, leases: u32) -> Self {
         self.policy.max_crashes = leases;
         self
     }
 
-    /// Where tasks go that failed too often; the queue that each is in with `/err` behind it, by default.
+    /// The queue for tasks that failed too often; by default, the name of the task's own queue followed by `/err`.
     pub fn error_queue(mut self, queue: impl AsRef<str>) -> Self {
         self.policy.error_queue = Some(queue.as_ref().into());
         self
     }
 
-    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses as many
+    /// How many jobs [`run`](Self::run) works on at a time, 1 or more; 1 by default. A blocking worker uses that many
     /// threads.
     pub fn concurrency(mut self, jobs: usize) -> Self {
         self.settings.concurrency = jobs;
         self
     }
 
-    /// How many more jobs [`run`](Self::run) holds ready, so that one step leases several; 0, the default, for
-    /// none. What nobody has begun is given back by a stop.
+    /// How many more jobs [`run`](Self::run) leases ahead, so that one step leases several; 0, the default, for none.
+    /// A stop gives back those that have not begun.
     pub fn prefetch(mut self, jobs: usize) -> Self {
         self.settings.prefetch = jobs;
         self
     }
 
-    /// How long a handler may work; for ever by default. The future of an async handler is dropped then, and the
-    /// job has failed; others find it in [`Job::time_left`].
+    /// How long a handler may run; without limit by default. After that, the future of an async handler is dropped
+    /// and the job has failed; other handlers can check [`Job::time_left`].
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.policy.timeout = Some(timeout);
         self
     }
 
-    /// How long [`jobs`](Self::jobs) waits for a task when none is available, in place of ending at once.
+    /// How long [`jobs`](Self::jobs) waits for a task when none is available, instead of ending immediately.
     pub fn wait(self, idle: Duration) -> Self {
         Self { wait: Some(idle), ..self }
     }
 
-    /// Reports also what went well: jobs that are done, given back or moved. For metrics.
+    /// Also reports what went well: jobs that are done, given back or moved. For metrics.
     pub fn tell_all(mut self, tell_all: bool) -> Self {
         self.settings.tell_all = tell_all;
         self
     }
 
-    /// Is told of what becomes of jobs in [`run`](Self::run): of those that failed, were put aside or lost, or could not
-    /// end as the handler said, and of a server that is away and back; with [`tell_all`](Self::tell_all) of all. By
-    /// default these reports go to standard error, a line each.
+    /// Receives reports on what becomes of jobs in [`run`](Self::run): those that failed, were put aside or lost, or
+    /// could not end as the handler asked, and when the server becomes unreachable and responds again; with
+    /// [`tell_all`](Self::tell_all), all reports. By default these reports go to standard error, one line each.
     pub fn on_report(mut self, hook: impl Fn(&Report<Job<M>>) + Send + Sync + 'static) -> Self {
         self.settings.on_report = Some(Arc::new(hook));
         self
@@ -199,18 +196,18 @@ impl<M: Mode> Worker<M> {
         &self.policy
     }
 
-    /// The jobs, one after the other, for a loop that ends each by a method of the job. See [`Jobs`].
+    /// The jobs, one at a time, for a loop that ends each by one of the job's methods. See [`Jobs`].
     pub fn jobs(&self) -> Jobs<M> {
         Jobs::new(self.takes(self.wait))
     }
 
-    /// Begins to work, for a loop that says how jobs end: what [`run`](Self::run) is made of. See [`Run`].
+    /// Starts a run, for a loop of your own that says how jobs end; [`run`](Self::run) is built on this. See [`Run`].
     pub fn start(&self) -> Run<M> {
         self.begin(false)
     }
 
-    /// [`start`](Self::start), but the run is over when nothing is available: what [`drain`](Self::drain) is made of. All
-    /// is reported.
+    /// [`start`](Self::start), but the run is over when nothing is available; [`drain`](Self::drain) is built on
+    /// this. Everything is reported.
     pub fn start_drain(&self) -> Run<M> {
         self.begin(true)
     }
@@ -220,14 +217,14 @@ impl<M: Mode> Worker<M> {
         Run::begin(self.store.client.clone(), self.takes(None), plan, &self.settings.stop)
     }
 
-    /// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs after
-    /// this time is given back, available at once, and its handler is told that the job is lost. Zero is at once, and
-    /// a second stop changes the time. A worker that was stopped stays so.
+    /// Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still
+    /// running after this time is given back and available immediately, and its handler is told that the job is lost.
+    /// With zero, this happens immediately. A second stop changes the time. A stopped worker stays stopped.
     ///
-    /// From any thread.
+    /// Can be called from any thread.
     ///
     /// # Rust
-    /// Not from a signal handler, which must not wait for a lock.
+    /// Do not call it from a signal handler, which must not wait for a lock.
     pub fn stop(&self, within: Duration) {
         self.settings.stop.stop(within);
     }
@@ -244,23 +241,23 @@ impl<M: Mode> Worker<M> {
 }
 
 impl Worker<Blocking> {
-    /// Works until it is [stopped](Self::stop), on `concurrency` threads, of which this is one. The handler gets
-    /// a [`Job`] and says how it ends: see [`Run::end`]. Nothing is done to a job that the handler ended itself.
+    /// Works until it is [stopped](Self::stop), on `concurrency` threads, including this one. The handler gets a
+    /// [`Job`] and says how it ends: see [`Run::end`]. A job that the handler has already ended is left as it is.
     ///
-    /// A server that is away is asked again until it is back. Returns what the run did.
+    /// If the server is unreachable, the run keeps trying until it responds. Returns what the run did.
     ///
     /// # Errors
-    /// What trying again cannot mend, such as `WRONG_TYPE` and `INVALID_ARGUMENT`; running jobs have ended by then.
+    /// A non-retryable error, such as `WRONG_TYPE` or `INVALID_ARGUMENT`; running jobs have ended by then.
     ///
     /// # Delivery
-    /// At least once. The job of a handler that panics stays leased until the lease is over.
+    /// At least once. The job of a handler that panics stays leased until the lease expires.
     pub fn run<R: Outcome>(&self, handler: impl Fn(&Job) -> R + Sync) -> Result<JobCounts> {
         let run = self.start();
         self.settings.run(|| run.next(), |job| run.work(job, &handler))?;
         Ok(run.counts())
     }
 
-    /// Works on this thread until nothing is available, and says what happened. For tests, and for a program that
+    /// Works on this thread until nothing is available, and returns what it did. For tests, and for programs that
     /// cron starts.
     ///
     /// # Errors
@@ -273,9 +270,9 @@ impl Worker<Blocking> {
 }
 
 impl Worker<Async> {
-    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise as
-    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost the future of its handler
-    /// is dropped.
+    /// Works until it is [stopped](Self::stop), on up to `concurrency` jobs at a time; otherwise like
+    /// [`run`](Worker::<Blocking>::run) of a blocking worker. When the lease of a job is lost, the future of its
+    /// handler is dropped.
     ///
     /// ```
     /// use std::time::Duration;
@@ -297,7 +294,7 @@ impl Worker<Async> {
     /// As [`run`](Worker::<Blocking>::run) of a blocking worker.
     ///
     /// # Delivery
-    /// The jobs of a run whose future is dropped stay leased until the lease is over.
+    /// The jobs of a run whose future is dropped stay leased until the lease expires.
     pub async fn run<R: Outcome>(
         &self,
         handler: impl AsyncFn(&Job<Async>) -> R,
@@ -308,7 +305,7 @@ impl Worker<Async> {
         Ok(run.counts())
     }
 
-    /// Works until nothing is available, and says what happened; on `concurrency` jobs at a time.
+    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did.
     ///
     /// # Errors
     /// Those of the connection too.
@@ -345,12 +342,12 @@ impl Policy {
         }
     }
 
-    /// What becomes of a task that no other attempt would do better with.
+    /// What becomes of a task that another attempt would not help.
     pub(super) fn rejected(&self, task: &Task, err: &str) -> TaskChange {
         task.change().quarantine(&format!("rejected: {err}"), &self.error_queue_of(task))
     }
 
-    /// Whether a handler may see a task that was claimed this often without an end.
+    /// Whether a handler may see a task that was claimed this often without being ended.
     pub(super) fn may_claim(&self, unended: u32) -> bool {
         self.max_crashes == 0 || unended <= self.max_crashes
     }
@@ -359,7 +356,7 @@ impl Policy {
         self.error_queue.clone().unwrap_or_else(|| format!("{}/err", task.queue).into())
     }
 
-    /// How long to put off a task that was tried this often before.
+    /// How long to postpone a task that was tried this often before.
     pub(super) fn delay(&self, attempts: u32) -> Duration {
         let Backoff { first, most } = self.backoff;
         Backoff { first, most: most.max(first).min(DELAY_MAX) }.delay(attempts)

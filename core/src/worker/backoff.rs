@@ -1,25 +1,25 @@
-//! What is tried again: until a deadline, or when something else is free.
+//! Retries: until a deadline, or until something else is free.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::runtime::backoff::Backoff;
 
-/// The delays of something that is tried again until a deadline.
+/// The delays of an operation that is retried until a deadline.
 pub(crate) struct Retries {
     backoff: Backoff,
-    /// A wait without an end has none.
+    /// A wait without a limit has none.
     deadline: Option<Instant>,
     before: u32,
 }
 
 impl Retries {
-    /// Tries for this time, from now on.
+    /// Retries for this long, from now on.
     pub(crate) fn within(time: Duration, backoff: Backoff) -> Self {
         Self { backoff, deadline: Instant::now().checked_add(time), before: 0 }
     }
 
-    /// After how long to try again; `None` when the time is over.
+    /// The delay before the next retry; `None` when the time is over.
     pub(crate) fn next_delay(&mut self) -> Option<Duration> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let delay = self.backoff.delay(self.before);
@@ -31,16 +31,16 @@ impl Retries {
     }
 }
 
-/// The work that a loop has given back for a moment, as something else that it needs was taken. Nothing here
-/// is behind a lock, for the children of forks.
+/// The work that a loop has given back for a short time because something else that it needs was held by others.
+/// Nothing here is behind a lock, so that the children of forks can use it.
 pub(crate) struct Contention {
     backoff: Backoff,
-    /// By how much later than said here the work may be available on the clock of a server.
+    /// How much later than recorded here the work may become available on the clock of a server.
     slack: Duration,
     began: Instant,
-    /// How many jobs one after the other.
+    /// How many jobs in a row.
     releases: AtomicU32,
-    /// Until when the last of them is put off, in milliseconds from `began`.
+    /// Until when the last of them is postponed, in milliseconds from `began`.
     until_ms: AtomicU64,
 }
 
@@ -50,12 +50,12 @@ impl Contention {
         Self { backoff, slack, began: Instant::now(), releases, until_ms }
     }
 
-    /// How long to put off another job.
+    /// How long to postpone another job.
     pub(crate) fn delay(&self) -> Duration {
         self.put_off(self.backoff.delay(self.releases.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// A job is put off for this time.
+    /// A job is postponed for this time.
     pub(crate) fn put_off(&self, delay: Duration) -> Duration {
         let until = self.began.elapsed() + delay + self.slack;
         self.until_ms.fetch_max(until.as_millis() as u64, Ordering::Relaxed);
@@ -73,7 +73,7 @@ impl Contention {
         until.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
     }
 
-    /// For how long the loop has been there.
+    /// How long the loop has existed.
     pub(crate) fn age(&self) -> Duration {
         self.began.elapsed()
     }

@@ -22,7 +22,7 @@ impl<J> Settings<J> {
         on_threads(self.concurrency, next, work, |report| self.report(&report), stop)
     }
 
-    /// The same on this thread; prints nothing.
+    /// The same, on this thread; prints nothing.
     pub(crate) fn drain(
         &self,
         next: impl Fn() -> Result<Option<Event<J>>>,
@@ -31,7 +31,7 @@ impl<J> Settings<J> {
         on_thread(next, work, |report| self.tell(&report))
     }
 
-    /// Works in this future, on many jobs at a time.
+    /// Works in this future, on many jobs at the same time.
     pub(crate) async fn run_async(
         &self,
         next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<Event<J>>>>,
@@ -50,7 +50,7 @@ impl<J> Settings<J> {
     }
 }
 
-/// Runs jobs on this thread and as many more as it takes.
+/// Runs jobs on this thread and on as many more as needed.
 fn on_threads<J>(
     concurrency: usize,
     next: impl Fn() -> Result<Option<Event<J>>> + Sync,
@@ -58,7 +58,7 @@ fn on_threads<J>(
     report: impl Fn(Report<J>) + Sync,
     stop: impl Fn() + Sync,
 ) -> Result<()> {
-    /// A handler that panics ends the whole run, not only its thread.
+    /// A handler that panics ends the whole run, not just its thread.
     struct OnPanic<F: Fn()>(F);
 
     impl<F: Fn()> Drop for OnPanic<F> {
@@ -84,7 +84,7 @@ fn on_threads<J>(
     })
 }
 
-/// Runs jobs on this thread, one after the other.
+/// Runs jobs on this thread, one at a time.
 fn on_thread<J>(
     next: impl Fn() -> Result<Option<Event<J>>>,
     mut work: impl FnMut(J),
@@ -99,7 +99,7 @@ fn on_thread<J>(
     Ok(())
 }
 
-/// Runs jobs in this future, many at a time.
+/// Runs jobs in this future, many at the same time.
 async fn in_future<J>(
     mut next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<Event<J>>>>,
     work: impl AsyncFn(J),

@@ -1,10 +1,9 @@
-//! What a loop does now and then.
+//! What a loop does from time to time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// When something is due, which is at once for the first time. Times are those of
-/// [`Client::time`](crate::Client::time).
+/// When something is due; the first time is immediately. Times are those of [`Client::time`](crate::Client::time).
 #[derive(Default)]
 pub(crate) struct Due {
     next_ms: AtomicU64,
@@ -24,14 +23,14 @@ impl Due {
         self.next_ms.store(after(now, delay), Ordering::Release);
     }
 
-    /// It is due after this time, if not before.
+    /// It is due after this time, if not earlier.
     pub(crate) fn bring_forward(&self, now: Duration, delay: Duration) {
         self.next_ms.fetch_min(after(now, delay), Ordering::AcqRel);
     }
 }
 
 fn after(now: Duration, delay: Duration) -> u64 {
-    // Not before the time that a server counts, in whole milliseconds.
+    // Not before the server's time, which is in whole milliseconds.
     let rest = u64::from(!delay.is_zero());
     (now + delay).as_millis() as u64 + rest
 }

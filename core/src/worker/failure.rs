@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-/// Why a job was not done, for the handler of a worker. Any error becomes an [`Error`](Self::Error), and so does a text.
+/// Why a job was not done, for the handler of a worker. Any error converts to an [`Error`](Self::Error), and so does
+/// a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// This went wrong: it is tried again after the worker's backoff, and put aside if that was the last attempt.
+    /// The job failed for this reason: it is tried again after the worker's backoff, or put aside if this was the
+    /// last attempt.
     Error(String),
     /// Try again later, for this reason.
     Retry(String),
@@ -13,8 +15,8 @@ pub enum Failure {
     RetryAfter(String, Duration),
     /// Move it to this queue of its task store, for this reason. A message of a shuffle queue cannot be moved.
     Move(String, String),
-    /// Put it aside at once, into the error queue or among the dead letters, for this reason: no other attempt would
-    /// do better.
+    /// Put it aside immediately, into the error queue or the dead letters, for this reason: another attempt would not
+    /// help.
     Reject(String),
     /// Give it back untried, for another worker, after a short random time.
     Release,
@@ -22,7 +24,7 @@ pub enum Failure {
     ReleaseAfter(Duration),
 }
 
-/// Of an error, and of a text.
+/// From an error or a text.
 impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Failure {
     fn from(error: E) -> Self {
         Failure::Error(error.into().to_string())

@@ -1,4 +1,4 @@
-//! The results of ends that go out in several steps.
+//! The results of ends that are sent in several steps.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ struct State<E> {
 }
 
 impl<E> Groups<E> {
-    /// Waits for this many groups, besides what is known at once.
+    /// Waits for this many groups, in addition to the results that are already known.
     pub(crate) fn new(
         known: Results<E>,
         groups: usize,
@@ -30,7 +30,7 @@ impl<E> Groups<E> {
         all
     }
 
-    /// One group has this result, each of it.
+    /// One group has this result, for each of its ends.
     pub(crate) fn add(&self, group: Vec<E>, result: Result<()>) {
         let copy = |result: &Result<()>| result.as_ref().map_err(Error::copy).copied();
         self.add_each(group.into_iter().map(|end| (end, copy(&result))).collect::<Vec<_>>());

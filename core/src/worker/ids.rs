@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use crate::runtime::random;
 
-/// 16 hexadecimal digits: unique, no secret.
+/// 16 hexadecimal digits: unique, but not secret.
 pub(crate) fn unique_id() -> Arc<str> {
     format!("{:016x}", random::quick()).into()
 }
 
-/// 32 hexadecimal digits that nobody can guess.
+/// 32 hexadecimal digits that cannot be guessed.
 pub(crate) fn token() -> Arc<[u8]> {
     random::token().as_bytes().into()
 }
 
-/// The seed of what a step leaves to chance.
+/// The seed of a step's random choices.
 pub(crate) fn seed() -> u32 {
     random::quick() as u32
 }
 
-/// Eight bytes that nobody else has.
+/// Eight unique bytes.
 pub(crate) fn unique_bytes() -> [u8; 8] {
     random::number().to_be_bytes()
 }

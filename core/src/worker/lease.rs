@@ -13,10 +13,10 @@ use crate::runtime::sync::lock;
 use crate::runtime::timer::{Scheduled, Timer};
 use crate::step::Operation;
 
-/// What is leased for less cannot be renewed.
+/// The shortest lease that can be renewed.
 const LENGTH_MIN: Duration = Duration::from_millis(1);
 
-/// Refuses a worker's lease that nobody could keep.
+/// Refuses a worker's lease that is too short to be renewed.
 pub(crate) fn check_length(lease: Duration) -> Result<()> {
     match lease < LENGTH_MIN {
         true => Err(invalid("a worker's lease has to be a millisecond or more")),
@@ -31,16 +31,16 @@ pub(crate) trait Held: Clone + Send + 'static {
 
     fn renew(&self, length: Duration) -> Result<Self::Renew>;
 
-    /// Handles the output of a renewal. Returns whether the lease is held; an error of the kind `DEPENDENCY`
-    /// says that it is not.
+    /// Handles the output of a renewal. Returns whether the lease is held; an error of the kind `DEPENDENCY` means
+    /// that it is not.
     fn renewed(&mut self, output: <Self::Renew as Operation>::Output) -> bool;
 
-    /// Whether a renewal said that the work is not wanted any more: its holder is told as of a lost lease.
+    /// Whether a renewal reported that the work is no longer wanted: the holder is told as if the lease were lost.
     fn is_cancelled(&self) -> bool {
         false
     }
 
-    /// Is told why a renewal failed that is tried again.
+    /// Receives the error of a renewal that failed and is tried again.
     fn failed<M: Mode>(&self, _client: &Client<M>, _error: &Error) {}
 
     /// Looks up what is held after a renewal whose result was lost, and calls [`Lease::checked`]. By default a
@@ -50,7 +50,7 @@ pub(crate) trait Held: Clone + Send + 'static {
     }
 }
 
-/// A lease that is renewed. Holds no client: a lease that outlives its client must not keep an engine open.
+/// A lease that is renewed. It holds no client: a lease that outlives its client must not keep an engine open.
 pub(crate) struct Lease<M: Mode, H> {
     client: WeakClient<M>,
     term: Arc<Term>,
@@ -58,28 +58,28 @@ pub(crate) struct Lease<M: Mode, H> {
     process: u32,
 }
 
-/// What is behind the lock of a lease, which the child of a fork must not take.
+/// The state behind the lock of a lease, which the child of a fork must not take.
 pub(crate) struct State<H> {
     pub(crate) held: H,
     renewal: Renewal,
     /// The next renewal.
     next: Option<Scheduled>,
-    /// What waits for the result of the call under way.
+    /// What waits for the result of the call in progress.
     waiting: Vec<Box<dyn FnOnce(H) + Send>>,
-    /// What is called when the lease is lost; nothing once its holder has no use for it.
+    /// What is called when the lease is lost; nothing once the holder no longer needs the lease.
     on_lost: Option<Vec<Box<dyn FnOnce() + Send>>>,
-    /// The end of the term, if something is called then.
+    /// The timer for the end of the term, if something is called then.
     expiry: Option<Scheduled>,
 }
 
 impl<H> State<H> {
-    /// Whether the lease is not renewed any more, as its holder has ended it.
+    /// Whether the lease is no longer renewed because its holder has ended it.
     pub(crate) fn is_ended(&self) -> bool {
         self.renewal.is_ended()
     }
 }
 
-/// A change of what is held, until this is dropped. A renewal that is refused meanwhile means nothing.
+/// A change of what is held, which lasts until this is dropped. A renewal that is refused in that time means nothing.
 pub(crate) struct Change<M: Mode, H: Held>(Arc<Lease<M, H>>);
 
 impl<M: Mode, H: Held> Drop for Change<M, H> {
@@ -112,7 +112,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         taken: Instant,
     ) -> Arc<Self> {
         let term = Arc::new(Term::new(length, taken));
-        // A client that is gone renews nothing.
+        // A client that no longer exists renews nothing.
         let interval = client.upgrade().map(|client| client.renewal_interval(length));
         let renewal = Renewal::new(term.clone(), interval.unwrap_or(length / 3));
         let first = renewal.first();
@@ -134,13 +134,13 @@ impl<M: Mode, H: Held> Lease<M, H> {
         self.term.is_over(Instant::now())
     }
 
-    /// Whether somebody else may have it: it is lost, and not because it is given back.
+    /// Whether another holder may have it: it is lost, and not because it was given back.
     pub(crate) fn is_gone(&self) -> bool {
         self.term.is_gone(Instant::now())
     }
 
-    /// Calls back when the lease is lost, at once if it is lost already. After [`stop`](Self::stop) it is not
-    /// called but dropped; neither in the child of a fork.
+    /// Calls back when the lease is lost, immediately if it is already lost. After [`stop`](Self::stop) the callback
+    /// is dropped without being called. It is not called in the child of a fork either.
     pub(crate) fn on_lost(self: &Arc<Self>, then: impl FnOnce() + Send + 'static) {
         if !self.is_own() {
             return;
@@ -151,7 +151,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         self.clone().watch();
     }
 
-    /// Calls back if the lease is lost, or else as soon as its term is over.
+    /// Calls back if the lease is lost, otherwise as soon as its term is over.
     fn watch(self: Arc<Self>) {
         let mut state = self.lock();
         let is_over = self.is_lost() || state.held.is_cancelled();
@@ -171,19 +171,19 @@ impl<M: Mode, H: Held> Lease<M, H> {
         }
     }
 
-    /// Tells those who wait for it that the lease is lost, as it is given back.
+    /// Tells the waiting callbacks that the lease is lost, because it is given back.
     pub(crate) fn revoke(self: &Arc<Self>) {
         self.term.revoked();
         self.clone().watch();
     }
 
-    /// Refuses the child of a fork, with what to do there.
+    /// Refuses the child of a fork, with an error that says what to do there.
     pub(crate) fn check_process(&self, advice: &str) -> Result<()> {
         fork::check(self.is_own(), advice)
     }
 
-    /// Whether this is the process that took the lease. The copy in the child of a fork has no right to it,
-    /// and its lock could be held for ever.
+    /// Whether this is the process that took the lease. The copy in the child of a fork does not own it, and its lock
+    /// could stay held forever.
     pub(crate) fn is_own(&self) -> bool {
         self.process == std::process::id()
     }
@@ -202,8 +202,8 @@ impl<M: Mode, H: Held> Lease<M, H> {
         Change(self.clone())
     }
 
-    /// Ends the renewals, for a holder that has no more use for the lease. Returns whether this was the first
-    /// time; false in the child of a fork.
+    /// Ends the renewals, for a holder that no longer needs the lease. Returns whether this was the first time; false
+    /// in the child of a fork.
     pub(crate) fn stop(&self) -> bool {
         if !self.is_own() {
             return false;
@@ -237,8 +237,8 @@ impl<M: Mode, H: Held> Lease<M, H> {
         }
     }
 
-    /// Handles the result of a check, which `handle` is given what is held for, and whether the lease was
-    /// ended. It returns whether the lease is held.
+    /// Handles the result of a check. `handle` gets what is held and whether the lease was ended, and returns whether
+    /// the lease is held.
     pub(crate) fn checked(self: Arc<Self>, handle: impl FnOnce(&mut H, bool) -> Result<bool>) {
         let mut state = self.lock();
         let is_ended = state.is_ended();
@@ -267,7 +267,7 @@ impl<M: Mode, H: Held> Lease<M, H> {
         });
     }
 
-    /// Calls back those that wait for the result of a call, which has come unless it is checked.
+    /// Calls back those that wait for the result of a call, once it has arrived and needs no check.
     fn settle(self: &Arc<Self>, mut state: MutexGuard<'_, State<H>>, next: Next) {
         let is_known = next != Next::Check;
         let waiting = if is_known { std::mem::take(&mut state.waiting) } else { Vec::new() };
@@ -290,8 +290,8 @@ impl<M: Mode, H: Held> Lease<M, H> {
                 }
             }
             Next::Renew(time) => {
-                // The lock is held meanwhile, so that a renewal that is run at once does not schedule the
-                // one after it before this one is noted.
+                // The lock is held here, so that a renewal that runs immediately does not schedule the next one
+                // before this one is recorded.
                 let mut state = self.lock();
                 if !state.is_ended() {
                     let lease = self.clone();

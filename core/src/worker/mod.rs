@@ -1,5 +1,5 @@
-//! What processing jobs has in common, whatever queue they come from: the loop that asks for work and
-//! waits for it, and the renewal of leases. Queues have no clock, random source or timer but these.
+//! The parts of job processing that all queues share: the loop that asks for work and waits for it, and the renewal
+//! of leases. Queues use no other clock, random source or timer.
 
 pub(crate) mod backoff;
 pub(crate) mod drive;

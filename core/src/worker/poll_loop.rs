@@ -1,7 +1,7 @@
-//! The loop of a consumer: ask a queue for work, hand it out, and wait for more when there is none.
+//! The loop of a consumer: asks a queue for work, hands it out, and waits for more when there is none.
 //!
-//! One loop drives all queues, blocking and async. What a step asks and what its result means is said by
-//! a [`Source`], which each queue implements.
+//! One loop drives all queues, blocking and async. A [`Source`], which each queue implements, defines what a step
+//! asks for and what its result means.
 
 use std::fmt;
 use std::future::Future;
@@ -24,14 +24,14 @@ pub(crate) trait Source {
     /// What the loop yields.
     type Item;
 
-    /// Sends the next step; `waits` says whether the loop waits when there is nothing.
+    /// Sends the next step; `waits` says whether the loop waits when there is no work.
     fn ask(&mut self, now: Instant, waits: bool) -> <Self::Mode as Mode>::Reply<Self::Output>;
 
     /// Handles the result of the step. A source that finds nothing begins to wait with
     /// [`Waiting::listen`], before it returns [`Found::Idle`].
     ///
     /// # Errors
-    /// Those that the loop yields. One that trying again cannot mend ends the loop.
+    /// Those that the loop yields. A non-retryable error ends the loop.
     fn handle(
         &mut self,
         result: Result<Self::Output>,
@@ -39,7 +39,7 @@ pub(crate) trait Source {
     ) -> Result<Found<Self::Item>>;
 }
 
-/// Who watches a loop, and may stop it between two steps.
+/// An observer of a loop, which may stop it between two steps.
 pub(crate) trait Watch: Send + Sync {
     /// Whether the loop may send a step.
     fn may_take(&self) -> bool;
@@ -52,23 +52,23 @@ pub(crate) trait Watch: Send + Sync {
 pub(crate) enum Found<T> {
     /// Work to hand out.
     Item(T),
-    /// Nothing yet: ask again at once.
+    /// Nothing yet: ask again immediately.
     Nothing,
-    /// Nothing anywhere: wait for a wake-up, or for this time if that is sooner.
+    /// Nothing available: wait for a wake-up, or for this time if that is shorter.
     Idle(Option<Duration>),
-    /// Nothing any more: the loop is over.
+    /// Nothing will come any more: the loop is over.
     Over,
 }
 
-/// For how long a loop waits when there is nothing, and since when it does.
+/// How long a loop waits when there is no work, and since when it has been waiting.
 #[derive(Default)]
 pub(crate) struct Waiting {
     time: Option<Duration>,
     idle: Option<Idle>,
 }
 
-/// A wait. It ends when there is work; a listener that was woken for that and is dropped wakes the next
-/// one.
+/// A wait. It ends when there is work; a listener that was woken for this work and is dropped wakes the next
+/// listener.
 struct Idle {
     listener: Listener,
     /// When the loop gives up.
@@ -78,7 +78,7 @@ struct Idle {
 }
 
 impl Waiting {
-    /// Begins a wait, unless the loop does not wait or listens already.
+    /// Begins a wait, unless the loop does not wait or is already listening.
     pub(crate) fn listen(&mut self, listen: impl FnOnce() -> Result<Listener>) -> Result<()> {
         if let (Some(time), None) = (self.time, &self.idle) {
             let listener = listen()?;
@@ -88,7 +88,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Listens to other topics than before, if it listens.
+    /// Listens to other topics than before, if it is listening.
     pub(crate) fn listen_anew(&mut self, listen: impl FnOnce() -> Result<Listener>) -> Result<()> {
         if let Some(idle) = &mut self.idle {
             idle.listener = listen()?;
@@ -101,7 +101,7 @@ impl Waiting {
         self.idle.is_some()
     }
 
-    /// Says that a wake-up for this topic is not to be passed on.
+    /// Marks a wake-up for this topic as used, so that it is not passed on.
     pub(crate) fn used(&self, topic: &[u8]) {
         if let Some(idle) = &self.idle {
             idle.listener.used(topic);
@@ -129,9 +129,9 @@ impl Idle {
 pub(crate) struct PollLoop<S: Source> {
     pub(crate) source: S,
     waiting: Waiting,
-    /// The step under way. A future that is dropped leaves it to the next one.
+    /// The step in progress. A future that is dropped leaves it to the next one.
     asked: Option<Pending<S::Output>>,
-    /// Set by an error that the same step would meet for ever.
+    /// Set by an error that the same step would meet forever.
     is_over: bool,
     watch: Option<Weak<dyn Watch>>,
     /// The watch said no.
@@ -150,17 +150,17 @@ impl<S: Source> PollLoop<S> {
         }
     }
 
-    /// Asks before each step and each wait.
+    /// Consults this watch before each step and each wait.
     pub(crate) fn watch(&mut self, watch: Weak<dyn Watch>) {
         self.watch = Some(watch);
     }
 
-    /// Whether a step is under way.
+    /// Whether a step is in progress.
     pub(crate) fn is_asking(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Whether the loop stopped for its watch, and not because there is nothing.
+    /// Whether the loop stopped because of its watch, and not because there is no work.
     pub(crate) fn is_held_up(&self) -> bool {
         self.is_held_up
     }
@@ -172,7 +172,7 @@ impl<S: Source> PollLoop<S> {
         !self.is_held_up
     }
 
-    /// Waits for up to this time when there is nothing; without it the loop ends then.
+    /// Waits for up to this time when there is no work; without it, the loop ends then.
     pub(crate) fn wait(&mut self, time: Option<Duration>) {
         self.waiting.time = time;
     }
@@ -207,7 +207,7 @@ impl<S: Source> PollLoop<S> {
             let result = match &mut self.asked {
                 Some(asked) => ready!(Pin::new(asked).poll(context)),
                 None => {
-                    // Work whose lease nobody could renew is not asked for.
+                    // Does not ask for work whose lease could not be renewed.
                     Timer::ensure()?;
                     let reply = self.source.ask(Instant::now(), self.waiting.time.is_some());
                     ready!(S::Mode::poll_reply(reply, &mut self.asked, context))
@@ -258,9 +258,9 @@ impl<S: Source> fmt::Debug for PollLoop<S> {
     }
 }
 
-/// How the loop waits in a mode: it blocks, or is pending.
+/// How the loop waits in a mode: it blocks or is pending.
 pub(crate) trait Drive: Mode {
-    /// The result of a step that was just sent; one that is pending is left in `asked`.
+    /// The result of a step that was just sent; a pending step is left in `asked`.
     fn poll_reply<T: Send + 'static>(
         reply: Self::Reply<T>,
         asked: &mut Option<Pending<T>>,
@@ -311,8 +311,8 @@ impl Drive for Async {
     }
 }
 
-/// Makes a public loop, a struct of one [`PollLoop`], an iterator for a blocking client and a stream for an
-/// async one. The docs are those of `next`.
+/// Makes a public loop, which is a struct with one [`PollLoop`], an iterator for a blocking client and a stream for
+/// an async one. The docs are those of `next`.
 macro_rules! iterate {
     ($(#[$docs:meta])+ $loop:ident yields $blocking:ty, $async:ty) => {
         impl Iterator for $loop<$crate::client::Blocking> {

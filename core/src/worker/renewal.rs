@@ -1,16 +1,16 @@
-//! When a lease is renewed: a state machine without I/O. It is fed with results and the time, and says what
-//! to do next.
+//! When a lease is renewed: a state machine without I/O. Its inputs are results and the time; its output is what to
+//! do next.
 //!
 //! One policy for all leases:
-//! - The first renewal is due an interval, a third of the lease, after it was taken, each next one an interval
-//!   after the last that succeeded was sent.
-//! - A renewal that failed and may be tried again is tried again a tenth of the lease later.
-//! - One that was refused while what is held was being changed is sent again after a few milliseconds: a holder that
-//!   changes it all the time would lose the lease else.
-//! - A lease is lost when a renewal is refused, or when none has succeeded for a whole lease. What is lost
-//!   stays lost, and is not renewed: its holder may have stopped working.
-//! - After a renewal whose result was lost, a refusal may be for a version that this renewal has changed
-//!   itself. So what is held is looked up before it is given up, and before its last version is used.
+//! - The interval is a third of the lease. The first renewal is due one interval after the lease was taken, each
+//!   later one an interval after the last successful one was sent.
+//! - A renewal that failed with a retryable error is tried again a tenth of the lease later.
+//! - A renewal that was refused while what is held was being changed is sent again after a few milliseconds:
+//!   otherwise a holder that makes changes all the time would lose the lease.
+//! - A lease is lost when a renewal is refused, or when none has succeeded for a whole lease. A lost lease stays lost
+//!   and is not renewed: its holder may have stopped working.
+//! - After a renewal whose result was lost, a later refusal may be due to a version that this renewal itself has
+//!   changed. So what is held is looked up before it is given up, and before its last version is used.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use super::term::Term;
 use crate::error::Retry;
 
-/// After how long a renewal is sent again that was refused while what is held was being changed.
+/// How long to wait before a renewal is sent again that was refused while what is held was being changed.
 const DISTURBED_PAUSE: Duration = Duration::from_millis(10);
 
 /// The result of a renewal, or of a check.
@@ -26,7 +26,7 @@ const DISTURBED_PAUSE: Duration = Duration::from_millis(10);
 pub(super) enum Outcome {
     /// The lease is held.
     Held,
-    /// It is not, or not as it was known here.
+    /// It is not held, or not at the version known here.
     Refused,
     /// The call failed.
     Failed(Retry),
@@ -46,7 +46,7 @@ pub(super) enum Next {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Now,
-    /// When the call under way has its result.
+    /// When the call in progress has its result.
     Later,
     /// When it has been looked up.
     AfterCheck,
@@ -56,11 +56,11 @@ pub(super) struct Renewal {
     term: Arc<Term>,
     /// From one renewal to the next.
     interval: Duration,
-    /// A renewal or a check is under way.
+    /// A renewal or a check is in progress.
     is_busy: bool,
-    /// How many changes of what is held are under way.
+    /// How many changes of what is held are in progress.
     changes: usize,
-    /// What is held was being changed while the renewal was under way.
+    /// What is held was being changed while the renewal was in progress.
     is_disturbed: bool,
     /// The result of a renewal was lost: the versions may be higher than those known.
     is_unsure: bool,
@@ -79,7 +79,7 @@ impl Renewal {
         Next::Renew(self.term.taken + self.interval)
     }
 
-    /// Whether to send a renewal now, where it is due.
+    /// Whether to send a renewal now that it is due.
     pub(super) fn begin(&mut self, now: Instant) -> bool {
         let is_due = !self.is_ended && !self.is_lost(now);
         self.is_busy |= is_due;
@@ -106,12 +106,13 @@ impl Renewal {
                 Next::Renew(sent + self.interval)
             }
             Outcome::Refused if self.is_unsure => return Next::Check,
-            // What is held may have been newer than the renewal knew; it is known by now, or will be in a moment.
+            // What is held may have been newer than the renewal knew; its version is known by now, or will be
+            // shortly.
             Outcome::Refused if self.is_disturbed => {
                 Next::Renew(now + DISTURBED_PAUSE.min(self.term.length / 10))
             }
             Outcome::Refused => self.lost(),
-            // It would fail for ever, as on a client that is closed.
+            // It would always fail, as on a client that is closed.
             Outcome::Failed(Retry::Never) => Next::Nothing,
             Outcome::Failed(retry) => {
                 self.is_unsure |= retry == Retry::Unknown;
@@ -158,12 +159,12 @@ impl Renewal {
         self.changes -= 1;
     }
 
-    /// Ends the renewals. Returns whether they had not ended before.
+    /// Ends the renewals. Returns whether they had been running until now.
     pub(super) fn stop(&mut self) -> bool {
         !std::mem::replace(&mut self.is_ended, true)
     }
 
-    /// Ends the renewals, for somebody who needs the last version of what is held.
+    /// Ends the renewals, for a caller that needs the last version of what is held.
     pub(super) fn end(&mut self) -> Known {
         self.stop();
         match (self.is_busy, self.is_unsure) {

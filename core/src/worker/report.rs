@@ -1,4 +1,4 @@
-//! What a run reports besides jobs.
+//! What a run reports in addition to its jobs.
 
 use crate::error::Error;
 
@@ -7,25 +7,25 @@ use crate::error::Error;
 pub enum Event<J> {
     /// A job to work on.
     Job(J),
-    /// What became of another one, or of the server.
+    /// What became of another job, or of the server.
     Report(Report<J>),
 }
 
-/// What a worker reports: trouble, and if it was asked for also what went well.
+/// What a worker reports: problems and, on request, what went well.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report<J> {
     /// What happened.
     pub kind: ReportKind,
-    /// The job that it happened to; `None` for what concerns the whole worker.
+    /// The job that it happened to; `None` if it concerns the whole worker.
     pub job: Option<J>,
-    /// Why, where the library or the store said so.
+    /// The cause, if the library or the store gave one.
     pub error: Option<Error>,
-    /// All of it in one line, to log.
+    /// The whole report in one line, for logs.
     pub message: String,
 }
 
-/// What a worker reports of.
+/// The kinds of reports of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReportKind {
@@ -37,23 +37,23 @@ pub enum ReportKind {
     Released,
     /// A job was moved to another queue.
     Moved,
-    /// A job was put aside, as it was rejected, tried too often, or ended its workers.
+    /// A job was put aside because it was rejected, tried too often, or crashed its workers.
     Dead,
-    /// A job was cancelled, and is gone.
+    /// A job was cancelled, and its task is gone.
     Cancelled,
-    /// The end of a job was refused as its handler said it, and it was given back as a failure.
+    /// The end that a handler chose for its job was refused, and the job was given back as a failure.
     Refused,
     /// The lease of a job was lost before it ended: another worker may have it.
     Lost,
-    /// The server does not respond. The worker goes on asking.
+    /// The server does not respond. The worker keeps trying.
     Away,
     /// The server responds again.
     Back,
 }
 
 impl ReportKind {
-    /// Its name in every language: `done`, `retried`, `released`, `moved`, `dead`, `cancelled`, `refused`, `lost`, `away`,
-    /// `back`.
+    /// Its name in every language: `done`, `retried`, `released`, `moved`, `dead`, `cancelled`, `refused`, `lost`,
+    /// `away`, `back`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -69,7 +69,7 @@ impl ReportKind {
         }
     }
 
-    /// What it says of a job.
+    /// What the report says of a job.
     pub(crate) fn told(self, text: &str) -> String {
         let what = match self {
             Self::Done => "is done",
@@ -85,12 +85,12 @@ impl ReportKind {
         format!("{what}{colon}{text}")
     }
 
-    /// Whether it is reported although nobody asked for all.
+    /// Whether it is reported even if not everything is.
     pub(crate) fn is_failure(self) -> bool {
         self == Self::Retried || self.is_trouble()
     }
 
-    /// Whether somebody should know of it even if nobody asked: it is logged by default.
+    /// Whether it needs attention: it is logged by default.
     pub fn is_trouble(self) -> bool {
         matches!(self, Self::Dead | Self::Refused | Self::Lost | Self::Away | Self::Back)
     }
@@ -107,16 +107,16 @@ impl<J> Report<J> {
     }
 }
 
-/// What became of the jobs of a run, as numbers of jobs: returned by a worker's `run` and `drain`.
+/// How many jobs of a run ended in which way; returned by a worker's `run` and `drain`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobCounts {
-    /// Were done.
+    /// Jobs that were done.
     pub done: u64,
-    /// Failed, and are tried again later; those too whose end was refused.
+    /// Jobs that failed and are tried again later, including those whose end was refused.
     pub retried: u64,
-    /// Were put aside, as they were rejected, tried too often, or ended their workers.
+    /// Jobs that were put aside because they were rejected, tried too often, or crashed their workers.
     pub dead: u64,
-    /// Were given back untried, moved to another queue, cancelled, or lost.
+    /// Jobs that were given back untried, moved to another queue, cancelled, or lost.
     pub others: u64,
 }
 

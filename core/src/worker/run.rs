@@ -1,12 +1,13 @@
-//! A run of a worker: takes jobs for those who ask for them, up to a limit, and ends them in groups. It never
-//! calls a handler: threads, event loops and hosts ask for the next job and say how it ended.
+//! A run of a worker: takes jobs for its callers, up to a limit, and ends them in groups. It never calls a handler:
+//! threads, event loops and hosts ask for the next job and say how it ended.
 //!
-//! - One call at a time asks the queue for work, as much as there is room for, on the thread or task of one of
-//!   those who wait for a job.
-//! - An end goes out at once if none is under way, else with all that have gathered by then, in one step in which
-//!   each succeeds or fails alone. One that the connection fails is sent again while the job is held.
-//! - A stop takes nothing more, gives back what nobody has begun, waits for what is running, and after its
-//!   deadline gives that back too.
+//! - One call at a time asks the queue for as much work as there is room for, on the thread or task of a caller that
+//!   waits for a job.
+//! - An end is sent immediately if none is in progress. Otherwise it is sent together with all ends that gather until
+//!   then, in one step in which each succeeds or fails on its own. If the connection fails, an end is sent again
+//!   while the job is held.
+//! - A stopped run takes no more jobs, gives back those that have not begun, waits for those that are running, and
+//!   gives these back too after the deadline.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,29 +27,29 @@ use crate::runtime::timer::{Scheduled, Timer};
 use crate::runtime::waiters::Handle;
 use crate::runtime::{fork, interrupt};
 
-/// After how long a server that is away is asked again.
+/// How long to wait before an unreachable server is tried again.
 const AWAY: Backoff = Backoff { first: Duration::from_millis(100), most: Duration::from_secs(5) };
 
-/// After how long an end that the connection failed is sent again, and never after more than a tenth of the lease: as
-/// often as a renewal that failed, which it stands for.
+/// How long to wait before an end that failed with the connection is sent again, never more than a tenth of the
+/// lease: as often as a failed renewal, which it replaces.
 const AGAIN: Backoff = Backoff { first: Duration::from_millis(50), most: Duration::from_secs(2) };
 
-/// For how long an end is still sent again after a stop's deadline.
+/// How long an end is still retried after the deadline of a stop.
 const LAST: Duration = Duration::from_secs(2);
 
-/// How often one poll looks for what comes next. Each change asks for another look, and a reply of a step may be
-/// a change itself, for ever: on tokio it is not ready, and wakes at once, when the budget of the task that polls
-/// is used up, which is not renewed before that poll returns.
+/// How often one poll checks for what comes next. Each change asks for another check, and the reply of a step can
+/// itself be a change, without end: when the tokio budget of the polling task is used up, the reply is not ready but
+/// wakes the task immediately, and the budget is not renewed before that poll returns.
 const LOOKS_MAX: usize = 8;
 
-/// What is told of what could not be sent until then.
+/// The report on an end that could not be sent by the time the worker had to stop.
 pub(crate) const UNSENT: &str = "the server did not respond until the worker had to stop";
 
 /// A queue as a run sees it: where jobs come from, and how they end.
 pub(crate) trait Queue: Send + Sync + 'static {
     /// Takes jobs.
     type Source: Source<Item = Batch<Self::Job>> + Room + Send;
-    /// A job that is held; a copy is the same job.
+    /// A job that is held; a clone is the same job.
     type Job: Clone + Send + Sync + 'static;
     /// How a job is to end, ready to be sent.
     type End: Send + 'static;
@@ -63,10 +64,10 @@ pub(crate) trait Queue: Send + Sync + 'static {
         done: impl FnOnce(Vec<(Sending<Self::End>, Result<()>)>) + Send + 'static,
     );
 
-    /// What the result of an end means, which may have been done before this result if that is unsure.
+    /// What the result of an end means; if `is_unsure`, the end may have been done before this result.
     fn ended(self: &Arc<Self>, end: Self::End, result: Result<()>, is_unsure: bool) -> Ended<Self>;
 
-    /// What is told of an end that could not be sent before the run is over.
+    /// The report on an end that could not be sent before the run was over.
     fn unsent(end: Self::End) -> Report<Self::Job>;
 
     /// Whether its handler ended the job itself.
@@ -74,13 +75,13 @@ pub(crate) trait Queue: Send + Sync + 'static {
         false
     }
 
-    /// The run is over and holds nothing: does what is left to do and calls back.
+    /// The run is over and holds nothing: does what is left to do, then calls back.
     fn depart(&self, done: impl FnOnce() + Send + 'static) {
         done();
     }
 
-    /// Calls back with an end that gives the job back, untried and available at once. If its handler runs, that
-    /// is told that the job is lost.
+    /// Calls back with an end that gives the job back, untried and available immediately. If its handler is running,
+    /// it is told that the job is lost.
     fn give_back(self: &Arc<Self>, job: Self::Job, then: impl FnOnce(Self::End) + Send + 'static);
 }
 
@@ -95,10 +96,10 @@ pub(crate) trait Room {
     fn set_room(&mut self, room: usize);
 }
 
-/// An end on its way.
+/// An end that is being sent.
 pub(crate) struct Sending<E> {
     pub(crate) end: E,
-    /// How often it was sent in vain.
+    /// How often sending it has failed.
     tries: u32,
     /// A result was lost, so it may have been done.
     is_unsure: bool,
@@ -114,7 +115,7 @@ impl<E> Sending<E> {
 pub(crate) enum Ended<Q: Queue + ?Sized> {
     /// The job is over.
     Done(Report<Q::Job>),
-    /// It has to end in this way instead.
+    /// It must end in this way instead.
     Instead(Q::End),
     /// The connection failed, and the same is to be sent again.
     Again(Q::End),
@@ -125,13 +126,13 @@ pub(crate) enum Ended<Q: Queue + ?Sized> {
 pub(crate) struct Plan {
     /// How many jobs run at a time.
     pub(crate) concurrency: usize,
-    /// How many more are held ready.
+    /// How many more are prefetched.
     pub(crate) prefetch: usize,
     /// How long a job is leased.
     pub(crate) lease: Duration,
     /// The run is over when nothing is available; an error of the connection ends it.
     pub(crate) drains: bool,
-    /// Also what went well is reported.
+    /// What went well is reported too.
     pub(crate) tells_all: bool,
 }
 
@@ -142,7 +143,7 @@ pub(crate) enum Next<J> {
     Report(Report<J>),
 }
 
-/// A job's place in a run, which another job gets once this is dropped.
+/// A job's place in a run, which is free for another job once this is dropped.
 pub(crate) struct Place<Q: Queue> {
     pub(crate) run: Arc<Run<Q>>,
     pub(crate) number: u64,
@@ -157,50 +158,50 @@ impl<Q: Queue> Drop for Place<Q> {
 pub(crate) struct Run<Q: Queue> {
     queue: Arc<Q>,
     plan: Plan,
-    /// Used by one at a time: who has set `is_taking`.
+    /// Used by one caller at a time: the one that has set `is_taking`.
     takes: Mutex<PollLoop<Q::Source>>,
     state: Mutex<State<Q>>,
     changed: Condvar,
-    /// Wakes those who wait, for what the loop waits for.
+    /// Wakes waiting callers; the waker with which the loop waits.
     bell: Waker,
     process: u32,
 }
 
 struct State<Q: Queue> {
-    /// Held, and begun by nobody.
+    /// Held, but not begun.
     ready: VecDeque<Q::Job>,
     running: HashMap<u64, Q::Job>,
     numbers: u64,
     reports: VecDeque<Report<Q::Job>>,
     /// What became of its jobs.
     counts: JobCounts,
-    /// Ends that wait for the step under way.
+    /// Ends that wait for the step in progress.
     gathered: Vec<Sending<Q::End>>,
     is_sending: bool,
     /// How many ends have no result yet.
     ending: usize,
-    /// Somebody drives the loop that takes jobs.
+    /// A caller drives the loop that takes jobs.
     is_taking: bool,
-    /// That loop has a step under way.
+    /// That loop has a step in progress.
     is_asking: bool,
     /// The last step found nothing, and nothing has ended since it was sent.
     is_dry: bool,
-    /// Something has ended since the step under way was sent, which may have been too early to find it.
+    /// Something has ended since the step in progress was sent, so that step may have been too early to find it.
     is_stale: bool,
     /// What wakes the loop while it waits for work.
     sleeper: Option<Handle>,
-    /// The server is away: how often it was asked, and when to ask again.
+    /// The server is unreachable: how often it was tried, and when to try again.
     away: Option<(u32, Instant)>,
-    /// Nothing more is taken: since a stop, or an error that ended the run.
+    /// No more jobs are taken, because of a stop or an error that ended the run.
     is_closing: bool,
-    /// The end of a stop's patience.
+    /// The deadline of a stop.
     deadline: Option<Scheduled>,
-    /// When that was.
+    /// When that deadline passed.
     given_up: Option<Instant>,
     /// What ended the run.
     failed: Option<Error>,
     departure: Departure,
-    /// Changes whenever those who wait have to look again.
+    /// Changes whenever waiting callers must check again.
     changes: u64,
     wakers: Vec<Waker>,
     alarm: Option<Scheduled>,
@@ -214,10 +215,10 @@ enum Departure {
     Done,
 }
 
-/// What a look at the run came to.
+/// The result of a check of the run.
 enum Look<J> {
     Next(Result<Option<Next<J>>>),
-    /// Nothing until a change after this one, or until this time.
+    /// Nothing to do until a change after this one, or until this time.
     Wait(u64, Option<Instant>),
 }
 
@@ -256,7 +257,7 @@ impl<Q: Queue> Run<Q> {
         lock(&self.state).counts
     }
 
-    /// Wakes those who wait, to look again.
+    /// Wakes waiting callers, so that they check again.
     fn notify(&self, mut state: MutexGuard<'_, State<Q>>) {
         state.changes += 1;
         let wakers = std::mem::take(&mut state.wakers);
@@ -267,7 +268,7 @@ impl<Q: Queue> Run<Q> {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Wakes the loop that waits for work as well, as there is something else to do.
+    /// Also wakes the loop that waits for work, as there is something else to do.
     fn interrupt(&self, mut state: MutexGuard<'_, State<Q>>) {
         let sleeper = state.sleeper.take();
         self.notify(state);
@@ -276,7 +277,7 @@ impl<Q: Queue> Run<Q> {
         }
     }
 
-    /// Looks for what comes next, and drives the loop that takes jobs if nobody does.
+    /// Checks for what comes next, and drives the loop that takes jobs if no other caller does.
     fn look(self: &Arc<Self>, context: &mut Context<'_>) -> Look<Q::Job>
     where
         <Q::Source as Source>::Mode: Drive,
@@ -288,7 +289,7 @@ impl<Q: Queue> Run<Q> {
                 return Look::Next(Ok(Some(next)));
             }
             if state.is_over() {
-                // A server that is away is not waited for.
+                // An unreachable server is not waited for.
                 let is_reached = state.failed.is_none() && state.away.is_none();
                 match state.departure {
                     Departure::NotBegun if is_reached => {
@@ -382,7 +383,7 @@ impl<Q: Queue> Run<Q> {
         self.give_back_unbegun(state);
     }
 
-    /// Gives back what nobody has begun, if the run is not to begin it any more.
+    /// Gives back jobs that have not begun, if the run must not begin them any more.
     fn give_back_unbegun(self: &Arc<Self>, mut state: MutexGuard<'_, State<Q>>) {
         let unbegun = match state.is_closing {
             true => std::mem::take(&mut state.ready),
@@ -400,7 +401,7 @@ impl<Q: Queue> Run<Q> {
         }
     }
 
-    /// Ends a job of the run, as `prepare` says once it knows. Nothing happens to one that was given back.
+    /// Ends a job of the run in the way that `prepare` calls back with. Nothing happens to a job that was given back.
     pub(crate) fn end(
         self: &Arc<Self>,
         number: u64,
@@ -412,7 +413,7 @@ impl<Q: Queue> Run<Q> {
         }
     }
 
-    /// A job of the run is over, or nobody works on it any more.
+    /// A job of the run is over, or is no longer worked on.
     pub(crate) fn leave(&self, number: u64) {
         if self.is_own() {
             self.remove(number, false);
@@ -435,7 +436,7 @@ impl<Q: Queue> Run<Q> {
         self.send();
     }
 
-    /// Sends what has gathered, unless ends are under way.
+    /// Sends the ends that have gathered, unless others are being sent.
     fn send(self: &Arc<Self>) {
         loop {
             let mut state = lock(&self.state);
@@ -446,7 +447,7 @@ impl<Q: Queue> Run<Q> {
             let count = state.gathered.len().min(Q::ENDS_MAX);
             let ends = state.gathered.drain(..count).collect();
             drop(state);
-            // Whoever of the two comes last goes on: an embedded engine calls back before this returns.
+            // The later of the two continues the loop: an embedded engine calls back before this returns.
             let is_second = Arc::new(AtomicBool::new(false));
             let (run, first) = (self.clone(), is_second.clone());
             self.queue.send(ends, move |results| {
@@ -584,7 +585,7 @@ impl<Q: Queue> Stoppable for Run<Q> {
 }
 
 impl<Q: Queue> Run<Q> {
-    /// Gives back what is running.
+    /// Gives back the jobs that are running.
     fn give_up(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         state.given_up.get_or_insert_with(Instant::now);
@@ -597,7 +598,7 @@ impl<Q: Queue> Run<Q> {
 }
 
 impl<Q: Queue> Drop for Run<Q> {
-    /// Gives back what nobody has begun, of a run that was left without a stop.
+    /// Gives back the jobs that have not begun, when a run is dropped without a stop.
     fn drop(&mut self) {
         if !self.is_own() {
             return;
@@ -624,7 +625,7 @@ impl<Q: Queue> Watch for Run<Q> {
     }
 }
 
-/// Makes a public run, of the jobs of a queue. The docs are those of the type.
+/// Defines the public run of the jobs of a queue. The docs are those of the type.
 macro_rules! runs {
     ($(#[$docs:meta])+ $run:ident of $queue:ident, $job:ident) => {
         $(#[$docs])+
@@ -638,7 +639,7 @@ macro_rules! runs {
                 self.0.concurrency()
             }
 
-            /// What became of its jobs so far.
+            /// What has become of its jobs so far.
             pub fn counts(&self) -> $crate::worker::report::JobCounts {
                 self.0.counts()
             }
@@ -669,23 +670,23 @@ macro_rules! runs {
         }
 
         impl $run<$crate::client::Blocking> {
-            /// The next job, or what became of one; `None` when the run is over. It waits while there is no
+            /// The next job, or what became of one; `None` when the run is over. The call waits while there is no
             /// job, and while `concurrency` jobs are running. Any number of threads may wait here.
             ///
             /// # Errors
-            /// What ended the run, to one caller: an error that trying again cannot mend. `CANCELLED` for an
-            /// interrupt, after which the run goes on.
+            /// The non-retryable error that ended the run, for one of the callers; `CANCELLED` for an interrupt,
+            /// after which the run continues.
             pub fn next(&self) -> $crate::error::Result<Option<$crate::worker::report::Event<$job>>> {
                 Ok(self.0.next()?.map(|next| self.event(next)))
             }
         }
 
         impl $run<$crate::client::Async> {
-            /// The next job, or what became of one; `None` when the run is over. It is pending while there is
+            /// The next job, or what became of one; `None` when the run is over. The call is pending while there is
             /// no job, and while `concurrency` jobs are running.
             ///
             /// # Errors
-            /// What ended the run, to one caller: an error that trying again cannot mend.
+            /// The non-retryable error that ended the run, for one of the callers.
             pub async fn next(
                 &self,
             ) -> $crate::error::Result<Option<$crate::worker::report::Event<$job<$crate::client::Async>>>> {
@@ -798,10 +799,10 @@ impl<Q: Queue> State<Q> {
     /// How many jobs to take now.
     fn room(&self, plan: &Plan) -> usize {
         if self.is_closing || self.is_dry {
-            // A step under way may still bring some, to give back.
+            // A step in progress may still bring some, which must be given back.
             return usize::from(self.is_asking);
         }
-        // One after the other, an end comes before the next job, which may need the same documents.
+        // If jobs run one at a time, an end comes before the next job, which may need the same documents.
         if plan.concurrency == 1 && plan.prefetch == 0 && self.ending > 0 {
             return 0;
         }

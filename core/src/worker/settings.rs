@@ -1,4 +1,4 @@
-//! What the workers of all queues can be told, and how they run a handler.
+//! The settings that the workers of all queues share, and how they run a handler.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -52,7 +52,7 @@ impl<J> Settings<J> {
         }
     }
 
-    /// Tells what a drain reports, which nobody prints.
+    /// Passes on what a drain reports, which is not printed.
     pub(crate) fn tell(&self, report: &Report<J>) {
         if let Some(hook) = &self.on_report {
             hook(report);
@@ -60,7 +60,7 @@ impl<J> Settings<J> {
     }
 }
 
-/// Refuses a worker that would never begin a job.
+/// Refuses a worker that could never begin a job.
 pub(crate) fn check_concurrency(jobs: usize) -> Result<()> {
     match jobs {
         0 => Err(invalid("concurrency is 0; a worker has to work on 1 or more jobs at a time")),
@@ -68,7 +68,7 @@ pub(crate) fn check_concurrency(jobs: usize) -> Result<()> {
     }
 }
 
-/// How long a handler may work.
+/// How long a handler may run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeLimit(Option<(Instant, Duration)>);
 
@@ -83,8 +83,8 @@ impl TimeLimit {
         self.0.map(|(end, _)| end.saturating_duration_since(Instant::now()))
     }
 
-    /// The output of a handler's future, or how its job ends if it took too long or was lost before, which drops the
-    /// future.
+    /// The output of a handler's future, or how its job ends if it took too long or was lost first, in which case the
+    /// future is dropped.
     pub(crate) async fn within<T>(
         self,
         handler: impl Future<Output = T>,
@@ -106,7 +106,7 @@ impl TimeLimit {
                 return Poll::Ready(Err(Failure::Error(late)));
             }
             match is_sent(&mut is_lost, context) {
-                // It is reported; perhaps nobody else has the job yet.
+                // The loss is reported elsewhere; perhaps no other worker has the job yet.
                 true => Poll::Ready(Err(Failure::ReleaseAfter(Duration::ZERO))),
                 false => Poll::Pending,
             }

@@ -7,7 +7,8 @@ use crate::runtime::sync::lock;
 
 /// What can be stopped.
 pub(crate) trait Stoppable: Send + Sync {
-    /// Takes nothing more, and after the deadline gives back what is running; without one it waits for that.
+    /// Takes no more jobs, and after the deadline gives back those that are running; without a deadline it waits for
+    /// them.
     fn stop(self: Arc<Self>, deadline: Option<Instant>);
 }
 
@@ -33,7 +34,7 @@ impl Stop {
         runs.into_iter().for_each(|run| run.stop(deadline));
     }
 
-    /// A run begins, which a stop before this stops at once.
+    /// A run begins; if the worker was already stopped, the run stops immediately.
     pub(crate) fn begin<R: Stoppable + 'static>(&self, run: &Arc<R>) {
         let weak = Arc::downgrade(run);
         let mut stopping = lock(&self.0);

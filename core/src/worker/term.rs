@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a lease lasts, and since when at least. Nothing here is behind a lock, so that its readers never
-/// wait, in the child of a fork either.
+/// How long a lease lasts, and the earliest time that it can have begun. Nothing here is behind a lock, so that its
+/// readers never wait, not even in the child of a fork.
 pub(super) struct Term {
     pub(super) length: Duration,
     pub(super) taken: Instant,
@@ -13,7 +13,7 @@ pub(super) struct Term {
     renewed_ms: AtomicU64,
     /// A renewal was refused.
     is_refused: AtomicBool,
-    /// Its holder gives it back.
+    /// The holder gives the lease back.
     is_revoked: AtomicBool,
 }
 
@@ -24,19 +24,19 @@ impl Term {
         Self { length, taken, renewed_ms: AtomicU64::new(0), is_refused, is_revoked }
     }
 
-    /// Whether the lease is lost to those who work under it, because somebody else may have it or because it is
+    /// Whether the lease is lost to those who work under it, because another holder may have it or because it is
     /// given back.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         self.is_revoked.load(Ordering::Acquire) || self.is_gone(now)
     }
 
-    /// Whether somebody else may have it, because a renewal was refused or because none has succeeded for a whole
+    /// Whether another holder may have it, because a renewal was refused or because none has succeeded for a whole
     /// term.
     pub(super) fn is_gone(&self, now: Instant) -> bool {
         self.is_refused.load(Ordering::Acquire) || now >= self.end()
     }
 
-    /// When the term is over, unless the lease is renewed before.
+    /// When the term is over, unless the lease is renewed before then.
     pub(super) fn end(&self) -> Instant {
         self.taken + Duration::from_millis(self.renewed_ms.load(Ordering::Acquire)) + self.length
     }
@@ -52,7 +52,7 @@ impl Term {
         self.is_refused.store(true, Ordering::Release);
     }
 
-    /// Its holder gives it back.
+    /// The holder gives the lease back.
     pub(super) fn revoked(&self) {
         self.is_revoked.store(true, Ordering::Release);
     }

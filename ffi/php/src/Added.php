@@ -12,7 +12,7 @@ final class Added
 {
     /**
      * @param int $new     members that were not in the producer set
-     * @param int $lowered members that were, and whose score went down
+     * @param int $lowered members that were in it and whose score was lowered
      */
     public function __construct(
         public readonly int $new,

@@ -15,13 +15,13 @@ use Millpond\Internal\YieldsBatches;
 /**
  * The loop of a consumer.
  *
- * Asking for the next batch commits the one before, in one round trip. A loop that is left early leaves its
- * batch reserved: the next reserve brings it again. To leave with the last batch done, commit() it. Without
- * `wait` the loop ends when there is nothing left, and in any case after an error that trying again cannot
- * mend. A batch has at most 250,000 members.
+ * Asking for the next batch commits the one before, in one round trip. If the loop is left early, its last
+ * batch stays reserved and the next reserve returns it again. To leave the loop with the last batch done,
+ * commit() it. Without `wait` the loop ends when nothing is left. A non-retryable error always ends the
+ * loop. A batch has at most 250,000 members.
  *
- * A second `foreach` over the same object begins with the batch that the first one was left with, unless
- * that was committed.
+ * A second `foreach` over the same object begins with the batch at which the first one was left, unless that
+ * batch was committed.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
  *     $files->add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']]);

@@ -13,22 +13,22 @@ namespace Millpond;
 interface BatchesInterface extends \IteratorAggregate
 {
     /**
-     * Commits the last batch, for a loop that is left before its end. Returns how many members were still
-     * reserved; 0 if the last batch was committed already, or if that was tried and failed: it comes again
-     * then, if need be.
+     * Commits the last batch, for a loop that is left early. Returns how many members were still reserved; 0
+     * if the last batch was already committed, or if an attempt to commit it failed: its members then come
+     * again if they were not committed.
      *
      * @throws Exception\MillpondException as `Ick::commit()`
      */
     public function commit(): int;
 
     /**
-     * Commits the last batch and takes the next; null when the loop is over. What `foreach` does. It throws
-     * what `Ick::exchange()` throws, and a LeaseLostException for the batches of a lease. A batch whose
-     * commit may or may not have been done is delivered again if it was not.
+     * Commits the last batch and takes the next one, as `foreach` does; returns null when the loop is over.
+     * It throws what `Ick::exchange()` throws, and a LeaseLostException for the batches of a lease. If it is
+     * unknown whether a commit took effect, its batch is delivered again unless it did.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it waits,
-     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and after
-     * one that returns the wait continues. What came meanwhile is returned by the next call.
+     * After an exception with Retry::Later or Retry::Unknown, the loop can be continued. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): a handler that throws ends the wait; after
+     * one that returns, the wait continues. The next call returns what arrived in the meantime.
      *
      * @return list<Entry>|null
      */

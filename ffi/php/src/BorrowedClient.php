@@ -12,8 +12,8 @@ use Millpond\Internal\PhpRedisConnection;
 use Millpond\Internal\PredisConnection;
 
 /**
- * A client that sends through a connection of the program's own, made by `Millpond::over()`. It has what
- * works there: the steps of an Ick, and a loop that does not wait.
+ * A client that sends over one of the program's own connections; created by `Millpond::over()`. It supports
+ * what works there: the steps of an Ick, and a loop that does not wait.
  */
 final class BorrowedClient implements IckFactoryInterface
 {

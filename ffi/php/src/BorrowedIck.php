@@ -13,7 +13,7 @@ use Millpond\Internal\Script;
 use Millpond\Internal\ServerError;
 
 /**
- * An Ick over a connection of the program's own, made by `BorrowedClient::ick()`.
+ * An Ick over one of the program's own connections; created by `BorrowedClient::ick()`.
  */
 final class BorrowedIck implements DirtyListInterface
 {

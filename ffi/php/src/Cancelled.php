@@ -11,7 +11,7 @@ namespace Millpond;
 enum Cancelled: string
 {
     /**
-     * It is not there: it has ended, or never was.
+     * It does not exist: it has ended, or never existed.
      */
     case Gone = 'gone';
 
@@ -21,8 +21,8 @@ enum Cancelled: string
     case Removed = 'removed';
 
     /**
-     * It is leased. If that was asked for its holder is told to stop when the lease is extended, and the
-     * event is not tried again.
+     * It is leased. If requested, its holder is told to stop when the lease is extended, and the event is
+     * not tried again.
      */
     case Running = 'running';
 }

@@ -14,8 +14,8 @@ use Millpond\Tasks\TaskStore;
 use Psr\Log\LoggerInterface;
 
 /**
- * A server or an embedded engine, and the access to its queues; made by `Millpond::connect()`. On Redis it
- * can be used after a fork too.
+ * Gives access to the queues of a server or an embedded engine; created by `Millpond::connect()`. On Redis
+ * it can also be used after a fork.
  */
 final class Client implements ClientInterface
 {

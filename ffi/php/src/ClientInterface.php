@@ -13,54 +13,55 @@ use Millpond\Tasks\TaskStoreInterface;
 interface ClientInterface extends IckFactoryInterface
 {
     /**
-     * The Ick of this name. Makes no call.
+     * The Ick with this name. Makes no call.
      *
      * @param string $name the queue's name, 1 to 64 KiB
      */
     public function ick(string $name): IckInterface;
 
     /**
-     * The channel of `shards` Icks of this name. Makes no call.
+     * The channel of `shards` Icks with this name. Makes no call.
      *
      * @param string $name   the queue's name, 1 to 64 KiB
-     * @param int    $shards how many Icks, 1 to 65,536
+     * @param int    $shards the number of Icks, 1 to 65,536
      *
-     * @throws Exception\InvalidArgumentException for no Ick or more than 65,536
+     * @throws Exception\InvalidArgumentException for zero Icks or more than 65,536
      */
     public function ickChannel(string $name, int $shards): IckChannelInterface;
 
     /**
-     * The shuffle queue of this name. Makes no call.
+     * The shuffle queue with this name. Makes no call.
      *
      *     $client = Millpond::connect('memory:');
      *     $queue = $client->shuffleQueue('jobs', new ShuffleOptions(streams: 64, streamsPerShard: 4));
      *     echo $queue->resize(128), "\n"; // 128
      *
-     * @param string         $name    the queue's name: any bytes but none, at most 64 KiB; on a cluster it has to
-     *                                hold a `{tag}`
+     * @param string         $name    the queue's name: any bytes, not empty, at most 64 KiB; on a cluster it has
+     *                                to hold a `{tag}`
      * @param ShuffleOptions $options the queue's number of streams and so on; invalid settings are refused by the
      *                                step that needs them
      */
     public function shuffleQueue(string $name, ShuffleOptions $options = new ShuffleOptions()): ShuffleQueueInterface;
 
     /**
-     * The task store of this name. Makes no call.
+     * The task store with this name. Makes no call.
      *
      * @param string      $name     the queue's name, 1 to 64 KiB
-     * @param string|null $claimant who claims, and holds what is claimed: 1 to 64 characters. By default 16 random
-     *                              hexadecimal digits for each handle that is made. It is no secret: a program
-     *                              that takes a claimant's name can do what it could. What this handle claims,
-     *                              renews, inserts and changes by itself is by this claimant. Each job of a
-     *                              worker() has a claimant of its own: this one, cut to 47 characters, `/` and 16
-     *                              random hexadecimal digits. So two jobs never hold the same, whatever they
-     *                              share, and what a job holds only the job can change: modify() is refused for
-     *                              it, and `Job::finish()` is the way. What a job's end puts off to a time in the
-     *                              future, this claimant holds until then
+     * @param string|null $claimant the name under which this handle claims and holds tasks and documents: 1 to 64
+     *                              characters. By default, each new handle gets 16 random hexadecimal digits. The
+     *                              name is not a secret: a program that uses another claimant's name can do
+     *                              whatever that claimant can. The handle's own claims, renewals, inserts and
+     *                              changes are made under this claimant. Each job of a worker() has its own
+     *                              claimant: this one cut to 47 characters, `/` and 16 random hexadecimal digits.
+     *                              So two jobs never hold the same task or document, even if they share this
+     *                              handle, and only a job can change what it holds: use `Job::finish()`, since
+     *                              modify() is refused. If a job ends by postponing its task, this claimant holds
+     *                              the task until then
      */
     public function tasks(string $name, ?string $claimant = null): TaskStoreInterface;
 
     /**
-     * The queue of events of this name. Makes no call: a queue comes to be when it is first used, with one
+     * The queue of events with this name. Makes no call: a queue is created when it is first used, with one
      * partition and the default `EventConfig`, unless it was configured before.
      *
      * @param string $name the queue's name, 1 to 64 KiB
@@ -68,39 +69,39 @@ interface ClientInterface extends IckFactoryInterface
     public function events(string $name): EventQueueInterface;
 
     /**
-     * The names of all task stores that hold tasks or documents, or of which a queue is paused, by name.
+     * The names of all task stores that hold tasks or documents, or that have a paused queue, by name.
      *
-     * On Redis there is no list of them, as that would cost every insert something: this goes through all
-     * keys of the server, and of a cluster through those of one master after the other. A step looks at
-     * about 1,000 keys and takes less than a millisecond, and there are as many steps as the server has
-     * thousands of keys. A store that is there all the time is found, unless its slot moves to another
-     * server meanwhile; a user sees those to which it has a right.
+     * On Redis there is no list of stores, since maintaining one would make every insert more expensive.
+     * Instead, this call scans all keys of the server, or, in a cluster, those of one master after another.
+     * A step scans about 1,000 keys and takes less than a millisecond, so a server with a million keys takes
+     * about 1,000 steps. A store that exists during the whole scan is found, unless its slot moves to
+     * another server in that time. A user sees only the stores that it may access.
      *
      * @return list<string>
      *
-     * @throws Exception\UnavailableException if a cluster changes meanwhile; then try again. Else only those
-     *     of the connection
+     * @throws Exception\UnavailableException if the cluster changes during the scan, in which case try
+     *     again; otherwise only those of the connection
      */
     public function taskStores(): array;
 
     /**
-     * What opening the engine of a `file:` found; null for another URL. Makes no call. Clients of one
-     * process that share a directory get the same.
+     * What was found when the engine of a `file:` was opened; null for another URL. Makes no call. Clients
+     * in one process that share a directory get the same.
      *
-     * `Millpond::connect()` raises an E_USER_WARNING for what an operator should know, such as bytes that
-     * were cut off.
+     * `Millpond::connect()` raises an E_USER_WARNING for anything that an operator should know, such as
+     * bytes that were cut off.
      *
      *     echo json_encode(Millpond::connect('memory:')->recovery()), "\n"; // null
      */
     public function recovery(): ?Recovery;
 
     /**
-     * Closes the client: its calls fail with ClosedException from now on, those that wait as well, and what
-     * an embedded engine still holds back is written. Closing twice is fine.
+     * Closes the client: from now on its calls fail with ClosedException, including those that are waiting,
+     * and an embedded engine writes what it has not written yet. Closing twice is safe.
      *
-     * So does the destructor of a client that is not referenced any more.
+     * The destructor of a client that is no longer referenced does the same.
      *
-     * @throws Exception\StorageException if the disk refuses the last write
+     * @throws Exception\StorageException if the last write to the disk fails
      */
     public function close(): void;
 }

@@ -11,14 +11,14 @@ use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
 
 /**
- * The right to consume an Ick, for as long as it is held; made by `Ick::lease()`.
+ * The exclusive right to consume an Ick, for as long as it is held; made by `Ick::lease()`.
  *
- * A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it carry its
- * token: once it is lost they fail with LeaseLostException and do nothing, so a consumer that was stopped
- * for too long cannot commit what another one works on.
+ * A native thread renews it three times per lease, so a busy consumer keeps it. Steps through the lease
+ * carry its token: once the lease is lost they fail with LeaseLostException and do nothing, so a consumer
+ * that was stopped for too long cannot commit what another one is working on.
  *
- * A lease that is not referenced any more is released in the background; if the process ends before that is
- * done, it expires.
+ * A lease that is no longer referenced is released in the background; if the process ends before that, the
+ * lease expires.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
  *     $files->add([[1, 'a.txt']]);

@@ -11,32 +11,32 @@ namespace Millpond;
 interface ConsumerLeaseInterface
 {
     /**
-     * `Ick::batches()` for the holder alone.
+     * `Ick::batches()` for the holder of the lease only.
      *
-     * @param int        $max  how many members at most, below 10^17
+     * @param int        $max  the maximum number of members, below 10^17
      * @param float|null $wait how long in seconds to wait when there is nothing to reserve; without it the loop
-     *                         ends then; INF waits without limit
+     *                         ends instead; INF waits without limit
      */
     public function batches(int $max, ?float $wait = null): BatchesInterface;
 
     /**
-     * Gives the lease back, so that another consumer can take it at once. Returns false if it was lost
-     * before. The child of a fork has only a copy: it gives nothing back, and this returns false.
+     * Releases the lease, so that another consumer can take it immediately. Returns false if it was already
+     * lost. The child of a fork has only a copy: there this releases nothing and returns false.
      *
-     * @throws Exception\MillpondException only those of the connection; the lease then runs out by itself
+     * @throws Exception\MillpondException only those of the connection; the lease then expires by itself
      */
     public function release(): bool;
 
     /**
      * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
-     * term: stop working on the batch. The next step through the lease would find out as well.
+     * lease. If so, stop working on the batch. The next step through the lease would detect it as well.
      */
     public function isLost(): bool;
 
     /**
-     * `Ick::reserve()` for the holder alone.
+     * `Ick::reserve()` for the holder of the lease only.
      *
-     * @param int $max how many members at most, below 10^17
+     * @param int $max the maximum number of members, below 10^17
      *
      * @return list<Entry>
      *
@@ -46,7 +46,7 @@ interface ConsumerLeaseInterface
     public function reserve(int $max): array;
 
     /**
-     * `Ick::commit()` for the holder alone; one step.
+     * `Ick::commit()` for the holder of the lease only; one step.
      *
      * @param iterable<string> $members members as they were reserved, each up to 16 MiB
      *
@@ -56,9 +56,9 @@ interface ConsumerLeaseInterface
     public function commit(iterable $members): int;
 
     /**
-     * `Ick::exchange()` for the holder alone.
+     * `Ick::exchange()` for the holder of the lease only.
      *
-     * @param int              $max     how many members at most, below 10^17
+     * @param int              $max     the maximum number of members, below 10^17
      * @param iterable<string> $members the members that are done, up to 250,000
      *
      * @return list<Entry>

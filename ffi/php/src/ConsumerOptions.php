@@ -9,19 +9,19 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 
 /**
- * How a consumer of a shuffle queue reads, for `ShuffleQueue::consumer()`; set by named arguments.
+ * How a consumer of a shuffle queue reads, for `ShuffleQueue::consumer()`; set with named arguments.
  */
 final class ConsumerOptions
 {
     /**
-     * @param int|null $preferStream  takes from this stream first, as much as it has; for a consumer to which one
-     *                                tenant's messages are cheaper together
-     * @param bool     $defaultStream takes also from the stream at the queue's own name, in turn with the others:
-     *                                a plain stream becomes a sharded queue while its writers move. The group
-     *                                there has the queue's name
+     * @param int|null $preferStream  takes from this stream first, as much as it has; for a consumer that can
+     *                                process one tenant's messages more cheaply together
+     * @param bool     $defaultStream also takes from the stream at the queue's own name, in turn with the others,
+     *                                so that a plain stream can become a sharded queue while its writers move. The
+     *                                group there has the queue's name
      * @param int      $maxDeliveries the number of deliveries after which a reclaimed message becomes a dead
-     *                                letter instead: a message that kills its consumers must not kill all of them.
-     *                                0, the default, for never
+     *                                letter instead, so that a message that crashes its consumers does not crash
+     *                                all of them. 0, the default, means never
      */
     public function __construct(
         public readonly ?int $preferStream = null,

@@ -12,12 +12,12 @@ final class DeadLetter
 {
     /**
      * @param string  $id         its id among the dead letters
-     * @param Message $message    the message as it was; its deliveries are the letter's
+     * @param Message $message    the original message; its number of deliveries is that of the letter
      * @param string  $group      the group that gave it up
      * @param string  $consumer   the consumer that it was delivered to last
      * @param int     $deliveries how often it was delivered
-     * @param string  $reason     why: `exhausted: max_deliveries` of one that was delivered too often, or what its
-     *                            consumer said as it rejected it
+     * @param string  $reason     the reason: `exhausted: max_deliveries` for a message that was delivered too
+     *                            often, or what its consumer gave as the reason when it rejected the message
      */
     public function __construct(
         public readonly string $id,

@@ -11,7 +11,7 @@ namespace Millpond;
 enum DeadReason: string
 {
     /**
-     * Its handler said so.
+     * Its handler rejected it.
      */
     case Rejected = 'rejected';
 
@@ -21,7 +21,7 @@ enum DeadReason: string
     case Exhausted = 'exhausted';
 
     /**
-     * Its lease ran out too often: whoever had it crashed or was stuck.
+     * Its lease expired too often: the consumers that had it crashed or were stuck.
      */
     case Crashed = 'crashed';
 }

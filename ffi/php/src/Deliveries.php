@@ -13,12 +13,12 @@ use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * The loop of a consumer: batches of leased events, of one event if nothing is said. Made by
+ * The loop of a consumer: batches of leased events, by default of one event. Made by
  * `EventQueue::deliveries()`.
  *
- * Asking for the next batch does nothing to the one before: its events are leased until they are ended, or
- * until the lease is over. Without `wait` the loop ends when nothing is ready, and in any case after an
- * error that trying again cannot mend.
+ * Asking for the next batch does not affect the one before: its events are leased until they are ended, or
+ * until the lease expires. Without `wait` the loop ends when nothing is ready. A non-retryable error always
+ * ends the loop.
  *
  * A second `foreach` over the same object continues with the next batch.
  *

@@ -6,10 +6,9 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What every Ick can do, whatever its connection: a dirty list with write-folding and two-phase commit, see
- * `Ick`.
+ * What every Ick can do, on any connection: a dirty list with write-folding and two-phase commit; see `Ick`.
  *
- * Every call may throw what the connection throws (ConnectionFailedException, ConnectionLostException,
+ * Every call may throw the connection's exceptions (ConnectionFailedException, ConnectionLostException,
  * TimeoutException, AuthenticationFailedException and so on).
  *
  *     $files = Millpond::connect('memory:')->ick('files');
@@ -22,16 +21,16 @@ namespace Millpond;
 interface DirtyListInterface
 {
     /**
-     * Flags members as dirty: each keeps the lower of its old and its new score. The score null is the
+     * Flags members as dirty: each keeps the lower of its old and its new score. A score of null is the
      * server's time in seconds, with microseconds.
      *
      * After ConnectionLostException the members may or may not be flagged; adding them again is safe. Above
-     * 250,000 members it takes several steps, each atomic.
+     * 250,000 members the call takes several steps, each atomic.
      *
      * @param iterable<array{float|int|null, string}|string> $pairs `[score, member]`, or just a member. A score is
-     *                                                              any number but NaN, and lower ones come first;
-     *                                                              null, or no score, is the server's time in
-     *                                                              seconds
+     *                                                              any number except NaN, and lower scores come
+     *                                                              first; null, or no score, means the server's
+     *                                                              time in seconds
      *
      * @throws Exception\InvalidArgumentException for a NaN, a member above 16 MiB or more than 1,000,000
      *     members, before anything is sent
@@ -41,17 +40,17 @@ interface DirtyListInterface
     public function add(iterable $pairs): Added;
 
     /**
-     * Moves the lowest members to the consumer set until that holds `max` and returns its first `max`,
-     * lowest first. What was reserved before and not committed is part of the batch.
+     * Moves the lowest members to the consumer set until that holds `max`, and returns its first `max`,
+     * lowest first. Members that were reserved before and not committed are part of the batch.
      *
      * At least once: a batch stays reserved until it is committed, whatever happens to its consumer.
      *
-     * @param int  $max      how many members at most, below 10^17
+     * @param int  $max      the maximum number of members, below 10^17
      * @param bool $backwash whether to fold the whole consumer set back into the producer set first
      *
      * @return list<Entry>
      *
-     * @throws Exception\InvalidArgumentException for a size from 100,000,000,000,000,000 on
+     * @throws Exception\InvalidArgumentException for a size of 100,000,000,000,000,000 or more
      * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
      *     else
      */
@@ -59,11 +58,11 @@ interface DirtyListInterface
 
     /**
      * Removes members that are done from the consumer set; returns how many were there. A member that was
-     * added again meanwhile stays dirty.
+     * added again since it was reserved stays dirty.
      *
-     * After ConnectionLostException or TimeoutException do not commit again, but reserve: what is returned
-     * is work to be done. A second commit could take away a member that was dirtied and reserved since.
-     * Above 250,000 members it takes several steps, each atomic.
+     * After ConnectionLostException or TimeoutException, do not commit again: reserve instead, and process
+     * what it returns. A second commit could remove a member that was flagged and reserved again since.
+     * Above 250,000 members the call takes several steps, each atomic.
      *
      * @param iterable<string> $members members as they were reserved, each up to 16 MiB
      *
@@ -74,12 +73,12 @@ interface DirtyListInterface
     public function commit(iterable $members): int;
 
     /**
-     * Commits one batch and reserves the next in one step: one round trip a batch.
+     * Commits one batch and reserves the next in one step: one round trip per batch.
      *
-     * As reserve() and commit(): after ConnectionLostException or TimeoutException go on with an exchange
+     * As reserve() and commit(): after ConnectionLostException or TimeoutException continue with an exchange
      * that commits nothing.
      *
-     * @param int              $max      how many members at most, below 10^17
+     * @param int              $max      the maximum number of members, below 10^17
      * @param iterable<string> $members  the members that are done, up to 250,000
      * @param bool             $backwash whether to fold the whole consumer set back into the producer set first
      *
@@ -101,7 +100,7 @@ interface DirtyListInterface
     /**
      * The lowest members of one set; moves nothing.
      *
-     * @param int    $max how many members at most, below 10^17
+     * @param int    $max the maximum number of members, below 10^17
      * @param IckSet $set which of the two sets
      *
      * @return list<Entry>
@@ -111,8 +110,8 @@ interface DirtyListInterface
     public function peek(int $max, IckSet $set = IckSet::Producer): array;
 
     /**
-     * Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how many keys
-     * there were.
+     * Removes the Ick's three keys, whatever they hold, so a broken Ick is removed as well. Returns how many
+     * keys there were.
      *
      * @throws Exception\MillpondException only those of the connection
      */
@@ -129,7 +128,7 @@ interface DirtyListInterface
      * The consumer's loop: batches of up to `max` members, each committed when the next is asked for. See
      * `Batches`.
      *
-     * @param int $max how many members at most, below 10^17
+     * @param int $max the maximum number of members, below 10^17
      */
     public function batches(int $max): BatchesInterface;
 }

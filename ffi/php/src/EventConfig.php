@@ -11,35 +11,35 @@ use Millpond\Internal\Arguments;
 /**
  * How a queue treats its events.
  *
- * For `EventQueue::configure()`, which sets all of it, and returned by `EventQueue::config()`.
+ * The argument of `EventQueue::configure()`, which sets all of it, and the result of `EventQueue::config()`.
  */
 final class EventConfig
 {
     /**
-     * @param int        $partitions  how many partitions a new queue has, 1 to 1,024: steps of different ones do
-     *                                not wait for each other, and may run on different servers of a cluster.
-     *                                `EventQueue::reshard()` changes it later
-     * @param float      $lease       for how long an event is leased to who receives it, in seconds
-     * @param int        $maxAttempts how often an event is delivered before it becomes a dead letter; 0 for any
-     *                                number
-     * @param int        $maxCrashes  how often a lease of an event may run out before it becomes a dead letter; 0
-     *                                for any number
+     * @param int        $partitions  how many partitions a new queue has, 1 to 1,024: steps of different
+     *                                partitions do not wait for each other, and may run on different servers of a
+     *                                cluster. `EventQueue::reshard()` changes it later
+     * @param float      $lease       how long in seconds an event is leased to its receiver
+     * @param int        $maxAttempts how often an event is delivered before it becomes a dead letter; 0 for no
+     *                                limit
+     * @param int        $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 0
+     *                                for no limit
      * @param float      $backoffMin  the longest delay before the second attempt; it doubles with each attempt, in
      *                                seconds
      * @param float      $backoffMax  the longest delay before any attempt, in seconds
-     * @param int        $eventsMax   how many events a partition may hold, dead letters too; 0 for any number
+     * @param int        $eventsMax   how many events a partition may hold, including dead letters; 0 for no limit
      * @param int        $dedupIdsMax how many deduplication ids a partition remembers
-     * @param bool       $paused      whether nothing is delivered
-     * @param int        $concurrency how many events may be leased at a time; 0 for any number. Each partition
-     *                                allows an equal part of that, rounded down, so it is not below the number of
-     *                                partitions
-     * @param int        $rate        how many events a second may be delivered, those too that are delivered
-     *                                again; 0 for any number. Each partition allows an equal part of that
-     * @param int        $burst       how many events may be delivered at once after a time with fewer than `rate`
-     *                                allows; 0 for as many as in a second. Each partition allows an equal part of
-     *                                that, and at least one
-     * @param float|null $retention   for how long an event is kept after it is done, to be read; not at all by
-     *                                default, in seconds
+     * @param bool       $paused      whether delivery is paused
+     * @param int        $concurrency how many events may be leased at a time; 0 for no limit. Each partition
+     *                                allows an equal part of that, rounded down, so the number must not be below
+     *                                the number of partitions
+     * @param int        $rate        how many events per second may be delivered, including those that are
+     *                                delivered again; 0 for no limit. Each partition allows an equal part of that
+     * @param int        $burst       how many events may be delivered in a burst after a time with fewer
+     *                                deliveries than `rate` allows; 0 for as many as in a second. Each partition
+     *                                allows an equal part of that, and at least one
+     * @param float|null $retention   how long in seconds an event can still be read after it is done; by default
+     *                                it is not kept
      */
     public function __construct(
         public readonly int $partitions = 1,

@@ -12,9 +12,9 @@ use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
 
 /**
- * An event that is being worked on; the handler of an `EventWorker` gets it.
+ * An event that is being processed; the handler of an `EventWorker` receives it.
  *
- * A native thread extends its lease three times a lease, so a busy handler keeps it.
+ * A native thread extends its lease three times per lease, so a busy handler does not lose it.
  */
 final class EventJob implements EventJobInterface
 {

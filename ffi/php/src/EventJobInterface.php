@@ -13,19 +13,19 @@ namespace Millpond;
 interface EventJobInterface
 {
     /**
-     * Whether the lease is lost, because another consumer has the event, or none of the extensions has
-     * succeeded for a whole lease: stop working. The job's end means nothing then.
+     * Whether the lease is lost, because another consumer has the event or because no extension has
+     * succeeded for a whole lease. If so, stop working: ending the job has no effect.
      */
     public function isLost(): bool;
 
     /**
-     * How long in seconds the handler may still work, as the worker's `timeout` says; null for ever.
+     * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
      */
     public function timeLeft(): ?float;
 
     /**
-     * Whether somebody has cancelled the event, as far as the last extension knows: stop working. A handler
-     * that fails now ends the job, and the event is deleted. In the child of a fork it is false.
+     * Whether the event was cancelled, as of the last extension. If so, stop working: a handler that fails
+     * now ends the job, and the event is deleted. Always false in the child of a fork.
      */
     public function isCancelled(): bool;
 }

@@ -11,9 +11,9 @@ namespace Millpond;
 final class EventPage
 {
     /**
-     * @param list<Event>        $events the events, by time and id; those that are behind a key in the order in
-     *                                   which they come
-     * @param EventPosition|null $next   what the next page comes after; null for the last page
+     * @param list<Event>        $events the events, by time and id; events that are behind another one of their
+     *                                   key, in the order in which they come
+     * @param EventPosition|null $next   the position that the next page comes after; null for the last page
      */
     public function __construct(
         public readonly array $events,

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Where an event stands among those of its state: by time, and by id where that is the same.
+ * The position of an event among those in its state: by time, and by id where the time is the same.
  */
 final class EventPosition
 {

@@ -17,11 +17,11 @@ use Millpond\Internal\Packed;
 use Millpond\Internal\Signals;
 
 /**
- * A queue of events, which fire at their time; made by `Client::events()`.
+ * A queue of events, each of which fires at its time; made by `Client::events()`.
  *
- * Payloads, keys and headers are bytes. An event is made again from a delivery that is kept elsewhere by its
- * id and token: see `EventReceipt`. If a signal handler throws during a call, the call may be done, and what
- * it returns is lost.
+ * Payloads, keys and headers are bytes. For a delivery that is stored elsewhere, its id and token identify
+ * the event: see `EventReceipt`. If a signal handler throws during a call, the call may have taken effect,
+ * but its result is lost.
  *
  *     $queue = Millpond::connect('memory:')->events('orders');
  *     $queue->publish(new NewEvent('paid', key: 'customer-12'));

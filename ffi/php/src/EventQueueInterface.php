@@ -13,26 +13,26 @@ interface EventQueueInterface
     /**
      * The consumer's loop: batches of events, as they become ready. See `Deliveries`.
      *
-     * @param int        $max   how many events a batch has at most, 1 to 1,000
-     * @param float|null $wait  how long in seconds to wait when no event is ready; without it the loop ends then;
-     *                          INF waits without limit
-     * @param float|null $lease how long in seconds events are leased; as long as the queue's configuration says by
-     *                          default
+     * @param int        $max   the maximum number of events in a batch, 1 to 1,000
+     * @param float|null $wait  how long in seconds to wait when no event is ready; without it the loop ends
+     *                          instead; INF waits without limit
+     * @param float|null $lease how long in seconds events are leased; by default as long as the queue's
+     *                          configuration says
      */
     public function deliveries(int $max = 1, ?float $wait = null, ?float $lease = null): DeliveriesInterface;
 
     /**
-     * A worker, which receives events, keeps them while they are worked on, and says what becomes of them.
-     * See `EventWorker`.
+     * A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See
+     * `EventWorker`.
      */
     public function worker(EventWorkerOptions $options = new EventWorkerOptions()): EventWorkerInterface;
 
     /**
-     * Reads events by their ids, in their order, with what they wait for: null for one that is not there, as
-     * it has ended and is not kept, or never was. Makes no queue.
+     * Reads events by their ids, in order, with their states: null for an event that does not exist, because
+     * it has ended and is not kept, or never existed. Does not make the queue.
      *
-     * An event is as the last step left it: one whose time or lease is over is scheduled or leased until
-     * somebody receives, one that has expired is there until its turn comes.
+     * Events are as the last step left them: one whose time has come, or whose lease has expired, stays
+     * scheduled or leased until a consumer receives; one that has expired exists until its turn comes.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids ids of events
      *
@@ -44,8 +44,8 @@ interface EventQueueInterface
     public function fetch(Event|Published|string|iterable $ids): array;
 
     /**
-     * Gives the queue this configuration, and makes it if it is not there. When it returns each partition
-     * has it.
+     * Gives the queue this configuration, and makes the queue if it does not exist. When the call returns,
+     * every partition has it.
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
      *     $queue->configure(new EventConfig(partitions: 4, maxAttempts: 5));
@@ -53,19 +53,19 @@ interface EventQueueInterface
      *
      * @param EventConfig $config how the queue treats its events
      *
-     * @throws Exception\InvalidArgumentException for a configuration beyond its limits, and another number
-     *     of partitions than the queue has
+     * @throws Exception\InvalidArgumentException for a configuration beyond its limits, and for another
+     *     number of partitions than the queue has
      */
     public function configure(EventConfig $config): void;
 
     /**
-     * Lists the events of one state over all partitions, by the time of that and by id, page by page. Makes
-     * no queue.
+     * Lists the events in one state over all partitions, by the time of the state and by id, page by page.
+     * Does not make the queue.
      *
      * Events that are `EventState::Behind` another one are listed by its key, in the order in which they
-     * come; a page that comes after one that is not there any more begins with the first. A page may hold
-     * fewer events than its limit and still have a next one: it ends when payloads make more than 8 MiB, and
-     * leaves out what was cancelled in a long lane. Events are as the last step left them, as for a fetch().
+     * come; a page after an event that no longer exists begins with the first one. A page may hold fewer
+     * events than its limit and still have a next one: it ends when its payloads exceed 8 MiB, and leaves
+     * out what was cancelled in a long lane. Events are as the last step left them, as for a fetch().
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
      *     $queue->publishMany(['a', 'b', 'c']);
@@ -73,46 +73,48 @@ interface EventQueueInterface
      *     $rest = $queue->list(EventState::Ready, after: $first->next);
      *     echo count($first->events), ' and ', count($rest->events), "\n"; // 2 and 1
      *
-     * @param EventState               $state    what the events wait for
-     * @param string|null              $key      the key of the events to list, which those need that are
-     *                                           `EventState::Behind` another event of it, and only those take
-     * @param int|null                 $sinceUs  only events whose `stateAtUs` is this one or later, in
+     * @param EventState               $state    the state of the events
+     * @param string|null              $key      the key of the events to list. It is required for events that are
+     *                                           `EventState::Behind` another event of the key, and refused for all
+     *                                           others
+     * @param int|null                 $sinceUs  only events whose `stateAtUs` is this time or later, in
      *                                           microseconds since the Unix epoch
-     * @param int|null                 $beforeUs only events whose `stateAtUs` is earlier than this one, in
+     * @param int|null                 $beforeUs only events whose `stateAtUs` is earlier than this time, in
      *                                           microseconds since the Unix epoch
      * @param EventPosition|Event|null $after    the page after this position
      * @param int|null                 $limit    at most this many events; 100 by default, at most 1,000
      *
      * @throws Exception\InvalidArgumentException for a limit of 0 or above 1,000; for events that are behind
-     *     another one without a key or with bounds of time, and for others with a key
+     *     another one without a key or with time limits, and for others with a key
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function list(EventState $state, ?string $key = null, ?int $sinceUs = null, ?int $beforeUs = null, EventPosition|Event|null $after = null, ?int $limit = null): EventPage;
 
     /**
-     * Makes dead letters events again that are ready, or come behind the others of their keys, and returns
-     * what became of each.
+     * Makes dead letters events again, which are ready or come behind the others of their keys, and returns
+     * the result for each.
      *
-     * Their attempts and crashes count from 0 again, and they are `redriven` once more. Such an event keeps
-     * its id, does not expire any more, and does not take its deduplication id again, which may be another
-     * event's by now. No earlier delivery of it can be ended any more.
+     * Their attempts and crashes count from 0 again, and their number of times `redriven` rises by one. Such
+     * an event keeps its id, no longer expires, and does not take its deduplication id again, which another
+     * event may have by now. Its earlier deliveries can no longer be ended.
      *
-     * A step that is sent again for a lost connection redrives nothing twice that died again meanwhile.
+     * A step that is sent again after a lost connection does not redrive an event that has died again since.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids ids of events
      *
      * @return list<Redriven>
      *
-     * @throws Exception\InvalidArgumentException for an event that comes twice, and more than 1,000,000
+     * @throws Exception\InvalidArgumentException for an event that is listed twice, and for more than
+     *     1,000,000
      */
     public function redrive(Event|Published|string|iterable $ids): array;
 
     /**
-     * Makes all dead letters events again that the filter lets through, as redrive() does, and returns how
-     * many. Of each partition those come first that died first. What dies while this runs stays dead. Makes
-     * no queue.
+     * Makes all dead letters that match the filter events again, as redrive() does, and returns how many.
+     * Those of each partition are redriven in the order in which they died. Events that die while this runs
+     * stay dead. Does not make the queue.
      *
-     * Steps of up to 1,000 dead letters each: after an error some may be redriven.
+     * The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
      *
      * @param DeadReason|null $reason   only those that were given up for this reason
      * @param int|null        $sinceUs  only those that were given up at this time or later, in microseconds since
@@ -121,41 +123,41 @@ interface EventQueueInterface
      *                                  Unix epoch
      * @param int|null        $max      at most this many
      *
-     * @throws Exception\InvalidArgumentException for a filter of at most 0
+     * @throws Exception\InvalidArgumentException for a filter with a maximum of 0
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function redriveAll(?DeadReason $reason = null, ?int $sinceUs = null, ?int $beforeUs = null, ?int $max = null): int;
 
     /**
-     * Removes all events of a state, or those that the filter lets through, and returns how many. Nothing is
-     * told to anybody. Makes no queue.
+     * Removes all events of a state, or those that match the filter, and returns how many. No consumer is
+     * told. Does not make the queue.
      *
-     * What is leased is never removed, so `EventState::Leased` is refused. Those that are
-     * `EventState::Behind` another event are removed by its key. When the first event of a key is removed
-     * the next one is ready, and stays. The deduplication ids of removed events are remembered as long as
-     * those of others.
+     * Leased events are never removed, so `EventState::Leased` is refused. Events that are
+     * `EventState::Behind` another event are removed by its key. When the first event of a key is removed,
+     * the next one becomes ready, and stays. The deduplication ids of removed events are remembered as long
+     * as those of others.
      *
-     * Steps of up to 1,000 events each: after an error some may be removed.
+     * The call takes steps of up to 1,000 events each: after an error some may have been removed.
      *
-     * @param EventState  $state    what the events wait for
-     * @param string|null $key      the key of the events to remove, which those need that are `EventState::Behind`
-     *                              another event of it, and only those take
-     * @param int|null    $beforeUs only events whose `stateAtUs` is earlier than this one, in microseconds since
+     * @param EventState  $state    the state of the events
+     * @param string|null $key      the key of the events to remove. It is required for events that are
+     *                              `EventState::Behind` another event of the key, and refused for all others
+     * @param int|null    $beforeUs only events whose `stateAtUs` is earlier than this time, in microseconds since
      *                              the Unix epoch
      *
      * @throws Exception\InvalidArgumentException for events that are leased, for events that are behind
-     *     another one without a key or with a bound of time, and for others with a key
+     *     another one without a key or with a time limit, and for others with a key
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function purge(EventState $state, ?string $key = null, ?int $beforeUs = null): int;
 
     /**
-     * Deletes the queue with all its events, those too that are leased, its configuration and what it
-     * remembers. A delivery that ends later finds its event gone. Whoever uses the queue afterwards makes it
-     * again, as a new one.
+     * Deletes the queue with all its events, including leased ones, its configuration and what it remembers.
+     * A delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new
+     * one.
      *
-     * Several steps. While they run the queue is UnavailableException for others; after an error it stays so
-     * until it is deleted again, which goes on where this stopped.
+     * The call takes several steps. While they run, the queue is UnavailableException for others. After an
+     * error it stays so until it is deleted again, which continues where this call stopped.
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
@@ -163,22 +165,22 @@ interface EventQueueInterface
 
     /**
      * Makes a command that publishes an event, for a transaction of your own: a change of data on the same
-     * Redis and the event that tells of it happen together or not at all. It sends nothing.
+     * Redis and the event that announces it happen together or not at all. It sends nothing.
      *
-     * The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a `MULTI` over a
+     * The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over a
      * connection to the same database. Whenever it runs, it publishes as publish() does: it makes the queue
-     * if that is not there, finds the partition if the queue was resharded, and counts a delay from then on.
-     * Its reply is the id of the event as text; of a duplicate that of the event that was there.
+     * if that does not exist, finds the partition if the queue was resharded, and counts a delay from then
+     * on. Its reply is the id of the event as text, or for a duplicate the id of the existing event.
      *
-     * Redis undoes nothing when a command of a transaction fails, so this one does not fail for what the
-     * queue holds: it adds an event to a queue that is full, and an event that is to be refused if its
-     * deduplication id is taken is refused here.
+     * Redis does not roll back when a command of a transaction fails, so this command does not fail because
+     * of what the queue holds. It adds an event even to a full queue. An event that is to be refused if its
+     * deduplication id is taken is refused by this call.
      *
-     * On a cluster a transaction is in one slot: the keys that it changes and the queue's name need the same
-     * `{tag}`.
+     * On a cluster a transaction stays in one slot: the keys that it changes and the queue's name need the
+     * same `{tag}`.
      *
-     * The command publishes each time that it runs: with a deduplication id a transaction that is repeated
-     * publishes once. It fails, and the rest of the transaction does not, while the queue is being deleted,
+     * The command publishes each time it runs; with a deduplication id, a repeated transaction publishes
+     * once. The command fails, while the rest of the transaction does not, if the queue is being deleted,
      * and if a key of the queue holds something else or was written by a version that this one does not
      * know.
      *
@@ -198,26 +200,27 @@ interface EventQueueInterface
     public function publishCall(NewEvent|string $event): array;
 
     /**
-     * Adds an event, for now or for a time.
+     * Publishes an event, which fires now or at a given time.
      *
-     * A step that is sent again for a lost connection adds nothing twice. After ConnectionLostException or
-     * TimeoutException the event may or may not be there; published again with the same deduplication id it
-     * is there once.
+     * A step that is sent again after a lost connection adds nothing twice. After ConnectionLostException or
+     * TimeoutException the event may or may not have been added; if it is published again with the same
+     * deduplication id, it is there once.
      *
      * @param NewEvent|string $event the event
      *
      * @throws Exception\InvalidArgumentException for an event beyond its limits, before anything is sent
-     * @throws Exception\AlreadyExistsException if its deduplication id is taken and it says so
+     * @throws Exception\AlreadyExistsException if its deduplication id is taken and the event asks for this
+     *     error
      * @throws Exception\QueueFullException if its partition holds as much as its configuration allows
-     * @throws Exception\WrongTypeException if a key holds something else. Then nothing was added
+     * @throws Exception\WrongTypeException if a key holds something else. In all cases nothing was added
      */
     public function publish(NewEvent|string $event): Published;
 
     /**
-     * Adds many events, each as publish() would, and returns what became of each, in their order.
+     * Publishes many events, each as publish() would, and returns the result for each, in order.
      *
-     * One atomic step for up to 1,000 events and 8 MiB of a partition, several for more, and one for each
-     * partition: after an error some of these may be done.
+     * The events of each partition take one atomic step for up to 1,000 events and 8 MiB, and several for
+     * more: after an error some of these steps may have been done.
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
      *     $published = $queue->publishMany(['paid', new NewEvent('remind', delay: 60)]);
@@ -233,13 +236,13 @@ interface EventQueueInterface
     public function publishMany(NewEvent|string|iterable $events): array;
 
     /**
-     * Leases up to `max` events that are ready, those first that have been so for longest, for as long as
-     * the configuration says. Nobody else gets them until they are given up or the lease is over.
+     * Leases up to `max` events that are ready, those that have been ready for longest first, for as long as
+     * the configuration says. No other consumer gets them until they fail or the lease expires.
      *
-     * At least once. After ConnectionLostException or TimeoutException events may be leased that nobody saw:
-     * they are delivered again when their lease is over.
+     * At least once. After ConnectionLostException or TimeoutException events may have been leased that no
+     * caller received: they are delivered again when their lease expires.
      *
-     * @param int $max how many events at most, 1 to 1,000
+     * @param int $max the maximum number of events, 1 to 1,000
      *
      * @return list<Event>
      *
@@ -249,23 +252,24 @@ interface EventQueueInterface
     public function receive(int $max = 1): array;
 
     /**
-     * Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+     * Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the queue.
      *
-     * An event whose lease is over can still be ended by this as long as nobody else has received it.
+     * An event whose lease has expired can still be acknowledged as long as no other consumer has received
+     * it.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
      *
-     * @throws Exception\LeaseLostException if the event was delivered again since, or its delivery had ended
-     *     in another way. An event that had been ended by this is no error
+     * @throws Exception\LeaseLostException if the event was delivered again since, or its delivery ended in
+     *     another way. It is not an error if this delivery has already ended the event
      */
     public function ack(Event|EventReceipt $delivery): void;
 
     /**
-     * Says that working on an event failed, and why: it is delivered again after the backoff of the
-     * configuration, or after this time, and becomes a dead letter if that was its last attempt. The events
-     * of its key wait meanwhile.
+     * Reports that working on an event failed, and why. The event is delivered again after the backoff of
+     * the configuration, or after this time; if that was its last attempt, it becomes a dead letter. The
+     * other events of its key wait until then.
      *
-     * Of `err` the last 1,024 bytes are kept.
+     * The last 1,024 bytes of `err` are kept.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
      * @param string             $err      what went wrong, of which 1,024 bytes are kept
@@ -277,17 +281,18 @@ interface EventQueueInterface
     public function nack(Event|EventReceipt $delivery, string $err = '', ?float $after = null): void;
 
     /**
-     * Gives an event back, at once or after this time, as if it had not been delivered.
+     * Gives an event back, as if it had not been delivered. It is available immediately or after this time.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
-     * @param float|null         $after    how long in seconds until it is delivered again; at once by default
+     * @param float|null         $after    how long in seconds until it is delivered again; immediately by default
      *
      * @throws Exception\MillpondException as nack()
      */
     public function release(Event|EventReceipt $delivery, ?float $after = null): void;
 
     /**
-     * Gives an event up: it becomes a dead letter for this reason, and the next event of its key is ready.
+     * Gives an event up: it becomes a dead letter for this reason, and the next event of its key becomes
+     * ready.
      *
      * @param Event|EventReceipt $delivery the event, as it was received
      * @param string             $reason   why, of which 1,024 bytes are kept
@@ -297,38 +302,41 @@ interface EventQueueInterface
     public function deadLetter(Event|EventReceipt $delivery, string $reason = ''): void;
 
     /**
-     * Ends many deliveries as ack() does, and returns what came of each, in their order.
+     * Ends many deliveries as ack() does, and returns the result for each, in order.
      *
      * @param Event|EventReceipt|iterable<Event|EventReceipt> $deliveries events, as they were received
      *
      * @return list<Settled>
      *
-     * @throws Exception\InvalidArgumentException for an event that comes twice, and more than 1,000,000
+     * @throws Exception\InvalidArgumentException for an event that is listed twice, and for more than
+     *     1,000,000
      */
     public function ackMany(Event|EventReceipt|iterable $deliveries): array;
 
     /**
-     * Ends a delivery as ack() does, and publishes what follows from it in the same step: both or neither.
-     * What follows is never refused for want of room. Returns what became of each event, in their order.
+     * Ends a delivery as ack() does, and publishes follow-up events in the same step: both or neither.
+     * Follow-up events are never refused because the queue is full. Returns the result for each event, in
+     * order.
      *
-     * In a queue of several partitions, events of other keys may belong to another partition than the
-     * delivery: these are published first, each with a deduplication id that follows from the delivered
-     * event, unless it has one, so that they are added once however often the event is delivered.
+     * In a queue with several partitions, follow-up events with other keys may belong to another partition
+     * than the delivery. These are published first, each with a deduplication id that is derived from the
+     * delivered event, unless it has one already. So they are added once, however often the event is
+     * delivered.
      *
      * @param Event|EventReceipt                        $delivery the event, as it was received
      * @param NewEvent|string|iterable<NewEvent|string> $events   the events, up to 1,000,000
      *
      * @return list<Published>
      *
-     * @throws Exception\MillpondException as ack() and publishMany(), and then nothing was done
-     * @throws Exception\LeaseLostException also for an event that has ended, as what follows from it cannot
-     *     be published any more. More than 100 events are refused
+     * @throws Exception\MillpondException as ack() and publishMany(), in which case nothing was done
+     * @throws Exception\LeaseLostException also for an event that has ended, since its follow-up events can
+     *     no longer be published. More than 100 events are refused
      */
     public function ackWith(Event|EventReceipt $delivery, NewEvent|string|iterable $events): array;
 
     /**
-     * Leases events for longer: for so long from now, or for as long as the configuration says. Returns of
-     * each whether it is held still.
+     * Extends the leases of events: they last this long from now, or as long as the configuration says.
+     * Returns for each whether it is still held.
      *
      * @param Event|EventReceipt|iterable<Event|EventReceipt> $deliveries events, as they were received
      * @param float|null                                      $lease      how long in seconds events are leased; by
@@ -343,23 +351,23 @@ interface EventQueueInterface
     public function extend(Event|EventReceipt|iterable $deliveries, ?float $lease = null): array;
 
     /**
-     * Removes events that are not leased, wherever they wait, and dead letters. With `alsoRunning` the
-     * holders of those that are leased are told to stop, and these are not tried again. Returns what became
-     * of each.
+     * Removes events that are not leased, whatever they wait for, and dead letters. With `alsoRunning`, the
+     * holders of leased events are told to stop, and these events are not tried again. Returns the result
+     * for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids         ids of events
-     * @param bool                                                    $alsoRunning whether events that are leased are
-     *                                                                             cancelled too, of which their holders
-     *                                                                             are told
+     * @param bool                                                    $alsoRunning whether leased events are cancelled too,
+     *                                                                             whose holders are then told to stop
      *
      * @return list<Cancelled>
      *
-     * @throws Exception\InvalidArgumentException for an event that comes twice, and more than 1,000,000
+     * @throws Exception\InvalidArgumentException for an event that is listed twice, and for more than
+     *     1,000,000
      */
     public function cancel(Event|Published|string|iterable $ids, bool $alsoRunning = false): array;
 
     /**
-     * Gives events another time whose time has not come: so long from now. Returns what became of each.
+     * Reschedules events whose time has not come: they fire this long from now. Returns the result for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids   ids of events
      * @param float                                                   $delay how long in seconds from now
@@ -372,8 +380,8 @@ interface EventQueueInterface
     public function reschedule(Event|Published|string|iterable $ids, float $delay): array;
 
     /**
-     * Gives events another time whose time has not come, in milliseconds since the Unix epoch; a time that
-     * is over is now. Returns what became of each.
+     * Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a time in
+     * the past is now. Returns the result for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids  ids of events
      * @param int                                                     $atMs when, in milliseconds since the Unix
@@ -387,95 +395,96 @@ interface EventQueueInterface
     public function rescheduleAtMs(Event|Published|string|iterable $ids, int $atMs): array;
 
     /**
-     * How many events there are of each state, over all partitions. Makes no queue.
+     * How many events there are in each state, over all partitions. Does not make the queue.
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function stats(): EventStats;
 
     /**
-     * The configuration of the queue; null if it is not there.
+     * The configuration of the queue; null if the queue does not exist.
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function config(): ?EventConfig;
 
     /**
-     * Delivers nothing any more: when it returns nobody receives an event. Those that are leased can be
-     * ended, and events can be published.
+     * Stops the delivery of events: when the call returns, no consumer receives an event. Leased events can
+     * still be ended, and events can still be published.
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function pause(): void;
 
     /**
-     * Delivers again after a pause().
+     * Resumes delivery after a pause().
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function resume(): void;
 
     /**
-     * Gives the queue another number of partitions, and moves events accordingly, as few as possible. The
-     * queue is made if it is not there.
+     * Changes the queue's number of partitions, and moves as few events as possible. The queue is made if it
+     * does not exist.
      *
-     * It is used meanwhile as always, but the two partitions between which events move deliver nothing until
-     * these are there: some 20 s for a million events. Nothing is lost or delivered out of order, and leases
-     * and their tokens stay. Whoever makes this call again goes on where another one stopped, and so do
-     * consumers that wait for events of a move that nobody drives.
+     * The queue stays in use, but the two partitions between which events move deliver nothing until those
+     * events have arrived: some 20 s for a million events. Nothing is lost or delivered out of order, and
+     * leases and their tokens stay valid. A repeated call continues where an earlier one stopped. Consumers
+     * that wait for events also continue a move that no caller drives any more.
      *
-     * Many steps. After an error some events have moved and the others have not: make the call again.
+     * The call takes many steps. After an error some events have moved and the others have not: make the
+     * call again.
      *
-     * @param int $partitions how many partitions the queue is to have, 1 to 1,024
+     * @param int $partitions the new number of partitions, 1 to 1,024
      *
-     * @throws Exception\InvalidArgumentException for a number that is not from 1 to 1,024
+     * @throws Exception\InvalidArgumentException for a number outside 1 to 1,024
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function reshard(int $partitions): void;
 
     /**
-     * A part of reshard(), of up to 10,000 events or so, for a caller that shows how far it is or that may
-     * stop. Returns how many events and other things have moved by this; 0 if there is nothing left to do.
-     * Call it until then: meanwhile two partitions deliver nothing.
+     * Does a part of reshard(), of about 10,000 events at most, for a caller that shows its progress or that
+     * may stop. Returns how many events and other things this call has moved; 0 if nothing is left to do.
+     * Call it until then, since two partitions deliver nothing before that.
      *
-     * @param int $partitions how many partitions the queue is to have, 1 to 1,024
+     * @param int $partitions the new number of partitions, 1 to 1,024
      *
      * @throws Exception\MillpondException as reshard()
      */
     public function reshardStep(int $partitions): int;
 
     /**
-     * Adds a schedule, or changes the one of its id: it publishes an event at the times of a calendar rule.
-     * One that is there just so stays as it is, so a program may put its schedules whenever it starts. One
-     * that is paused stays so. Returns what putting it came to.
+     * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a
+     * calendar rule. An identical schedule is left as it is, so a program may put its schedules whenever it
+     * starts. A paused schedule stays paused. Returns the result.
      *
-     * No process of its own fires schedules: whoever receives from the queue makes events of the ticks that
-     * have come, so each tick fires once, however many processes there are. While nobody receives, nothing
-     * fires; what is due then fires late, as the schedule's `missed` says.
+     * No separate process fires schedules. A consumer that receives from the queue turns the ticks that have
+     * come into events, so each tick fires once, however many processes there are. While no consumer
+     * receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
      *
-     * A tick that is due fires once, by the schedule that was there when it came.
+     * A tick that is due fires once, according to the schedule that existed when it came.
      *
-     * @param Schedule $schedule when which events are to be published
+     * @param Schedule $schedule which events are to be published, and when
      *
-     * @throws Exception\InvalidArgumentException for an id that is empty or has more than 256 bytes, for
-     *     what is no cron expression or no time zone, for a schedule without a rule, and for what is beyond its
+     * @throws Exception\InvalidArgumentException for an id that is empty or has more than 256 bytes, for an
+     *     invalid cron expression or time zone, for a schedule without a rule, and for a value beyond its
      *     limits, before anything is sent
      */
     public function putSchedule(Schedule $schedule): PutStatus;
 
     /**
-     * Removes a schedule, and returns whether it was there. Events of ticks that have come stay.
+     * Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
     public function removeSchedule(string $id): bool;
 
     /**
-     * Reads a schedule, if it is there.
+     * Reads a schedule, if it exists.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
@@ -491,52 +500,53 @@ interface EventQueueInterface
     public function listSchedules(): array;
 
     /**
-     * Stops a schedule: ticks pass, and nothing comes of them. Returns whether it is there.
+     * Pauses a schedule: its ticks pass without events. Returns whether it exists.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
     public function pauseSchedule(string $id): bool;
 
     /**
-     * Lets a schedule go on after a pauseSchedule(), with its first tick after now. Returns whether it is
-     * there.
+     * Resumes a schedule after a pauseSchedule(), with its first tick after now. Returns whether it exists.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
     public function resumeSchedule(string $id): bool;
 
     /**
-     * Publishes an event of a schedule now, also of one that is paused; its ticks stay as they are. Returns
-     * what became of it, if there is such a schedule.
+     * Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns the
+     * result, if there is such a schedule.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
     public function triggerSchedule(string $id): ?Published;
 
     /**
-     * Makes the schedules of an owner those of a list: puts each, and removes all others that were put for
-     * this owner. For a program that says at each start which schedules it has. The revision counts for all
-     * of them: one below that of an earlier call for this owner changes nothing. Returns what it came to.
+     * Makes the schedules of an owner match a list: puts each of them, and removes all others that were put
+     * for this owner. For a program that says at each start which schedules it has. The revision counts for
+     * all of them: a call with a lower revision than an earlier call for this owner changes nothing. Returns
+     * the result.
      *
-     * Not one step: after an error some of it may be done, and the same call again does the rest.
+     * The call is not one step: after an error a part of it may have been done, and the same call again does
+     * the rest.
      *
      *     $queue = Millpond::connect('memory:')->events('jobs');
      *     $hourly = static fn (string $id): Schedule => new Schedule($id, cron: '@hourly');
      *     $queue->syncSchedules('billing', 1, [$hourly('a'), $hourly('b')]);
      *     echo $queue->syncSchedules('billing', 2, [$hourly('b')])->removed, " removed\n"; // 1 removed
      *
-     * @param string   $owner     whose schedules these are, such as the name of a program
-     * @param int      $revision  rises with each change of the list
+     * @param string   $owner     the owner of the schedules, such as the name of a program
+     * @param int      $revision  a number that rises with each change of the list
      * @param iterable $schedules all schedules of the owner, up to 10,000
      *
-     * @throws Exception\MillpondException as putSchedule(); for an owner that is empty, and an id that comes
-     *     twice
+     * @throws Exception\MillpondException as putSchedule(); for an owner that is empty, and for an id that
+     *     is listed twice
      */
     public function syncSchedules(string $owner, int $revision, iterable $schedules): SyncedSchedules;
 }

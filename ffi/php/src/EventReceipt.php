@@ -6,9 +6,9 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * A delivery of an event: what ends it.
+ * A delivery of an event, as needed to end it.
  *
- * For a delivery that is ended by another program than received it.
+ * For ending a delivery in another program than the one that received it.
  *
  *     $queue = Millpond::connect('memory:')->events('orders');
  *     $queue->publish('paid');

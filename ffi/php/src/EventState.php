@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What an event waits for.
+ * The state of an event: what it waits for.
  */
 enum EventState: string
 {
@@ -16,17 +16,17 @@ enum EventState: string
     case Scheduled = 'scheduled';
 
     /**
-     * Another event of its key, which comes first.
+     * It waits behind another event of its key.
      */
     case Behind = 'behind';
 
     /**
-     * Somebody to receive it.
+     * It waits to be received.
      */
     case Ready = 'ready';
 
     /**
-     * The end of its delivery.
+     * It was received, and waits for the end of its delivery.
      */
     case Leased = 'leased';
 
@@ -36,12 +36,12 @@ enum EventState: string
     case Retry = 'retry';
 
     /**
-     * It was given up, and waits for you.
+     * It was given up, and stays until it is redriven, purged or cancelled.
      */
     case Dead = 'dead';
 
     /**
-     * Nothing: it is done, and kept for a time.
+     * It is done, and kept for a time.
      */
     case Done = 'done';
 }

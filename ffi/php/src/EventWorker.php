@@ -7,15 +7,15 @@ namespace Millpond;
 use Millpond\Internal\Works;
 
 /**
- * Says how events are worked on; made by `EventQueue::worker()`. run() works until it is stopped, and
+ * Says how events are processed; created by `EventQueue::worker()`. run() works until it is stopped, and
  * drain() until nothing is ready. The handler of both gets an `EventJob`.
  *
- * Whatever it returns, the event is done, and deleted. It may throw or return a `RetryJob`, a `RejectJob` or
- * a `ReleaseJob`; any other exception is a failure with its class and message, and the event is delivered
- * again, as the queue's `EventConfig` says, and then a dead letter. What the handler returns by mistake,
- * `exit()` and fatal errors are as with `Tasks\Worker`.
+ * Whatever the handler returns, the event is done and is deleted. The handler may throw or return a
+ * `RetryJob`, a `RejectJob` or a `ReleaseJob`; any other exception is a failure with its class and message:
+ * the event is redelivered as the queue's `EventConfig` says, and then becomes a dead letter. Wrong return
+ * values, `exit()` and fatal errors are handled as by `Tasks\Worker`.
  *
- * An event is the worker's while it is worked on: a native thread extends its lease three times a lease.
+ * An event belongs to the worker during processing: a native thread extends its lease three times per lease.
  *
  *     $queue = Millpond::connect('memory:')->events('orders');
  *     $queue->publishMany([new NewEvent('paid', key: '7'), new NewEvent('?', key: '8')]);

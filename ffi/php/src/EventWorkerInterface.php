@@ -13,14 +13,15 @@ use Millpond\Exception\WrongTypeException;
 interface EventWorkerInterface
 {
     /**
-     * Works until it is stopped, one job after the other, or with `processes` in several processes. A server
-     * that is away is asked again until it is back. Signals and processes are as with `Tasks\Worker::run()`.
+     * Works until it is stopped, one job after the other, or with `processes` in several processes. If the
+     * server is unreachable, the worker retries until the server is back. Signals and processes work as with
+     * `Tasks\Worker::run()`.
      *
-     * @param (callable(EventJob|null, \Throwable): mixed)|null $onError gets the job, or null, and the exception;
-     *                                                                   otherwise all is as with
+     * @param (callable(EventJob|null, \Throwable): mixed)|null $onError receives the job, or null, and the
+     *                                                                   exception; everything else is as with
      *                                                                   `Tasks\Worker::run()`
      *
-     * @throws Exception\MillpondException what trying again cannot mend, such as WrongTypeException and
+     * @throws Exception\MillpondException a non-retryable error, such as WrongTypeException and
      *     InvalidArgumentException; running jobs have ended by then
      */
     public function run(
@@ -33,7 +34,7 @@ interface EventWorkerInterface
     ): ?JobCounts;
 
     /**
-     * Works on this thread until nothing is available, and says what happened. For tests, and for a program
+     * Works on this thread until nothing is available, and returns what it did. For tests, and for programs
      * that cron starts.
      *
      * @throws Exception\MillpondException those of the connection too
@@ -41,11 +42,11 @@ interface EventWorkerInterface
     public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): JobCounts;
 
     /**
-     * Stops it: it takes nothing more and waits for the job that is running. What still runs after this time
-     * is given back; its handler finds that it is lost, and run() returns when it has returned. A worker
-     * that was stopped stays so.
+     * Stops the worker: it takes no more jobs and waits for the running one. A job that is still running
+     * after this time is given back; its handler finds that it is lost, and run() returns when the handler
+     * has returned. A stopped worker stays stopped.
      *
-     * @param float $within how long in seconds to wait; 0 is at once, and INF without limit
+     * @param float $within how long in seconds to wait; 0 means not at all, and INF without limit
      */
     public function stop(float $within = 25.0): void;
 }

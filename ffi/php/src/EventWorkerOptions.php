@@ -9,18 +9,18 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 
 /**
- * How events are worked on, for `EventQueue::worker()`; set by named arguments.
+ * How events are processed, for `EventQueue::worker()`; set with named arguments.
  */
 final class EventWorkerOptions
 {
     /**
-     * @param float|null $lease       how long in seconds an event is leased; as long as the queue's configuration
-     *                                says by default. A native thread extends it three times a lease
-     * @param int        $concurrency how many jobs a process works on at a time; PHP takes only 1, and run() has
-     *                                `processes` for more
-     * @param int        $prefetch    how many more jobs `run` holds ready, so that one step takes several
-     * @param float|null $timeout     how long in seconds a handler may work; it finds what is left of it in
-     *                                `EventJob::timeLeft()`, and nothing else happens
+     * @param float|null $lease       how long in seconds an event is leased; by default as long as the queue's
+     *                                configuration says. A native thread extends it three times per lease
+     * @param int        $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more, use
+     *                                the `processes` of run()
+     * @param int        $prefetch    how many more jobs `run` takes ahead, so that one step takes several
+     * @param float|null $timeout     how long in seconds a handler may work; `EventJob::timeLeft()` returns the
+     *                                remaining time, and the handler is not interrupted
      */
     public function __construct(
         public readonly ?float $lease = null,

@@ -14,11 +14,11 @@ use Millpond\Internal\YieldsBatches;
 /**
  * Values of tracked messages whose deadline has passed, in batches. Made by `ShuffleQueue::gc()`.
  *
- * Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one for
- * the next collection. The messages themselves stay in their streams.
+ * Asking for the next batch deletes the records of the last one. If the caller stops, the last batch is left
+ * for the next collection. The messages themselves stay in their streams.
  *
- * A second `foreach` over the same object is a new collection if the first one was left: the batch that it
- * was left with is returned again.
+ * If the first `foreach` was left early, a second one over the same object starts a new collection, which
+ * returns again the batch at which the first one was left.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeTracked('tenant-7', ['job' => 'j-1'], 'job', deadline: 1_000_000_000);

@@ -13,23 +13,23 @@ namespace Millpond;
 interface GarbageInterface extends \IteratorAggregate
 {
     /**
-     * How many entries were scanned so far.
+     * How many entries have been scanned so far.
      */
     public function scanned(): int;
 
     /**
-     * How many records were deleted so far.
+     * How many records have been deleted so far.
      */
     public function deleted(): int;
 
     /**
-     * Deletes what is recorded of the last batch and finds the next; null when all is collected. What
-     * `foreach` does. It throws what `ShuffleQueue::deleteTracked()` throws, and an InvalidArgumentException
-     * for a number of digits that is none.
+     * Deletes the records of the last batch and finds the next one, as `foreach` does; returns null when
+     * everything is collected. It throws what `ShuffleQueue::deleteTracked()` throws, and an
+     * InvalidArgumentException for an invalid number of digits.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it waits,
-     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and after
-     * one that returns the wait continues. What came meanwhile is returned by the next call.
+     * After an exception with Retry::Later or Retry::Unknown, the loop can be continued. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): a handler that throws ends the wait; after
+     * one that returns, the wait continues. The next call returns what arrived in the meantime.
      *
      * @return list<string>|null
      */

@@ -11,17 +11,17 @@ namespace Millpond;
 enum Held: string
 {
     /**
-     * It is not leased by this token any more.
+     * It is no longer leased with this token.
      */
     case Lost = 'lost';
 
     /**
-     * It is.
+     * It is held.
      */
     case Held = 'held';
 
     /**
-     * It is, and the event was cancelled: the work is to stop.
+     * It is held, but the event was cancelled: the work is to stop.
      */
     case Cancelled = 'cancelled';
 }

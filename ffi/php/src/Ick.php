@@ -11,12 +11,12 @@ use Millpond\Internal\IckCalls;
 use Millpond\Internal\Library;
 
 /**
- * A dirty list with write-folding and two-phase commit, by its name; made by `Client::ick()`.
+ * A named dirty list with write-folding and two-phase commit; made by `Client::ick()`.
  *
- * It is for sync pipelines, such as from a database to a search index: producers flag documents as dirty,
- * one consumer takes batches, works, and commits. A document that is dirtied again while it is worked on is
- * processed again, and one that is dirtied often does not move back in the order, since a member keeps the
- * lowest of its scores.
+ * It is for synchronization pipelines, such as from a database to a search index: producers flag documents
+ * as dirty, and one consumer takes batches, processes them and commits them. A document that is flagged
+ * again while it is processed is processed again. A document that is flagged often does not move back in the
+ * order, since a member keeps the lowest of its scores.
  */
 final class Ick implements IckInterface
 {

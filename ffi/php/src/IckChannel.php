@@ -13,12 +13,13 @@ use Millpond\Internal\Owns;
 use Millpond\Internal\Packed;
 
 /**
- * Several Icks that share the members of one dirty list, so that as many consumers can work at once; made by
- * `Client::ickChannel()`. A member lives in the Ick numbered FNV-1a-64(member) mod n, named
+ * Several Icks that share the members of one dirty list, so that as many consumers can work at the same
+ * time; made by `Client::ickChannel()`. A member lives in the Ick numbered FNV-1a-64(member) mod n, named
  * `<name>/<number>`.
  *
- * Resizing is safe at any time: producers and consumers go to the new number when they like, and consumers
- * also drain the old one until it is empty. A member may be processed twice on the way; none is lost.
+ * Resizing is safe at any time. Each producer and consumer can switch to the new number when it suits, and
+ * consumers also drain the old Icks until they are empty. A member may be processed twice during the switch;
+ * none is lost.
  *
  *     $channel = Millpond::connect('memory:')->ickChannel('files', 4);
  *     echo $channel->add([[1, 'a.txt'], [2, 'b.txt'], [3, 'c.txt']])->new, "\n"; // 3

@@ -11,7 +11,7 @@ namespace Millpond;
 interface IckChannelInterface
 {
     /**
-     * The same channel for a consumer that also reads the Icks of an earlier, larger number.
+     * The same channel, for a consumer that also reads the Icks of an earlier, larger number of Icks.
      *
      * @param int $earlier how many Icks the channel had before
      */
@@ -20,30 +20,30 @@ interface IckChannelInterface
     /**
      * The Ick with this number.
      *
-     * @param int $number which Ick, from 0
+     * @param int $number the number of the Ick, from 0
      */
     public function ick(int $number): IckInterface;
 
     /**
-     * The loop of a consumer of the Icks with these numbers: takes from each in turn.
+     * The loop of a consumer of the Icks with these numbers, which takes from each in turn.
      *
-     * @param iterable<int> $numbers which Icks, from 0; up to 65,536
-     * @param int           $max     how many members at most, below 10^17
+     * @param iterable<int> $numbers the numbers of the Icks, from 0; up to 65,536
+     * @param int           $max     the maximum number of members, below 10^17
      * @param float|null    $wait    how long in seconds to wait when there is nothing to reserve; without it the
-     *                               loop ends then; INF waits without limit
+     *                               loop ends instead; INF waits without limit
      *
-     * @throws Exception\InvalidArgumentException for a number that the channel does not have, no number, or
-     *     more than 65,536
+     * @throws Exception\InvalidArgumentException for a number that the channel does not have, for no
+     *     numbers, and for more than 65,536
      */
     public function batches(iterable $numbers, int $max, ?float $wait = null): BatchesInterface;
 
     /**
-     * How many Icks members are spread over.
+     * How many Icks the members are spread over.
      */
     public function shards(): int;
 
     /**
-     * How many Icks consumers have to read, which is more while an earlier size is drained.
+     * How many Icks consumers have to read; larger while an earlier size is being drained.
      */
     public function readable(): int;
 
@@ -60,8 +60,8 @@ interface IckChannelInterface
      * @param iterable<array{float|int|null, string}|string> $pairs scores and members; a member without a score
      *                                                              gets the current time as its score
      *
-     * @throws Exception\MillpondException as `Ick::add()`. One step an Ick: after an error some Icks may
-     *     have their members already; adding all of them again is safe
+     * @throws Exception\MillpondException as `Ick::add()`. The call takes one step per Ick: after an error
+     *     some Icks may already have their members; adding all of them again is safe
      */
     public function add(iterable $pairs): Added;
 }

@@ -6,12 +6,12 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What makes Icks, whatever its connection.
+ * Creates Icks, on any connection.
  */
 interface IckFactoryInterface
 {
     /**
-     * The Ick of this name. Makes no call.
+     * The Ick with this name. Makes no call.
      *
      * @param string $name the queue's name, 1 to 64 KiB
      */

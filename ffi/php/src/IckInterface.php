@@ -6,18 +6,19 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * An Ick with what needs a connection of Millpond's own: a lease, and a loop that waits.
+ * An Ick with the features that need one of Millpond's own connections: a lease, and a loop that waits.
  */
 interface IckInterface extends DirtyListInterface
 {
     /**
      * Takes the consumer lease, which keeps two consumers from working on one batch by mistake. Returns null
-     * if another consumer holds it. A native thread renews it until it is released or dropped; if it is lost
-     * all the same (a stopped process, a partition), the steps that go through it are refused.
+     * if another consumer holds it. A native thread renews the lease until it is released or dropped. If it
+     * is lost nevertheless (a stopped process, a network partition), the steps that go through it are
+     * refused.
      *
      * @param float $ttl how long in seconds the lease lasts without a renewal
      *
-     * @throws Exception\InvalidArgumentException for a `ttl` under a millisecond or over a day
+     * @throws Exception\InvalidArgumentException for a `ttl` below one millisecond or above one day
      */
     public function lease(float $ttl): ?ConsumerLeaseInterface;
 
@@ -25,9 +26,9 @@ interface IckInterface extends DirtyListInterface
      * The consumer's loop: batches of up to `max` members, each committed when the next is asked for. See
      * `Batches`.
      *
-     * @param int        $max  how many members at most, below 10^17
+     * @param int        $max  the maximum number of members, below 10^17
      * @param float|null $wait how long in seconds to wait when there is nothing to reserve; without it the loop
-     *                         ends then; INF waits without limit
+     *                         ends instead; INF waits without limit
      */
     public function batches(int $max, ?float $wait = null): BatchesInterface;
 }

@@ -6,12 +6,12 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What publishing an event means whose deduplication id is taken.
+ * What happens to an event that is published while its deduplication id is taken.
  */
 enum IfExists: string
 {
     /**
-     * It is refused, and all of its step.
+     * It is refused, together with its whole step.
      */
     case Error = 'error';
 

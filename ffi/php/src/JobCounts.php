@@ -6,15 +6,16 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What became of the jobs of a run, as numbers of jobs: returned by a worker's `run` and `drain`.
+ * How many jobs of a run ended in which way; returned by a worker's `run` and `drain`.
  */
 final class JobCounts
 {
     /**
-     * @param int $done    were done
-     * @param int $retried failed, and are tried again later; those too whose end was refused
-     * @param int $dead    were put aside, as they were rejected, tried too often, or ended their workers
-     * @param int $others  were given back untried, moved to another queue, cancelled, or lost
+     * @param int $done    jobs that were done
+     * @param int $retried jobs that failed and are tried again later, including those whose end was refused
+     * @param int $dead    jobs that were put aside because they were rejected, tried too often, or crashed their
+     *                     workers
+     * @param int $others  jobs that were given back untried, moved to another queue, cancelled, or lost
      */
     public function __construct(
         public readonly int $done,

@@ -8,7 +8,7 @@ namespace Millpond;
 use Millpond\Internal\MessageMethods;
 
 /**
- * A message that a consumer took.
+ * A message that was delivered to a consumer.
  */
 final class Message
 {
@@ -19,8 +19,8 @@ final class Message
      *                                                queue's own name
      * @param string                      $id         its id in that stream, such as `1700000000000-3`
      * @param list<array{string, string}> $fields     `[field, value]`, as they were written
-     * @param int                         $deliveries how often it was delivered, this time included: 1 of a read,
-     *                                                more of a reclaim
+     * @param int                         $deliveries how often it was delivered, including this time: 1 for a
+     *                                                read, more for a reclaim
      */
     public function __construct(
         public readonly ?int $stream,

@@ -15,13 +15,13 @@ use Millpond\Internal\YieldsBatches;
 /**
  * The loop of a consumer: batches of messages. Made by `ShuffleConsumer::messages()`.
  *
- * A message is done when it is acknowledged and not before: asking for the next batch says nothing about the
- * last one. So a consumer may hand messages to others and go on, and a loop that is left early leaves the
- * group what was not done. Without `wait` the loop ends when there is nothing left, and in any case after an
- * error that trying again cannot mend.
+ * A message is done only when it is acknowledged; asking for the next batch does not affect the one before.
+ * So a consumer may pass messages on and continue, and if a loop is left early, the unfinished messages stay
+ * with the group. Without `wait` the loop ends when nothing is left. A non-retryable error always ends the
+ * loop.
  *
- * What was not done stays pending until a consumer reclaims it. A second `foreach` over the same object
- * continues with the next batch.
+ * Messages that were not finished stay pending until a consumer reclaims them. A second `foreach` over the
+ * same object continues with the next batch.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['b', ['image' => '1.png']], ['b', ['image' => '2.png']]]);

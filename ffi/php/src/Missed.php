@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What becomes of the event of a tick that nobody has received in time.
+ * What becomes of the event of a tick that was not received in time.
  */
 enum Missed: string
 {

@@ -14,8 +14,8 @@ use Millpond\Internal\TaskArguments;
 /**
  * An event to publish.
  *
- * For `EventQueue::publish()`, `EventQueue::publishMany()` and `EventQueue::ackWith()`, which take a string
- * too for its payload alone.
+ * For `EventQueue::publish()`, `EventQueue::publishMany()` and `EventQueue::ackWith()`, which also take a
+ * string that is only the payload.
  *
  *     $queue = Millpond::connect('memory:')->events('orders');
  *     $remind = new NewEvent('remind', delay: 60, dedupId: 'order-7', headers: ['tenant' => '7']);
@@ -28,24 +28,23 @@ final class NewEvent
      * @param string                                                 $payload     what to publish, at most 16 MiB
      * @param string|null                                            $key         events of one key are delivered one at a
      *                                                                            time, in the order in which they fire.
-     *                                                                            None is the default
+     *                                                                            By default an event has no key
      * @param int|\DateTimeInterface|null                            $atMs        when it fires, in milliseconds since the
-     *                                                                            Unix epoch; a time that is over is now
-     * @param float|null                                             $delay       it fires so long after it is published,
-     *                                                                            in seconds
-     * @param float|null                                             $ttl         it is dropped if it was not received for
-     *                                                                            this time after it was to fire, in
-     *                                                                            seconds
-     * @param string|null                                            $dedupId     of events of one key with this id one is
-     *                                                                            added: for producers that may publish
-     *                                                                            twice
-     * @param float                                                  $dedupWindow for how long the id is remembered,
-     *                                                                            though the event has ended; five minutes
-     *                                                                            by default, in seconds
-     * @param IfExists|null                                          $ifExists    what an id means that is taken;
+     *                                                                            Unix epoch; a time in the past is now
+     * @param float|null                                             $delay       how long in seconds after publishing it
+     *                                                                            fires
+     * @param float|null                                             $ttl         how long in seconds after its time it is
+     *                                                                            dropped if it was not received
+     * @param string|null                                            $dedupId     of all events of one key with this id,
+     *                                                                            only one is added; for producers that
+     *                                                                            may publish twice
+     * @param float                                                  $dedupWindow how long in seconds the id is
+     *                                                                            remembered, even if the event has ended;
+     *                                                                            five minutes by default
+     * @param IfExists|null                                          $ifExists    what happens if the id is taken;
      *                                                                            `IfExists::Ignore` by default
-     * @param array<string, string>|list<array{string, string}>|null $headers     its headers, all of them: names with any
-     *                                                                            bytes, as `header` adds them
+     * @param array<string, string>|list<array{string, string}>|null $headers     all its headers, as `header` adds them:
+     *                                                                            each a name with any bytes as its value
      */
     public function __construct(
         public readonly string $payload,

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Whether the event of a tick waits for that of the one before.
+ * Whether the event of a tick waits for the event of the previous tick.
  */
 enum Overlap: string
 {
@@ -16,7 +16,7 @@ enum Overlap: string
     case Wait = 'wait';
 
     /**
-     * They have no key, and may be worked on at once.
+     * They have no key, and may be worked on at the same time.
      */
     case Allow = 'allow';
 }

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What publishing an event came to.
+ * The result of publishing an event.
  */
 enum PublishStatus: string
 {
@@ -16,12 +16,12 @@ enum PublishStatus: string
     case Created = 'created';
 
     /**
-     * It was not added, as one of its deduplication id was there.
+     * It was not added, since its deduplication id was taken.
      */
     case Duplicate = 'duplicate';
 
     /**
-     * It was added in place of one of its deduplication id, or beside it if that is leased.
+     * It was added in place of the event with its deduplication id, or beside that event if it is leased.
      */
     case Replaced = 'replaced';
 }

@@ -11,7 +11,7 @@ namespace Millpond;
 final class Published
 {
     /**
-     * @param string        $id       the event's id; of a duplicate that of the event that was there
+     * @param string        $id       the event's id; for a duplicate, the id of the existing event
      * @param PublishStatus $status   what happened
      * @param int           $fireAtUs when it fires, in microseconds since the Unix epoch; 0 for a duplicate
      */

@@ -6,27 +6,27 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What putting a schedule came to.
+ * The result of putting a schedule.
  */
 enum PutStatus: string
 {
     /**
-     * It was not there.
+     * It did not exist before.
      */
     case Created = 'created';
 
     /**
-     * It was there just so: its ticks stay as they are.
+     * The same schedule existed: its ticks stay as they are.
      */
     case Unchanged = 'unchanged';
 
     /**
-     * It was there, and has changed: its next tick is the first one after now.
+     * It existed, and has changed: its next tick is the first one after now.
      */
     case Updated = 'updated';
 
     /**
-     * One with a higher revision is there, and stays.
+     * One with a higher revision exists, and stays.
      */
     case Ignored = 'ignored';
 }

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Where a message is: what acknowledging takes. A `Message` does as well.
+ * Where a message is, as needed to acknowledge it. A `Message` can be used in its place.
  */
 final class Receipt
 {

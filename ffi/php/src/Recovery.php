@@ -6,39 +6,40 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What opening a `file:` found; returned by `Client::recovery()`.
+ * What was found when a `file:` was opened; returned by `Client::recovery()`.
  *
- * A crash leaves the records that were acknowledged, but for what `SyncMode` allows it to take. Files that
- * lost something else are told by the error CorruptException, or by `suspicion` where a crash could have
- * done the same. `onWarning` handles the warnings, which are printed to standard error by default.
+ * After a crash, the acknowledged records are there, except those that `SyncMode` allows it to lose. Any
+ * other loss is reported by the error CorruptException, or by `suspicion` if a crash could have had the same
+ * effect. `onWarning` handles the warnings, which are printed to standard error by default.
  *
- * After a close, no cut of a file and no damage goes unnoticed, and with `sync=always` no cut after a crash.
- * Not noticed are:
+ * If the engine was closed, any truncation of a file and any damage is detected. After a crash with
+ * `sync=always`, any truncation is detected. The following is not detected:
  *
- * * after a crash with `sync=always`, zeros in the place of the last records, as a whole, of at most 256 KiB
- * and the last write; * after a crash with another `sync`, the same and a cut between two records, in what
- * was written since the first step after the last sync; * an older copy of the directory, or an empty one in
- * its place; * in a log of format 1, until it is first opened by this version: a cut between two records;
- * and the removal of the log that follows it then, until both have become a snapshot; * what somebody
- * changes on purpose and with new checksums.
+ * * after a crash with `sync=always`: zeros in place of the last records, as a whole, of at most 256 KiB and
+ * the last write; * after a crash with another `sync`: the same, and a truncation between two records, in
+ * what was written since the first step after the last sync; * a directory that was replaced by an older
+ * copy or by an empty one; * in a log of format 1, until this version first opens it: a truncation between
+ * two records; from then on, until both logs have become a snapshot: the removal of the log that follows it;
+ * * deliberate changes with new checksums.
  *
  * Damage to the last write before a crash looks like a write that the crash interrupted: it is cut off and
- * told as one.
+ * reported as such.
  */
 final class Recovery
 {
     /**
-     * @param int          $records       records that were read, of the snapshot and of the log
-     * @param int          $tornBytes     bytes at the end of the log that were no whole record and were cut off.
-     *                                    Zeros are not counted: the file grows ahead of what is written
+     * @param int          $records       records that were read from the snapshot and the log
+     * @param int          $tornBytes     bytes at the end of the log that did not form a whole record and were cut
+     *                                    off. Zeros are not counted, since the file grows ahead of what is written
      * @param int          $snapshotBytes size of the snapshot in bytes; 0 without one
      * @param int          $logBytes      size in bytes of the log after the snapshot
-     * @param bool         $closed        whether the last process closed the engine, or there was none. After a
-     *                                    crash or a kill it is false, which alone is no reason to worry
-     * @param string|null  $suspicion     what looks as if acknowledged steps were lost, in a sentence: bytes were
-     *                                    cut off, or damage was repaired. null where nothing does
-     * @param list<string> $warnings      everything that a person should be told, a sentence each: the suspicion,
-     *                                    and a directory that other users can enter
+     * @param bool         $closed        whether the last process closed the engine, or there was no earlier
+     *                                    process. After a crash or a kill it is false, which alone is no reason to
+     *                                    worry
+     * @param string|null  $suspicion     why acknowledged steps may have been lost, in one sentence: bytes were
+     *                                    cut off, or damage was repaired. null if there is no sign of it
+     * @param list<string> $warnings      everything that an operator should know, one sentence each: the
+     *                                    suspicion, and that other users can enter the directory
      */
     public function __construct(
         public readonly int $records,

@@ -11,7 +11,7 @@ namespace Millpond;
 enum Redriven: string
 {
     /**
-     * It is not there: it has ended, or never was.
+     * It does not exist: it has ended, or never existed.
      */
     case Gone = 'gone';
 
@@ -21,7 +21,7 @@ enum Redriven: string
     case Redriven = 'redriven';
 
     /**
-     * It is no dead letter, and stays what it is.
+     * It is not a dead letter, and stays as it is.
      */
     case NotDead = 'not_dead';
 }

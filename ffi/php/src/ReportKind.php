@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What a worker reports of.
+ * The kinds of reports of a worker.
  */
 enum ReportKind: string
 {
@@ -31,17 +31,17 @@ enum ReportKind: string
     case Moved = 'moved';
 
     /**
-     * A job was put aside, as it was rejected, tried too often, or ended its workers.
+     * A job was put aside because it was rejected, tried too often, or crashed its workers.
      */
     case Dead = 'dead';
 
     /**
-     * A job was cancelled, and is gone.
+     * A job was cancelled, and its task is gone.
      */
     case Cancelled = 'cancelled';
 
     /**
-     * The end of a job was refused as its handler said it, and it was given back as a failure.
+     * The end that a handler chose for its job was refused, and the job was given back as a failure.
      */
     case Refused = 'refused';
 
@@ -51,7 +51,7 @@ enum ReportKind: string
     case Lost = 'lost';
 
     /**
-     * The server does not respond. The worker goes on asking.
+     * The server does not respond. The worker keeps trying.
      */
     case Away = 'away';
 

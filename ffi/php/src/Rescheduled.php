@@ -6,22 +6,22 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What became of an event that was given another time.
+ * The result of rescheduling an event.
  */
 enum Rescheduled: string
 {
     /**
-     * It is not there: it has ended, or never was.
+     * It does not exist: it has ended, or never existed.
      */
     case Gone = 'gone';
 
     /**
-     * It fires then.
+     * It fires at the new time.
      */
     case Rescheduled = 'rescheduled';
 
     /**
-     * Its time had come: it is ready, leased, to be tried again, or a dead letter.
+     * Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
      */
     case TooLate = 'too_late';
 }

@@ -6,12 +6,12 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Whether doing the same again can help.
+ * Whether a retry can help.
  */
 enum Retry: string
 {
     /**
-     * The same call fails again; something has to change first.
+     * The same call would fail again; something has to change first.
      */
     case Never = 'never';
 
@@ -21,7 +21,7 @@ enum Retry: string
     case Later = 'later';
 
     /**
-     * The call may have been done: look before you repeat it.
+     * The call may have been done: check before you repeat it.
      */
     case Unknown = 'unknown';
 }

@@ -11,7 +11,7 @@ use Millpond\Internal\EventArguments;
 use Millpond\Internal\Headers;
 
 /**
- * When events are to be published, and what: an id and a calendar rule, which is either `cron` or `every`.
+ * Which events are to be published, and when: an id and a calendar rule, which is either `cron` or `every`.
  *
  * For `EventQueue::putSchedule()` and `EventQueue::syncSchedules()`.
  *
@@ -24,44 +24,42 @@ final class Schedule
 {
     /**
      * @param string                                                 $id       the id of a schedule, up to 256 bytes,
-     *                                                                         which is the key of its events
+     *                                                                         which is also the key of its events
      * @param string|null                                            $cron     it fires when the clock of its `zone`
-     *                                                                         shows what a cron expression means
+     *                                                                         matches a cron expression
      * @param string|null                                            $zone     the time zone of a cron expression, a
      *                                                                         name of the tz database such as
      *                                                                         `Europe/Berlin`, whose data ships with
      *                                                                         Millpond; `UTC` by default
-     * @param float|null                                             $every    it fires at a fixed interval, a second
-     *                                                                         or more: however late one event is
-     *                                                                         received, the next is not later for
-     *                                                                         that, in seconds
+     * @param float|null                                             $every    it fires at a fixed interval of a second
+     *                                                                         or more. An event that is received late
+     *                                                                         does not delay the next one, in seconds
      * @param int|null                                               $anchorMs one of the times of `every`, in
      *                                                                         milliseconds since the Unix epoch; 0 by
      *                                                                         default
      * @param string|null                                            $payload  what its events carry, at most 16 MiB;
      *                                                                         nothing by default
-     * @param array<string, string>|list<array{string, string}>|null $headers  the headers of its events: names with
-     *                                                                         any bytes
-     * @param float|null                                             $ttl      an event is dropped if it was not
-     *                                                                         received for this time after it was to
-     *                                                                         fire, in seconds
-     * @param Missed|null                                            $missed   what becomes of an event that nobody has
+     * @param array<string, string>|list<array{string, string}>|null $headers  the headers of its events: each a name
+     *                                                                         with any bytes as its value
+     * @param float|null                                             $ttl      how long in seconds after its time an
+     *                                                                         event is dropped if it was not received
+     * @param Missed|null                                            $missed   what becomes of an event that was not
      *                                                                         received in time; `Missed::Latest` by
      *                                                                         default
-     * @param float                                                  $grace    for how long an event can be received
-     *                                                                         before it is missed, with
-     *                                                                         `Missed::Skip`; 60 seconds by default,
-     *                                                                         in seconds
+     * @param float                                                  $grace    how long in seconds an event can be
+     *                                                                         received before it is missed, with
+     *                                                                         `Missed::Skip`; 60 seconds by default
      * @param Overlap|null                                           $overlap  whether events wait for each other;
      *                                                                         `Overlap::Wait` by default
-     * @param int                                                    $fromMs   no tick comes before, in milliseconds
-     *                                                                         since the Unix epoch
-     * @param int|null                                               $untilMs  no tick comes at this time or later, in
+     * @param int                                                    $fromMs   the time before which no tick comes, in
      *                                                                         milliseconds since the Unix epoch
-     * @param int                                                    $revision rises with each change of the program
-     *                                                                         that puts the schedule: one with a lower
-     *                                                                         revision than that of the schedule that
-     *                                                                         is there changes nothing. 0 by default
+     * @param int|null                                               $untilMs  the time from which on no tick comes, in
+     *                                                                         milliseconds since the Unix epoch
+     * @param int                                                    $revision a number that rises with each change of
+     *                                                                         the program that puts the schedule:
+     *                                                                         putting a schedule with a lower revision
+     *                                                                         than the existing one changes nothing. 0
+     *                                                                         by default
      */
     public function __construct(
         public readonly string $id,

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * A schedule that is there.
+ * An existing schedule.
  */
 final class ScheduleInfo
 {
@@ -19,9 +19,9 @@ final class ScheduleInfo
      * @param bool        $paused   whether it is paused
      * @param int|null    $nextUs   its next tick, in microseconds since the Unix epoch, as far as it is known
      * @param int|null    $passedUs its last tick, in microseconds since the Unix epoch
-     * @param int         $missed   how many of its ticks nobody received in time, as far as that was noticed
+     * @param int         $missed   how many of its ticks were not received in time, as far as that was noticed
      * @param int         $revision its revision
-     * @param string      $owner    who synchronizes it; empty for nobody
+     * @param string      $owner    the owner that synchronizes it; empty if there is none
      */
     public function __construct(
         public readonly string $id,

@@ -6,22 +6,22 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What came of the end of a delivery.
+ * The result of ending a delivery.
  */
 enum Settled: string
 {
     /**
-     * Nothing: the event was delivered again since, or the delivery had ended in another way.
+     * Nothing was done: the event was delivered again since, or the delivery ended in another way.
      */
     case Lost = 'lost';
 
     /**
-     * It ended so.
+     * The delivery ended as it was to end.
      */
     case Ended = 'ended';
 
     /**
-     * Nothing: the event had ended before.
+     * Nothing was done: the event had already ended.
      */
     case Gone = 'gone';
 
@@ -31,7 +31,7 @@ enum Settled: string
     case Died = 'died';
 
     /**
-     * The event was cancelled meanwhile, and is gone.
+     * The event had been cancelled, and is gone.
      */
     case Cancelled = 'cancelled';
 }

@@ -16,16 +16,18 @@ use Millpond\Internal\Signals;
 use Psr\Log\LoggerInterface;
 
 /**
- * One consumer of a group of a queue's consumers; made by `ShuffleQueue::consumer()`. Any number of threads
- * may use it at a time.
+ * One consumer of a group of a queue; made by `ShuffleQueue::consumer()`. Any number of threads may use it
+ * at a time.
  *
- * A delivered message belongs to its consumer until it is acknowledged, and asking for the next one does not
- * acknowledge it. When a consumer is gone, any other takes over its messages with reclaim(), also those that
- * no caller received: after ConnectionLostException, TimeoutException and an interrupted call.
+ * A delivered message belongs to its consumer until it is acknowledged; asking for the next one does not
+ * acknowledge it. When a consumer is gone, any other one can take over its messages with reclaim(). This
+ * includes messages that no caller received, because of ConnectionLostException, TimeoutException or an
+ * interrupted call.
  *
- * Messages that come while a signal handler throws are returned by the next such call: read() and readMany()
- * return those of either, reclaim() its own. The loop of messages() does not return them. Calls throw what
- * those of a `ShuffleQueue` throw, and an InvalidArgumentException for an empty group or consumer.
+ * Messages that arrive while a signal handler throws are returned by the next call of the same kind: read()
+ * and readMany() return each other's messages, reclaim() returns only its own. The loop of messages() does
+ * not return them. Calls throw what the calls of a `ShuffleQueue` throw, and an InvalidArgumentException for
+ * an empty group or consumer.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['a', ['n' => '1']], ['b', ['n' => '2']], ['c', ['n' => '3']]]);

@@ -14,13 +14,14 @@ interface ShuffleConsumerInterface
      * Takes the next message, if there is one.
      *
      * At least once: a message that was taken is the consumer's until it is acknowledged. After
-     * ConnectionLostException or TimeoutException a message may be the consumer's that it never saw.
+     * ConnectionLostException or TimeoutException the consumer may hold a message that it never saw.
      *
-     * While it waits, signal handlers run (in the CLI, with the extension pcntl): one that throws ends the
-     * wait, and after one that returns the wait continues. What came meanwhile is returned by the next call.
+     * While it waits, signal handlers run (in the CLI, with the extension pcntl): a handler that throws ends
+     * the wait; after one that returns, the wait continues. The next call returns what arrived in the
+     * meantime.
      *
-     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns at
-     *                         once; INF waits without limit
+     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns
+     *                         immediately; INF waits without limit
      *
      * @throws Exception\InvalidArgumentException for an empty group or consumer
      * @throws Exception\WrongTypeException if a key holds something else
@@ -28,13 +29,14 @@ interface ShuffleConsumerInterface
     public function read(?float $wait = null): ?Message;
 
     /**
-     * Takes up to `max` messages in one step: those that as many calls of read() would have taken.
+     * Takes up to `max` messages in one step: those that the same number of calls of read() would have
+     * taken.
      *
-     * After an error it is as with read().
+     * After an error, the same applies as for read().
      *
-     * @param int        $max  how many messages at most, 1 to 10,000
-     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns at
-     *                         once; INF waits without limit
+     * @param int        $max  the maximum number of messages, 1 to 10,000
+     * @param float|null $wait how long in seconds to wait when there is no message; without it the call returns
+     *                         immediately; INF waits without limit
      *
      * @return list<Message>
      *
@@ -44,45 +46,46 @@ interface ShuffleConsumerInterface
     public function readMany(int $max, ?float $wait = null): array;
 
     /**
-     * A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries again
-     * what failed, and takes over the messages of consumers that are gone. See `ShuffleWorker`.
+     * A worker, which takes messages, keeps them during processing, acknowledges them, retries those that
+     * failed, and takes over the messages of consumers that are gone. See `ShuffleWorker`.
      */
     public function worker(ShuffleWorkerOptions $options = new ShuffleWorkerOptions()): ShuffleWorkerInterface;
 
     /**
      * The consumer's loop: batches of up to `max` messages. See `Messages`.
      *
-     * @param int        $max  how many messages at most, 1 to 10,000
-     * @param float|null $wait how long in seconds to wait when there is no message; without it the loop ends then;
-     *                         INF waits without limit
+     * @param int        $max  the maximum number of messages, 1 to 10,000
+     * @param float|null $wait how long in seconds to wait when there is no message; without it the loop ends
+     *                         instead; INF waits without limit
      */
     public function messages(int $max = 100, ?float $wait = null): MessagesInterface;
 
     /**
-     * Takes over up to `max` messages that were delivered at least `minIdle` ago and neither acknowledged
-     * nor extended since: those of consumers that are gone. After `maxDeliveries` a message becomes a dead
-     * letter instead.
+     * Takes over up to `max` messages of consumers that are gone: messages that were delivered at least
+     * `minIdle` ago and neither acknowledged nor extended since. After `maxDeliveries` a message becomes a
+     * dead letter instead.
      *
-     * A program that ends in the middle of a message leaves all that it had taken. So that the others do not
-     * become dead letters for one, each of these comes alone from the second time on, or when it is
-     * delivered for the last time: then this returns one message, whatever `max` is, and the next call the
-     * next. Finish it before that call. What was released does not count as left.
+     * A program that crashes on one message leaves behind all that it had taken. So that the others do not
+     * become dead letters because of that one, a message that is taken over for at least the second time, or
+     * delivered for the last time, is returned alone: the call returns this one message, whatever `max` is,
+     * and the next call returns the next one. Finish the message before the next call. Released messages do
+     * not count as left behind.
      *
-     * A consumer that is only slow may be working on a message that is taken over: `minIdle` has to be
-     * longer than its work, or it has to extend what it works on.
+     * A consumer that is only slow may still be working on a message that is taken over: `minIdle` must be
+     * longer than its work, or it must extend the messages that it works on.
      *
-     * @param float $minIdle how long in seconds a message has been with its consumer at least
-     * @param int   $max     how many messages at most, 1 to 10,000
+     * @param float $minIdle how long in seconds a message must have been with its consumer
+     * @param int   $max     the maximum number of messages, 1 to 10,000
      *
      * @throws Exception\MillpondException as readMany()
      */
     public function reclaim(float $minIdle, int $max): Reclaimed;
 
     /**
-     * Acknowledges messages, so that the group does not get them again. Returns how many were waiting for
-     * that. The entries stay in the queue, for other groups.
+     * Acknowledges messages, so that the group does not get them again. Returns how many of them were
+     * pending. The entries stay in the queue, for other groups.
      *
-     * Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+     * Acknowledging twice is safe. Above 100,000 messages the call takes several steps.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
@@ -92,9 +95,10 @@ interface ShuffleConsumerInterface
     public function ack(Message|Receipt|iterable $messages): int;
 
     /**
-     * Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+     * Acknowledges messages and deletes them for all groups, which suits a queue with one group.
      *
-     * It can be repeated, as ack().
+     * The call can be repeated safely, as ack() can; a repeated call returns false for what the first one
+     * acknowledged.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
@@ -103,10 +107,11 @@ interface ShuffleConsumerInterface
     public function ackAndDelete(Message|Receipt|iterable $messages): int;
 
     /**
-     * ack() that says of each message, in their order, whether it was waiting for that: one that was not has
-     * been acknowledged before, also by another consumer that reclaimed it, or is gone.
+     * ack(), but returns for each message, in order, whether it was pending. A message that was not pending
+     * is gone, or was acknowledged before, possibly by another consumer that reclaimed it.
      *
-     * It can be repeated, as ack().
+     * The call can be repeated safely, as ack() can; a repeated call returns false for what the first one
+     * acknowledged.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
@@ -117,9 +122,10 @@ interface ShuffleConsumerInterface
     public function ackEach(Message|Receipt|iterable $messages): array;
 
     /**
-     * ackAndDelete() that says of each message, in their order, whether it was waiting for that.
+     * ackAndDelete(), but returns for each message, in order, whether it was pending.
      *
-     * It can be repeated, as ack().
+     * The call can be repeated safely, as ack() can; a repeated call returns false for what the first one
+     * acknowledged.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
@@ -130,8 +136,8 @@ interface ShuffleConsumerInterface
     public function ackAndDeleteEach(Message|Receipt|iterable $messages): array;
 
     /**
-     * Says that messages are still being worked on, so that nobody reclaims them. Returns how many are this
-     * consumer's; those that are not have been taken over.
+     * Extends the time of messages that are still being worked on, so that no other consumer reclaims them.
+     * Returns how many are still this consumer's; the others have been taken over.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      *
@@ -140,13 +146,13 @@ interface ShuffleConsumerInterface
     public function extend(Message|Receipt|iterable $messages): int;
 
     /**
-     * Gives messages back before they are done, so that a reclaim() with this `minIdle` takes them over
-     * after the `delay`, and not only when they have been idle for that long; and this delivery does not
-     * count. Returns how many were this consumer's; those that are not have been taken over.
+     * Gives messages back before they are done. A reclaim() with this `minIdle` takes them over after the
+     * `delay`, without waiting until they have been idle for that long, and this delivery does not count.
+     * Returns how many were this consumer's; the others have been taken over.
      *
-     * A read does not take what was released, only a reclaim does. One with a shorter `minIdle` may take it
-     * before the `delay` is over. After ConnectionLostException or TimeoutException it may be done; done
-     * again a delivery more does not count.
+     * A read never returns released messages, only a reclaim does. A reclaim with a shorter `minIdle` may
+     * take them before the `delay` is over. After ConnectionLostException or TimeoutException the release
+     * may have been done; if it is repeated, one more delivery does not count.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
      * @param float                                     $minIdle  the `minIdle` of the reclaim that is to take them
@@ -156,20 +162,20 @@ interface ShuffleConsumerInterface
      *
      * @throws Exception\MillpondException as ack()
      * @throws Exception\InvalidArgumentException for a `minIdle` over 100 years, and for a `delay` over the
-     *     `minIdle`: that is when they are taken over anyway
+     *     `minIdle`, after which they are taken over anyway
      */
     public function release(Message|Receipt|iterable $messages, float $minIdle, float $delay = 0): int;
 
     /**
-     * Gives messages up for good: makes dead letters of them at once, with this reason. Returns how many
-     * were this consumer's; those that are not have been taken over, and stay. A reason begins best with a
-     * word that tells the kinds apart, such as `rejected: no such image`; that of messages that were
-     * delivered too often is `exhausted: max_deliveries`.
+     * Rejects messages: makes dead letters of them immediately, with this reason. Returns how many were this
+     * consumer's; the others have been taken over and are left alone. Begin a reason with a word that tells
+     * the kinds apart, such as `rejected: no such image`. The reason of messages that were delivered too
+     * often is `exhausted: max_deliveries`.
      *
-     * Rejecting twice is safe. A message is deleted from its stream if no other group has joined that.
+     * Rejecting twice is safe. A message is deleted from its stream if no other group has joined it.
      *
      * @param Message|Receipt|iterable<Message|Receipt> $messages messages or receipts
-     * @param string                                    $reason   why, at most 4 KiB
+     * @param string                                    $reason   the reason, at most 4 KiB
      *
      * @throws Exception\MillpondException as ack()
      * @throws Exception\InvalidArgumentException for a reason that is empty or above 4 KiB

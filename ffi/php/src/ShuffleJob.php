@@ -12,9 +12,9 @@ use Millpond\Internal\ShuffleJobCalls;
 use Millpond\Internal\ShuffleResults;
 
 /**
- * A message that is being worked on; the handler of a `ShuffleWorker` gets it.
+ * A message that is being processed; the handler of a `ShuffleWorker` receives it.
  *
- * A native thread extends it three times a lease, so a busy handler keeps it.
+ * A native thread extends it three times per lease, so a busy handler does not lose it.
  */
 final class ShuffleJob implements ShuffleJobInterface
 {

@@ -13,13 +13,13 @@ namespace Millpond;
 interface ShuffleJobInterface
 {
     /**
-     * Whether the lease is lost, because another consumer has the message or because none of the extensions
-     * has succeeded for a whole lease: stop working. The job's end means nothing then.
+     * Whether the lease is lost, because another consumer has the message or because no extension has
+     * succeeded for a whole lease. If so, stop working: ending the job has no effect.
      */
     public function isLost(): bool;
 
     /**
-     * How long in seconds the handler may still work, as the worker's `timeout` says; null for ever.
+     * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
      */
     public function timeLeft(): ?float;
 }

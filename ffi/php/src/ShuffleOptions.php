@@ -9,28 +9,28 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 
 /**
- * The shape of a shuffle queue, for `Client::shuffleQueue()`; set by named arguments.
+ * The shape of a shuffle queue, for `Client::shuffleQueue()`; set with named arguments.
  */
 final class ShuffleOptions
 {
     /**
-     * @param int|null   $streams         how many streams the queue has. The first write to a queue makes it so; a
-     *                                    write to one that has another number is refused with both numbers, and
-     *                                    resize() changes it. By default writers take the number that the queue
-     *                                    has, and a new queue gets 16. Readers need not know
+     * @param int|null   $streams         how many streams the queue has. The first write to a queue sets it. A
+     *                                    write with another number is refused, with both numbers in the error, and
+     *                                    resize() changes it. By default writers use the queue's number, and a new
+     *                                    queue gets 16. Readers need not know the number
      * @param int|null   $streamsPerShard how many of the streams a tenant may write to; by default 2
      * @param float|null $ttl             how long in seconds a stream lives after it was last written to. **When
-     *                                    that time is over the stream is deleted with all that is in it,
-     *                                    unprocessed messages too.** By default nothing that is written expires.
-     *                                    At least a second, at most 100 years. All writers of a queue should have
-     *                                    the same
+     *                                    that time is over, the stream is deleted with everything in it, including
+     *                                    unprocessed messages.** By default nothing that is written expires. At
+     *                                    least a second, at most 100 years. All writers of a queue should use the
+     *                                    same time
      * @param float|null $deadTtl         how long in seconds a dead letter is kept. By default dead letters stay
-     *                                    until they are deleted. Each `ShuffleConsumer::reclaim()` of this
-     *                                    handle's consumers deletes those that are older. At least a second, at
-     *                                    most 100 years
+     *                                    until they are deleted. Each `ShuffleConsumer::reclaim()` and
+     *                                    `ShuffleConsumer::reject()` of this handle's consumers deletes those that
+     *                                    are older. At least a second, at most 100 years
      * @param TrackKeys  $trackKeys       where the records of tracked messages are; by default
      *                                    `TrackKeys::Global`. All programs that write, delete or collect tracked
-     *                                    messages of a queue have to say the same
+     *                                    messages of a queue must use the same setting
      */
     public function __construct(
         public readonly ?int $streams = null,

@@ -17,17 +17,18 @@ use Millpond\Internal\ShuffleResults;
 use Millpond\Internal\Signals;
 
 /**
- * A queue that many tenants share, and one tenant's burst delays only itself; made by
+ * A queue that many tenants share, in which one tenant's burst delays only itself; made by
  * `Client::shuffleQueue()`.
  *
- * It is a number of streams, and each tenant writes to a few of them only, its shard: always to the one of
- * these with the least to do. Consumers read from all streams in turn. A tenant that writes a thousand times
- * more than the others fills its own streams, and the other tenants have others.
+ * A queue consists of a number of streams. Each tenant writes only to a few of them, its shard, and always
+ * to the stream of the shard with the smallest backlog. Consumers read from all streams in turn. A tenant
+ * that writes a thousand times more than the others fills only its own streams, and the other tenants have
+ * streams that it does not fill.
  *
- * Every call may throw what the connection throws, and an InvalidArgumentException for wrong arguments,
- * before anything is sent; a WrongTypeException if a key of the queue holds something else, and then nothing
- * has changed; and a CrossSlotException on a cluster if the name holds no `{tag}` or, for tracked messages,
- * if their records are in the global keys.
+ * Every call may throw the connection's exceptions, and an InvalidArgumentException for wrong arguments,
+ * before anything is sent; a WrongTypeException if a key of the queue holds something else, in which case
+ * nothing has changed; and on a cluster a CrossSlotException if the name holds no `{tag}` or, for tracked
+ * messages, if the records are in the global keys.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs', new ShuffleOptions(streams: 64, streamsPerShard: 4));
  *     $queue->write('tenant-7', ['task' => 'resize', 'image' => 'a.png']);

@@ -13,18 +13,18 @@ use Millpond\Exception\InvalidArgumentException;
 interface ShuffleQueueInterface
 {
     /**
-     * A consumer of a group. Each message goes to one consumer of each group; a group begins with what the
-     * queue holds when it first reads.
+     * A consumer of a group. Each message goes to one consumer of each group; a group begins with the
+     * messages that the queue holds when the group first reads.
      *
-     * A program that restarts does best with the same name again, such as its host's: the server keeps the
-     * names of all that ever read, until they are removed, which workers do.
+     * A program that restarts should use the same name again, such as its host's. The server keeps the names
+     * of all consumers that ever read, until they are removed, which workers do.
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $consumer = $queue->consumer('workers', 'worker-1', new ConsumerOptions(maxDeliveries: 5));
      *     echo count($consumer->readMany(10)), " messages\n"; // 0 messages
      *
      * @param string $group    the group of consumers
-     * @param string $consumer the consumer's name, its own in the group
+     * @param string $consumer the consumer's name, unique in the group
      */
     public function consumer(
         string $group,
@@ -34,12 +34,12 @@ interface ShuffleQueueInterface
 
     /**
      * Up to `max` dead letters, the oldest first: messages that were delivered too often, see
-     * `ShuffleConsumer::reclaim()`, or rejected. They lie in the stream `<queue>:dead`, and stay until they
+     * `ShuffleConsumer::reclaim()`, or rejected. They are in the stream `<queue>:dead`, and stay until they
      * are deleted or requeued, or their `deadTtl` is over.
      *
-     * @param int                    $max   how many dead letters at most
-     * @param DeadLetter|string|null $after the dead letter that they come after, which need not be there any more;
-     *                                      without it they are the oldest
+     * @param int                    $max   the maximum number of dead letters
+     * @param DeadLetter|string|null $after the dead letter to start after, which need not exist any more; without
+     *                                      it the page begins with the oldest
      *
      * @return list<DeadLetter>
      *
@@ -49,69 +49,69 @@ interface ShuffleQueueInterface
     public function deadLetters(int $max = 100, DeadLetter|string|null $after = null): array;
 
     /**
-     * Collects what is recorded of tracked messages whose deadline has passed, in batches of values, those
-     * that were cordoned first. See `Garbage`.
+     * Collects the records of tracked messages whose deadline has passed, in batches of values; those that
+     * were cordoned come first. See `Garbage`.
      *
-     * At least once: what was returned and not deleted yet is returned by the next collection.
+     * At least once: values that were returned but not deleted yet are returned again by the next
+     * collection.
      *
-     * @param int|null $timeDigits scans only deadlines that begin with this many of the first digits of the time,
-     *                             1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned
-     *                             in any case
+     * @param int|null $timeDigits scans only deadlines that share this many leading digits with the current time,
+     *                             1 to 10: with 6, those of the same 10,000 seconds. Cordoned values are always
+     *                             scanned
      *
-     * @throws Exception\MillpondException as deleteTracked(), and InvalidArgumentException for a number of
-     *     digits that is none, when the first batch is asked for
+     * @throws Exception\MillpondException as deleteTracked(), and InvalidArgumentException for an invalid
+     *     number of digits, when the first batch is asked for
      */
     public function gc(?int $timeDigits = null): GarbageInterface;
 
     /**
-     * Writes one message of a tenant, to the stream of its shard that has the least to do. Returns where it
+     * Writes one message of a tenant, to the stream of its shard with the smallest backlog. Returns where it
      * is.
      *
-     * After ConnectionLostException or TimeoutException the message may or may not be written; written again
-     * it may be there twice.
+     * After ConnectionLostException or TimeoutException the message may or may not have been written; if it
+     * is written again, it may be there twice.
      *
      * @param string                                           $shardKey the tenant, whose messages all go to the
      *                                                                   same few streams
      * @param iterable<string>|iterable<array{string, string}> $fields   `['image' => 'a.png']`, or `[['image',
-     *                                                                   'a.png'], …]`, which may have a field
+     *                                                                   'a.png'], …]`, where a field may occur
      *                                                                   several times; their order is kept. There
-     *                                                                   are 1 to 32,768, each field and each value
-     *                                                                   at most 64 MiB. Names that are whole
-     *                                                                   numbers need pairs: PHP does not
+     *                                                                   may be 1 to 32,768 fields, each name and
+     *                                                                   each value at most 64 MiB. Names that are
+     *                                                                   whole numbers need pairs: PHP does not
      *                                                                   distinguish them from the indices of a
      *                                                                   list
      *
-     * @throws Exception\InvalidArgumentException for an empty shard key, a message without fields or with
-     *     more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before anything is
-     *     sent, and for a queue that has another number of `streams` than this handle was given
+     * @throws Exception\InvalidArgumentException for an empty shard key, a message without fields, with more
+     *     than 32,768 fields or with field names or values above 64 MiB each, or invalid settings, before
+     *     anything is sent, and for a queue with another number of `streams` than this handle was given
      * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
      */
     public function write(string $shardKey, iterable $fields): Receipt;
 
     /**
-     * Writes many messages, each for its tenant, as write() would one after the other. Returns where they
-     * are, in their order.
+     * Writes many messages, each for its tenant, as successive calls of write() would. Returns where they
+     * are, in order.
      *
      * One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after an
-     * error the first of these may be done.
+     * error the first of these may have been done.
      *
      * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages `[shard key, fields]`, as for write()
      *
      * @return list<Receipt>
      *
-     * @throws Exception\MillpondException as write(); a message that is refused refuses all.
+     * @throws Exception\MillpondException as write(); if one message is refused, all are.
      *     InvalidArgumentException for more than 1,000,000 messages or 1 GiB
      */
     public function writeMany(iterable $messages): array;
 
     /**
-     * Writes one message of a tenant, and remembers where it is by the value of its field `trackField`. The
-     * `deadline`, in seconds since the Unix epoch, says from when on that record may be collected; null (or
-     * 0) is the server's time and the `ttl`, or 1 day without one. A message without that field, or with
-     * nothing in it, is written and not tracked; of two messages with the same value the later one is
-     * tracked.
+     * Writes one message of a tenant, and records where it is under the value of its field `trackField`.
+     * From the `deadline` on, in seconds since the Unix epoch, that record may be collected; null (or 0) is
+     * the server's time plus the `ttl`, or plus 1 day without one. A message in which that field is missing
+     * or empty is written but not tracked. Of two messages with the same value, the later one is tracked.
      *
-     * After an error it is as with write().
+     * After an error, the same applies as for write().
      *
      *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
      *     $queue->writeTracked('tenant-7', ['job' => 'j-1', 'task' => 'resize'], 'job');
@@ -123,7 +123,7 @@ interface ShuffleQueueInterface
      * @param iterable<string>|iterable<array{string, string}> $fields     the message's fields and their values,
      *                                                                     in order, 1 to 32,768
      * @param string                                           $trackField the field whose value tracks the message
-     * @param int|null                                         $deadline   from when on the record may be
+     * @param int|null                                         $deadline   the time from which the record may be
      *                                                                     collected, in seconds since the Unix
      *                                                                     epoch; 1 day from now by default
      *
@@ -135,8 +135,8 @@ interface ShuffleQueueInterface
     public function writeTracked(string $shardKey, iterable $fields, string $trackField, ?int $deadline = null): Receipt;
 
     /**
-     * Writes many messages, each for its tenant, and remembers where they are, as writeTracked() would one
-     * after the other with the same field and deadline. Returns where they are, in their order.
+     * Writes many messages, each for its tenant, and records where they are, as successive calls of
+     * writeTracked() with the same field and deadline would. Returns where they are, in order.
      *
      * In steps, as writeMany().
      *
@@ -147,21 +147,22 @@ interface ShuffleQueueInterface
      *
      * @param iterable<array{string, iterable<string>|iterable<array{string, string}>}> $messages   `[shard key, fields]`, as for write()
      * @param string                                                                    $trackField the field whose value tracks the message
-     * @param int|null                                                                  $deadline   from when on the record may be
+     * @param int|null                                                                  $deadline   the time from which the record may be
      *                                                                                              collected, in seconds since the Unix
      *                                                                                              epoch; 1 day from now by default
      *
      * @return list<Receipt>
      *
-     * @throws Exception\MillpondException as writeTracked(); a message that is refused refuses all
+     * @throws Exception\MillpondException as writeTracked(); if one message is refused, all are
      */
     public function writeTrackedMany(iterable $messages, string $trackField, ?int $deadline = null): array;
 
     /**
-     * Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing
-     * left to deliver or to acknowledge. Until then writers spread over the new number already and readers
-     * still take from all; a later write or resize takes the others away. Returns how many streams the queue
-     * has now. A queue that nobody has written to is made with this number.
+     * Changes the queue's number of streams. More streams are added immediately; surplus streams are removed
+     * as soon as they have nothing left to deliver or to acknowledge. Until then writers already use only
+     * the new number, readers still take from all streams, and a later write or resize removes the surplus
+     * streams. Returns how many streams the queue has now. A queue that was never written to is created with
+     * this number.
      *
      * Handles with another number of `streams` are refused from then on.
      *
@@ -169,20 +170,20 @@ interface ShuffleQueueInterface
      *     $queue->write('tenant-7', ['image' => 'a.png']);
      *     echo $queue->resize(64), "\n"; // 64
      *
-     * @param int $streams how many streams, 1 to 65,536
+     * @param int $streams the number of streams, 1 to 65,536
      *
-     * @throws Exception\InvalidArgumentException for no stream or more than 65,536
+     * @throws Exception\InvalidArgumentException for zero streams or more than 65,536
      * @throws Exception\WrongTypeException if a key holds something else, and then nothing has changed
      */
     public function resize(int $streams): int;
 
     /**
-     * Deletes the message that is tracked by this value, for all groups, taken or not. Returns where it was,
-     * or nothing if there is none (any more). With the global keys it is found whatever the name of its
-     * queue.
+     * Deletes the message that is tracked by this value, for all groups, whether it was taken or not.
+     * Returns where it was, or nothing if there is no such message. With the global keys it is found
+     * whatever the name of its queue.
      *
-     * After ConnectionLostException or TimeoutException it may be done; done again it returns nothing then.
-     * A consumer that has taken the message is not stopped.
+     * After ConnectionLostException or TimeoutException it may have been done; a repeated call then returns
+     * nothing. A consumer that has taken the message is not stopped.
      *
      * @param string $value the value that a message is tracked by
      *
@@ -193,13 +194,13 @@ interface ShuffleQueueInterface
     public function deleteTracked(string $value): ?Receipt;
 
     /**
-     * Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of the
-     * deadlines, in one step, so that of several callers one gets each. Returns them by deadline. They are
-     * garbage from then on; their messages stay until they are deleted. The step has no limit, and the
-     * server does nothing else meanwhile: a million values take seconds.
+     * Takes the values whose deadline passed at most `within` ago (in whole seconds) out of the deadlines.
+     * This is one step, so only one of several callers gets each value. Returns the values by deadline. From
+     * then on they are garbage; their messages stay until they are deleted. The step has no limit, and the
+     * server does nothing else while it runs: a million values take seconds.
      *
-     * After ConnectionLostException or TimeoutException values may be cordoned that no caller received; gc()
-     * returns them again.
+     * After ConnectionLostException or TimeoutException values may have been cordoned that no caller
+     * received; gc() returns them again.
      *
      * @param float $within how long in seconds ago the deadline may have passed
      *
@@ -210,14 +211,14 @@ interface ShuffleQueueInterface
     public function cordonDeadlineExceeded(float $within): array;
 
     /**
-     * How many entries the streams hold, finished ones that nobody deleted included.
+     * How many entries the streams hold, including finished ones that were not deleted.
      *
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function len(): int;
 
     /**
-     * How many messages some group still has to get or to acknowledge.
+     * How many messages at least one group has not received or not acknowledged yet.
      *
      * @throws Exception\MillpondException as len()
      */
@@ -234,9 +235,9 @@ interface ShuffleQueueInterface
     public function pendingCount(string $group): int;
 
     /**
-     * Deletes dead letters. Returns how many of these there were.
+     * Deletes dead letters. Returns how many of them existed.
      *
-     * Deleting twice is safe. Above 100,000 letters it takes several steps.
+     * Deleting twice is safe. Above 100,000 letters the call takes several steps.
      *
      * @param DeadLetter|string|iterable<DeadLetter|string> $letters dead letters or their ids
      *
@@ -246,32 +247,31 @@ interface ShuffleQueueInterface
 
     /**
      * Puts dead letters back into the queue, each as a new message of the stream that it came from, and
-     * removes them from the dead letters. Returns where each is now, in their order, or nothing for a letter
-     * that does not exist (any more). Every group gets the message, also one that was done with it.
+     * removes them from the dead letters. Returns where each is now, in order, or nothing for a letter that
+     * does not exist. Every group gets the message, including groups that had finished it.
      *
-     * A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes several
-     * steps: after an error the first of these may be done. The new message is not tracked.
+     * A letter is put back only once, even if it is requeued twice. Above 10,000 letters the call takes
+     * several steps: after an error the first of these may have been done. The new message is not tracked.
      *
      * @param DeadLetter|string|iterable<DeadLetter|string> $letters dead letters or their ids
      *
      * @return list<Receipt|null>
      *
      * @throws Exception\MillpondException as len()
-     * @throws Exception\InvalidArgumentException for settings that no queue can have, and for more than
-     *     1,000,000 letters
+     * @throws Exception\InvalidArgumentException for invalid settings, and for more than 1,000,000 letters
      */
     public function requeueDeadLetters(DeadLetter|string|iterable $letters): array;
 
     /**
      * Removes the consumers of all groups that hold no message and have been idle for at least `minIdle` in
-     * all streams: the names of programs that are gone, which the server keeps otherwise. Returns how many.
-     * One that comes again is a consumer again, so nothing is lost with it. The embedded engine keeps no
-     * such names, and removes none.
+     * all streams: the names of programs that are gone, which the server would otherwise keep. Returns how
+     * many. A removed consumer that reads again is added again, so nothing is lost. The embedded engine
+     * keeps no such names, and removes none.
      *
-     * Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer that
-     * waits for a message for so long may be removed as well, until it reads again.
+     * Removing twice is safe. The call is one step, and the server does nothing else while it runs. A
+     * consumer that has waited that long for a message may be removed as well, until it reads again.
      *
-     * @param float $minIdle how long in seconds a consumer has been idle at least
+     * @param float $minIdle how long in seconds a consumer must have been idle
      *
      * @throws Exception\MillpondException as len()
      * @throws Exception\InvalidArgumentException for a `minIdle` over 100 years

@@ -11,8 +11,8 @@ namespace Millpond;
 final class ShuffleStats
 {
     /**
-     * @param list<StreamStats> $streams each stream, by its number: none if another program set the queue's number
-     *                                   of streams below one
+     * @param list<StreamStats> $streams the streams, indexed by their numbers; none if another program set the
+     *                                   queue's number of streams below one
      * @param int               $len     entries in all streams, finished ones included
      * @param int               $pending messages in all streams that were delivered to the group and not
      *                                   acknowledged

@@ -7,17 +7,18 @@ namespace Millpond;
 use Millpond\Internal\Works;
 
 /**
- * Says how messages are worked on; made by `ShuffleConsumer::worker()`. run() works until it is stopped, and
- * drain() until nothing is left. The handler of both gets a `ShuffleJob`.
+ * Says how messages are processed; created by `ShuffleConsumer::worker()`. run() works until it is stopped,
+ * and drain() until nothing is left. The handler of both gets a `ShuffleJob`.
  *
- * Whatever it returns, the message is done: acknowledged, and deleted with `delete`. It may throw or return
- * a `RetryJob`, a `RejectJob` or a `ReleaseJob`; any other exception is a failure with its class and
- * message, and the message is delivered again, up to the consumer's `maxDeliveries`, and then a dead letter.
- * What the handler returns by mistake, `exit()` and fatal errors are as with `Tasks\Worker`.
+ * Whatever the handler returns, the message is done: it is acknowledged, and with `delete` it is also
+ * deleted. The handler may throw or return a `RetryJob`, a `RejectJob` or a `ReleaseJob`; any other
+ * exception is a failure with its class and message: the message is redelivered, up to the consumer's
+ * `maxDeliveries`, and then becomes a dead letter. Wrong return values, `exit()` and fatal errors are
+ * handled as by `Tasks\Worker`.
  *
- * A message is the worker's while it is worked on. It takes over the messages of consumers that are gone,
- * twice a lease, and removes consumers that are gone for good. All workers of a group should have the same
- * lease.
+ * A message belongs to the worker during processing. Twice per lease, the worker takes over the messages of
+ * consumers that are gone; it also removes consumers that are gone for good. All workers of a group should
+ * have the same lease.
  *
  *     $queue = Millpond::connect('memory:')->shuffleQueue('jobs');
  *     $queue->writeMany([['a', ['image' => '1.png']], ['b', ['image' => '2.txt']]]);

@@ -9,25 +9,25 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 
 /**
- * How messages are worked on, for `ShuffleConsumer::worker()`; set by named arguments.
+ * How messages are processed, for `ShuffleConsumer::worker()`; set with named arguments.
  */
 final class ShuffleWorkerOptions
 {
     /**
-     * @param float      $lease         how long in seconds a message is left alone by those that reclaim
-     * @param float      $backoff       how long in seconds a message is put off that failed; then twice as long
-     *                                  with each delivery, each time minus a random part of up to a half, and
-     *                                  never above the lease
-     * @param float|null $backoffMax    how long in seconds it is put off at most; by default the lease
-     * @param bool       $delete        whether messages that are done are deleted, for all groups; by default they
+     * @param float      $lease         how long in seconds other consumers do not reclaim a message
+     * @param float      $backoff       how long in seconds a failed message waits before it is tried again; then
+     *                                  twice as long with each delivery, each time shortened at random by up to
+     *                                  half, and never more than the lease
+     * @param float|null $backoffMax    how long in seconds it waits at most; by default the lease
+     * @param bool       $delete        whether messages that are done are deleted for all groups; by default they
      *                                  are only acknowledged
-     * @param float      $keepConsumers how long in seconds a consumer of the group is kept that does nothing and
-     *                                  holds no message
-     * @param int        $concurrency   how many jobs a process works on at a time; PHP takes only 1, and run() has
-     *                                  `processes` for more
-     * @param int        $prefetch      how many more jobs `run` holds ready, so that one step takes several
-     * @param float|null $timeout       how long in seconds a handler may work; it finds what is left of it in
-     *                                  `ShuffleJob::timeLeft()`, and nothing else happens
+     * @param float      $keepConsumers how long in seconds an idle consumer of the group that holds no message is
+     *                                  kept
+     * @param int        $concurrency   how many jobs a process works on at a time; PHP accepts only 1; for more,
+     *                                  use the `processes` of run()
+     * @param int        $prefetch      how many more jobs `run` takes ahead, so that one step takes several
+     * @param float|null $timeout       how long in seconds a handler may work; `ShuffleJob::timeLeft()` returns
+     *                                  the remaining time, and the handler is not interrupted
      */
     public function __construct(
         public readonly float $lease = 60.0,

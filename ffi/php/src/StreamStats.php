@@ -13,9 +13,9 @@ final class StreamStats
     /**
      * @param int        $len        entries, finished ones included
      * @param int        $pending    messages that were delivered to the group and not acknowledged
-     * @param int        $lag        messages that were not delivered to the group yet. After messages were deleted
-     *                               in between, and on Redis before 7, it may be `len` where it should be less
-     * @param float|null $oldestIdle how long in seconds ago the oldest pending message was delivered the last time
+     * @param int        $lag        messages that were not delivered to the group yet. If messages in between were
+     *                               deleted, and on Redis before 7, it may be `len` although it should be less
+     * @param float|null $oldestIdle how long in seconds ago the oldest pending message was last delivered
      */
     public function __construct(
         public readonly int $len,

@@ -6,15 +6,15 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What `EventQueue::syncSchedules()` came to.
+ * The result of `EventQueue::syncSchedules()`.
  */
 final class SyncedSchedules
 {
     /**
-     * @param bool $ignored   whether nothing was done, as the owner has a higher revision
-     * @param int  $created   how many were not there
+     * @param bool $ignored   whether nothing was done, since the owner has a higher revision
+     * @param int  $created   how many did not exist before
      * @param int  $updated   how many have changed
-     * @param int  $unchanged how many were there just so
+     * @param int  $unchanged how many existed without a change
      * @param int  $removed   how many were removed
      */
     public function __construct(

@@ -11,10 +11,9 @@ namespace Millpond;
 enum TrackKeys: string
 {
     /**
-     * In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together with
-     * those of every other queue of the server that tracks so: where the package that introduced this queue
-     * has them. A cluster refuses it with CrossSlotException, as nothing ties these keys to the queue's
-     * slot.
+     * In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, which all queues
+     * of the server with this setting share, as in the package that introduced this queue. A cluster refuses
+     * it with CrossSlotException, since nothing ties these keys to the queue's slot.
      */
     case Global = 'global';
 

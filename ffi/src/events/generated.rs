@@ -41,9 +41,9 @@ pub struct millpond_event {
     pub expires_at_us: i64,
     /// Its deduplication id. NULL: none.
     pub dedup_id: millpond_bytes,
-    /// How often it was delivered, this time too, since it was published or redriven.
+    /// How often it was delivered, including this time, since it was published or redriven.
     pub attempts: u64,
-    /// How often its lease ran out since it was published or redriven.
+    /// How often its lease expired since it was published or redriven.
     pub crashes: u64,
     /// How often it was redriven from the dead letters.
     pub redriven: u64,
@@ -53,8 +53,9 @@ pub struct millpond_event {
     pub reason: u64,
     /// What it waits for; `MILLPOND_EVENT_LEASED` if it was received.
     pub state: u64,
-    /// Since when it is ready or dead, when its time comes or it is tried again, or until when it
-    /// is leased, in microseconds since the Unix epoch; 0 for one that is behind another.
+    /// The time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
+    /// when its time comes or it is tried again, until when it is leased, or when it was done; 0
+    /// for an event that is behind another one.
     pub state_at_us: u64,
     /// The token of its last delivery; zeros if it was never delivered.
     pub token: millpond_bytes,
@@ -101,7 +102,7 @@ impl millpond_event {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_published_event {
-    /// The event's id; of a duplicate that of the event that was there.
+    /// The event's id; for a duplicate, the id of the existing event.
     pub id: millpond_bytes,
     /// What happened.
     pub status: u64,
@@ -127,7 +128,8 @@ impl millpond_published_event {
     }
 }
 
-/// Where an event stands among those of its state: by time, and by id where that is the same.
+/// The position of an event among those in its state: by time, and by id where the time is the
+/// same.
 ///
 /// Its layout is fixed.
 #[repr(C)]
@@ -168,9 +170,9 @@ impl Element for millpond_event_position {
     }
 }
 
-/// A delivery of an event: what ends it.
+/// A delivery of an event, as needed to end it.
 ///
-/// What ends a delivery.
+/// Identifies the delivery to end.
 ///
 /// Its layout is fixed.
 ///
@@ -200,28 +202,28 @@ impl Element for millpond_event_receipt {
     }
 }
 
-/// How many events a partition has of each state.
+/// How many events a partition has in each state.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_stats {
-    /// All that are not done, dead letters too.
+    /// Events that are not done, including dead letters.
     pub events: u64,
-    /// Wait for their time.
+    /// Events that wait for their time.
     pub scheduled: u64,
-    /// Are ready to be received.
+    /// Events that are ready to be received.
     pub ready: u64,
-    /// Are leased.
+    /// Events that are leased.
     pub leased: u64,
-    /// Failed, and wait to be tried again.
+    /// Events that failed and wait to be tried again.
     pub retry: u64,
-    /// Are dead letters.
+    /// Events that are dead letters.
     pub dead: u64,
-    /// Wait behind another event of their key.
+    /// Events that wait behind another event of their key.
     pub behind: u64,
     /// Deduplication ids that are remembered.
     pub dedup_ids: u64,
-    /// Since when the oldest is ready, in microseconds since the Unix epoch. `MILLPOND_NOT_SET`:
-    /// none.
+    /// Since when the oldest ready event has been ready, in microseconds since the Unix epoch.
+    /// `MILLPOND_NOT_SET`: none.
     pub ready_since_us: i64,
     /// The time, in microseconds since the Unix epoch.
     pub now_us: u64,
@@ -229,11 +231,11 @@ pub struct millpond_event_stats {
     pub concurrency: u64,
     /// How many events a second the queue delivers at most; 0 for any number.
     pub rate: u64,
-    /// How many events that lets through at once; 0 without a rate.
+    /// How many events the rate lets through immediately; 0 without a rate.
     pub rate_left: u64,
-    /// Are done, and kept for a time.
+    /// Events that are done, and kept for a time.
     pub done: u64,
-    /// Schedules that have a tick to come: one that is paused or at its end has none.
+    /// Schedules that have a tick to come; a schedule that is paused or at its end has none.
     pub schedules: u64,
 }
 
@@ -259,7 +261,7 @@ impl millpond_event_stats {
     }
 }
 
-/// A schedule that is there.
+/// An existing schedule.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_schedule_info {
@@ -280,11 +282,11 @@ pub struct millpond_schedule_info {
     pub next_us: i64,
     /// Its last tick, in microseconds since the Unix epoch. `MILLPOND_NOT_SET`: none.
     pub passed_us: i64,
-    /// How many of its ticks nobody received in time, as far as that was noticed.
+    /// How many of its ticks were not received in time, as far as that was noticed.
     pub missed: u64,
     /// Its revision.
     pub revision: u64,
-    /// Who synchronizes it; empty for nobody.
+    /// The owner that synchronizes it; empty if there is none.
     pub owner: millpond_bytes,
 }
 
@@ -318,17 +320,17 @@ impl millpond_schedule_info {
     }
 }
 
-/// What `millpond_events_sync_schedules` came to.
+/// The result of `millpond_events_sync_schedules`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_schedules_synced {
-    /// Whether nothing was done, as the owner has a higher revision. 1: yes, 0: no.
+    /// Whether nothing was done, since the owner has a higher revision. 1: yes, 0: no.
     pub ignored: u64,
-    /// How many were not there.
+    /// How many did not exist before.
     pub created: u64,
     /// How many have changed.
     pub updated: u64,
-    /// How many were there just so.
+    /// How many existed without a change.
     pub unchanged: u64,
     /// How many were removed.
     pub removed: u64,
@@ -356,27 +358,28 @@ pub struct millpond_new_event {
     pub size: usize,
     /// What to publish, at most 16 MiB; any bytes.
     pub payload: millpond_bytes,
-    /// Events of one key are delivered one at a time, in the order in which they fire. None is the
-    /// default. NULL: not set.
+    /// Events of one key are delivered one at a time, in the order in which they fire. By default
+    /// an event has no key. NULL: not set.
     pub key: millpond_bytes,
-    /// When it fires, in milliseconds since the Unix epoch; a time that is over is now.
+    /// When it fires, in milliseconds since the Unix epoch; a time in the past is now.
     /// `MILLPOND_NOT_SET`: the default.
     pub at_ms: i64,
-    /// It fires so long after it is published. `MILLPOND_NOT_SET`: the default.
+    /// How long after publishing it fires. `MILLPOND_NOT_SET`: the default.
     pub delay_ms: i64,
-    /// It is dropped if it was not received for this time after it was to fire. `MILLPOND_NOT_SET`:
-    /// the default.
+    /// How long after its time it is dropped if it was not received. `MILLPOND_NOT_SET`: the
+    /// default.
     pub ttl_ms: i64,
-    /// Of events of one key with this id one is added: for producers that may publish twice. NULL:
-    /// not set.
+    /// Of all events of one key with this id, only one is added; for producers that may publish
+    /// twice. NULL: not set.
     pub dedup_id: millpond_bytes,
-    /// For how long the id is remembered, though the event has ended; five minutes by default.
+    /// How long the id is remembered, even if the event has ended; five minutes by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub dedup_window_ms: i64,
-    /// What an id means that is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
+    /// What happens if the id is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
     /// the default.
     pub if_exists: i64,
-    /// Its headers, all of them: names with any bytes, as `header` adds them. NULL: not set.
+    /// All its headers, as `header` adds them: each a name with any bytes as its value. NULL: not
+    /// set.
     pub headers: millpond_bytes,
 }
 
@@ -450,37 +453,38 @@ pub unsafe extern "C" fn millpond_new_event_init(options: *mut millpond_new_even
 pub struct millpond_event_config {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
-    /// each other, and may run on different servers of a cluster. `millpond_events_reshard` changes
-    /// it later.
+    /// How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
+    /// for each other, and may run on different servers of a cluster. `millpond_events_reshard`
+    /// changes it later.
     pub partitions: u64,
-    /// For how long an event is leased to who receives it. `MILLPOND_NOT_SET`: the default.
+    /// How long an event is leased to its receiver. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
-    /// How often an event is delivered before it becomes a dead letter; 0 for any number.
+    /// How often an event is delivered before it becomes a dead letter; 0 for no limit.
     pub max_attempts: u64,
-    /// How often a lease of an event may run out before it becomes a dead letter; 0 for any number.
+    /// How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
     pub max_crashes: u64,
     /// The longest delay before the second attempt; it doubles with each attempt.
     /// `MILLPOND_NOT_SET`: the default.
     pub backoff_min_ms: i64,
     /// The longest delay before any attempt. `MILLPOND_NOT_SET`: the default.
     pub backoff_max_ms: i64,
-    /// How many events a partition may hold, dead letters too; 0 for any number.
+    /// How many events a partition may hold, including dead letters; 0 for no limit.
     pub events_max: u64,
     /// How many deduplication ids a partition remembers.
     pub dedup_ids_max: u64,
-    /// Whether nothing is delivered.
+    /// Whether delivery is paused.
     pub paused: c_bool,
-    /// How many events may be leased at a time; 0 for any number. Each partition allows an equal
-    /// part of that, rounded down, so it is not below the number of partitions.
+    /// How many events may be leased at a time; 0 for no limit. Each partition allows an equal part
+    /// of that, rounded down, so the number must not be below the number of partitions.
     pub concurrency: u64,
-    /// How many events a second may be delivered, those too that are delivered again; 0 for any
-    /// number. Each partition allows an equal part of that.
+    /// How many events per second may be delivered, including those that are delivered again; 0 for
+    /// no limit. Each partition allows an equal part of that.
     pub rate: u64,
-    /// How many events may be delivered at once after a time with fewer than `rate` allows; 0 for
-    /// as many as in a second. Each partition allows an equal part of that, and at least one.
+    /// How many events may be delivered in a burst after a time with fewer deliveries than `rate`
+    /// allows; 0 for as many as in a second. Each partition allows an equal part of that, and at
+    /// least one.
     pub burst: u64,
-    /// For how long an event is kept after it is done, to be read; not at all by default.
+    /// How long an event can still be read after it is done; by default it is not kept.
     /// `MILLPOND_NOT_SET`: the default.
     pub retention_ms: i64,
 }
@@ -561,8 +565,8 @@ pub unsafe extern "C" fn millpond_event_config_init(
     caller.init(options, size);
 }
 
-/// When events are to be published, and what: an id and a calendar rule, which is either `cron`
-/// or `every`.
+/// Which events are to be published, and when: an id and a calendar rule, which is either
+/// `cron` or `every`.
 ///
 /// `millpond_schedule_init` fills it; then set what you like.
 #[repr(C)]
@@ -570,42 +574,43 @@ pub unsafe extern "C" fn millpond_event_config_init(
 pub struct millpond_schedule {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// Its id, up to 256 bytes, which is the key of its events, unless these may overlap.
+    /// The schedule's id, up to 256 bytes, which is also the key of its events, unless they may
+    /// overlap.
     pub id: millpond_bytes,
-    /// It fires when the clock of its `zone` shows what a cron expression means. NULL: not set.
+    /// It fires when the clock of its `zone` matches a cron expression. NULL: not set.
     pub cron: millpond_bytes,
     /// The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
     /// data ships with Millpond; `UTC` by default. NULL: not set.
     pub zone: millpond_bytes,
-    /// It fires at a fixed interval, a second or more: however late one event is received, the next
-    /// is not later for that. `MILLPOND_NOT_SET`: the default.
+    /// It fires at a fixed interval of a second or more. An event that is received late does not
+    /// delay the next one. `MILLPOND_NOT_SET`: the default.
     pub every_ms: i64,
     /// One of the times of `every`, in milliseconds since the Unix epoch; 0 by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub anchor_ms: i64,
     /// What its events carry, at most 16 MiB; nothing by default. NULL: not set.
     pub payload: millpond_bytes,
-    /// The headers of its events: names with any bytes. NULL: not set.
+    /// The headers of its events: each a name with any bytes as its value. NULL: not set.
     pub headers: millpond_bytes,
-    /// An event is dropped if it was not received for this time after it was to fire.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// How long after its time an event is dropped if it was not received. `MILLPOND_NOT_SET`: the
+    /// default.
     pub ttl_ms: i64,
-    /// What becomes of an event that nobody has received in time; `MILLPOND_MISSED_LATEST` by
-    /// default. `MILLPOND_NOT_SET`: the default.
+    /// What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
+    /// `MILLPOND_NOT_SET`: the default.
     pub missed: i64,
-    /// For how long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
+    /// How long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
     /// seconds by default. `MILLPOND_NOT_SET`: the default.
     pub grace_ms: i64,
     /// Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:
     /// the default.
     pub overlap: i64,
-    /// No tick comes before, in milliseconds since the Unix epoch.
+    /// The time before which no tick comes, in milliseconds since the Unix epoch.
     pub from_ms: u64,
-    /// No tick comes at this time or later, in milliseconds since the Unix epoch.
+    /// The time from which on no tick comes, in milliseconds since the Unix epoch.
     /// `MILLPOND_NOT_SET`: the default.
     pub until_ms: i64,
-    /// Rises with each change of the program that puts the schedule: one with a lower revision than
-    /// that of the schedule that is there changes nothing. 0 by default.
+    /// A number that rises with each change of the program that puts the schedule: putting a
+    /// schedule with a lower revision than the existing one changes nothing. 0 by default.
     pub revision: u64,
 }
 
@@ -690,13 +695,13 @@ pub unsafe extern "C" fn millpond_schedule_init(options: *mut millpond_schedule,
 pub struct millpond_event_query {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// The key of the events to list, which those need that are `MILLPOND_EVENT_BEHIND` another
-    /// event of it, and only those take. NULL: not set.
+    /// The key of the events to list. It is required for events that are `MILLPOND_EVENT_BEHIND`
+    /// another event of the key, and refused for all others. NULL: not set.
     pub key: millpond_bytes,
-    /// Only events whose `state_at_us` is this one or later, in microseconds since the Unix epoch.
+    /// Only events whose `state_at_us` is this time or later, in microseconds since the Unix epoch.
     /// `MILLPOND_NOT_SET`: the default.
     pub since_us: i64,
-    /// Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix
+    /// Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
     /// epoch. `MILLPOND_NOT_SET`: the default.
     pub before_us: i64,
     /// The page after this position. NULL: not set.
@@ -755,7 +760,7 @@ pub unsafe extern "C" fn millpond_event_query_init(
     caller.init(options, size);
 }
 
-/// Which dead letters to redrive: all of them, unless it says less.
+/// Which dead letters to redrive; by default all of them.
 ///
 /// `millpond_event_redrive_filter_init` fills it; then set what you like.
 #[repr(C)]
@@ -819,7 +824,7 @@ pub unsafe extern "C" fn millpond_event_redrive_filter_init(
     caller.init(options, size);
 }
 
-/// Which events of a state to remove: all of them, unless it says less.
+/// Which events of a state to remove; by default all of them.
 ///
 /// `millpond_event_purge_filter_init` fills it; then set what you like.
 #[repr(C)]
@@ -827,10 +832,10 @@ pub unsafe extern "C" fn millpond_event_redrive_filter_init(
 pub struct millpond_event_purge_filter {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// The key of the events to remove, which those need that are `MILLPOND_EVENT_BEHIND` another
-    /// event of it, and only those take. NULL: not set.
+    /// The key of the events to remove. It is required for events that are `MILLPOND_EVENT_BEHIND`
+    /// another event of the key, and refused for all others. NULL: not set.
     pub key: millpond_bytes,
-    /// Only events whose `state_at_us` is earlier than this one, in microseconds since the Unix
+    /// Only events whose `state_at_us` is earlier than this time, in microseconds since the Unix
     /// epoch. `MILLPOND_NOT_SET`: the default.
     pub before_us: i64,
 }
@@ -870,23 +875,23 @@ pub unsafe extern "C" fn millpond_event_purge_filter_init(
     caller.init(options, size);
 }
 
-/// What an event waits for.
+/// The state of an event: what it waits for.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_state {
     /// Its time has not come.
     MILLPOND_EVENT_SCHEDULED = 1,
-    /// Another event of its key, which comes first.
+    /// It waits behind another event of its key.
     MILLPOND_EVENT_BEHIND = 2,
-    /// Somebody to receive it.
+    /// It waits to be received.
     MILLPOND_EVENT_READY = 3,
-    /// The end of its delivery.
+    /// It was received, and waits for the end of its delivery.
     MILLPOND_EVENT_LEASED = 4,
     /// It failed, and waits to be delivered again.
     MILLPOND_EVENT_RETRY = 5,
-    /// It was given up, and waits for you.
+    /// It was given up, and stays until it is redriven, purged or cancelled.
     MILLPOND_EVENT_DEAD = 6,
-    /// Nothing: it is done, and kept for a time.
+    /// It is done, and kept for a time.
     MILLPOND_EVENT_DONE = 7,
 }
 
@@ -910,11 +915,11 @@ pub(crate) fn state(number: u32) -> Result<millpond::events::EventState> {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_dead_reason {
-    /// Its handler said so.
+    /// Its handler rejected it.
     MILLPOND_EVENT_REJECTED = 1,
     /// It failed too often.
     MILLPOND_EVENT_EXHAUSTED = 2,
-    /// Its lease ran out too often: whoever had it crashed or was stuck.
+    /// Its lease expired too often: the consumers that had it crashed or were stuck.
     MILLPOND_EVENT_CRASHED = 3,
 }
 
@@ -930,11 +935,11 @@ pub(crate) fn dead_reason(number: u32) -> Result<millpond::events::DeadReason> {
     }
 }
 
-/// What publishing an event means whose deduplication id is taken.
+/// What happens to an event that is published while its deduplication id is taken.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_if_exists {
-    /// It is refused, and all of its step.
+    /// It is refused, together with its whole step.
     MILLPOND_IF_EXISTS_ERROR = 1,
     /// It is not added: the other one stays.
     MILLPOND_IF_EXISTS_IGNORE = 2,
@@ -955,31 +960,32 @@ pub(crate) fn if_exists(number: u32) -> Result<millpond::events::IfExists> {
     }
 }
 
-/// What publishing an event came to.
+/// The result of publishing an event.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_status {
     /// It was added.
     MILLPOND_EVENT_CREATED = 1,
-    /// It was not added, as one of its deduplication id was there.
+    /// It was not added, since its deduplication id was taken.
     MILLPOND_EVENT_DUPLICATE = 2,
-    /// It was added in place of one of its deduplication id, or beside it if that is leased.
+    /// It was added in place of the event with its deduplication id, or beside that event if it is
+    /// leased.
     MILLPOND_EVENT_REPLACED = 3,
 }
 
-/// What came of the end of a delivery.
+/// The result of ending a delivery.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_settled {
-    /// Nothing: the event was delivered again since, or the delivery had ended in another way.
+    /// Nothing was done: the event was delivered again since, or the delivery ended in another way.
     MILLPOND_EVENT_END_LOST = 1,
-    /// It ended so.
+    /// The delivery ended as it was to end.
     MILLPOND_EVENT_END_ENDED = 2,
-    /// Nothing: the event had ended before.
+    /// Nothing was done: the event had already ended.
     MILLPOND_EVENT_END_GONE = 3,
     /// The event had failed too often, and was given up.
     MILLPOND_EVENT_END_DIED = 4,
-    /// The event was cancelled meanwhile, and is gone.
+    /// The event had been cancelled, and is gone.
     MILLPOND_EVENT_END_CANCELLED = 5,
 }
 
@@ -987,11 +993,11 @@ pub enum millpond_events_settled {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_held {
-    /// It is not leased by this token any more.
+    /// It is no longer leased with this token.
     MILLPOND_EVENT_LEASE_LOST = 1,
-    /// It is.
+    /// It is held.
     MILLPOND_EVENT_LEASE_HELD = 2,
-    /// It is, and the event was cancelled: the work is to stop.
+    /// It is held, but the event was cancelled: the work is to stop.
     MILLPOND_EVENT_LEASE_CANCELLED = 3,
 }
 
@@ -999,24 +1005,24 @@ pub enum millpond_events_held {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_cancelled {
-    /// It is not there: it has ended, or never was.
+    /// It does not exist: it has ended, or never existed.
     MILLPOND_EVENT_CANCEL_GONE = 1,
     /// It was removed.
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
-    /// It is leased. If that was asked for its holder is told to stop when the lease is extended,
-    /// and the event is not tried again.
+    /// It is leased. If requested, its holder is told to stop when the lease is extended, and the
+    /// event is not tried again.
     MILLPOND_EVENT_CANCEL_RUNNING = 3,
 }
 
-/// What became of an event that was given another time.
+/// The result of rescheduling an event.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_rescheduled {
-    /// It is not there: it has ended, or never was.
+    /// It does not exist: it has ended, or never existed.
     MILLPOND_EVENT_RESCHEDULE_GONE = 1,
-    /// It fires then.
+    /// It fires at the new time.
     MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
-    /// Its time had come: it is ready, leased, to be tried again, or a dead letter.
+    /// Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
     MILLPOND_EVENT_RESCHEDULE_TOO_LATE = 3,
 }
 
@@ -1024,15 +1030,15 @@ pub enum millpond_events_rescheduled {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_redriven {
-    /// It is not there: it has ended, or never was.
+    /// It does not exist: it has ended, or never existed.
     MILLPOND_EVENT_REDRIVE_GONE = 1,
     /// It is ready, or behind the other events of its key.
     MILLPOND_EVENT_REDRIVE_REDRIVEN = 2,
-    /// It is no dead letter, and stays what it is.
+    /// It is not a dead letter, and stays as it is.
     MILLPOND_EVENT_REDRIVE_NOT_DEAD = 3,
 }
 
-/// What becomes of the event of a tick that nobody has received in time.
+/// What becomes of the event of a tick that was not received in time.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_missed {
@@ -1053,13 +1059,13 @@ pub(crate) fn missed(number: u32) -> Result<millpond::events::Missed> {
     }
 }
 
-/// Whether the event of a tick waits for that of the one before.
+/// Whether the event of a tick waits for the event of the previous tick.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_overlap {
     /// One at a time: the id of the schedule is their key.
     MILLPOND_OVERLAP_WAIT = 1,
-    /// They have no key, and may be worked on at once.
+    /// They have no key, and may be worked on at the same time.
     MILLPOND_OVERLAP_ALLOW = 2,
 }
 
@@ -1074,16 +1080,16 @@ pub(crate) fn overlap(number: u32) -> Result<millpond::events::Overlap> {
     }
 }
 
-/// What putting a schedule came to.
+/// The result of putting a schedule.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_put_status {
-    /// It was not there.
+    /// It did not exist before.
     MILLPOND_SCHEDULE_CREATED = 1,
-    /// It was there just so: its ticks stay as they are.
+    /// The same schedule existed: its ticks stay as they are.
     MILLPOND_SCHEDULE_UNCHANGED = 2,
-    /// It was there, and has changed: its next tick is the first one after now.
+    /// It existed, and has changed: its next tick is the first one after now.
     MILLPOND_SCHEDULE_UPDATED = 3,
-    /// One with a higher revision is there, and stays.
+    /// One with a higher revision exists, and stays.
     MILLPOND_SCHEDULE_IGNORED = 4,
 }

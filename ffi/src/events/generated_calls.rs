@@ -15,7 +15,7 @@ use crate::keys::*;
 use crate::options::*;
 use crate::status::millpond_status;
 
-/// A queue of events, which fire at their time; made by `millpond_events_queue_new`.
+/// A queue of events, each of which fires at its time; made by `millpond_events_queue_new`.
 ///
 /// Freed with `millpond_events_queue_free`.
 ///
@@ -24,7 +24,7 @@ pub struct millpond_events_queue {
     _private: (),
 }
 
-/// The queue of events of this name. Makes no call: a queue comes to be when it is first used,
+/// The queue of events with this name. Makes no call: a queue is created when it is first used,
 /// with one partition and the default `millpond_event_config`, unless it was configured before.
 ///
 /// `queue` is set to it, which the caller frees with `millpond_events_queue_free`, or on
@@ -53,11 +53,12 @@ pub unsafe extern "C" fn millpond_events_queue_new(
     })
 }
 
-/// The events of these ids, in the same order, with what they wait for; those that are not
-/// there, as they have ended or never were, are left out. Makes no queue.
+/// The events with these ids, in the same order, with what they are waiting for; events that
+/// have ended or never existed are left out. Creates no queue.
 ///
-/// An event is as the last step left it: one whose time or lease is over is scheduled or leased
-/// until somebody receives, one that has expired is there until its turn comes.
+/// An event is returned as the last step left it: one whose time has come or whose lease has
+/// expired stays scheduled or leased until the next receive, and an expired event stays until
+/// its turn comes.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -86,20 +87,20 @@ pub unsafe extern "C" fn millpond_events_fetch(
     })
 }
 
-/// Lists the events of one state over all partitions, by the time of that and by id, page by
-/// page. Makes no queue.
+/// Lists the events in one state over all partitions, by the time of the state and by id, page
+/// by page. Does not make the queue.
 ///
 /// Events that are `MILLPOND_EVENT_BEHIND` another one are listed by its key, in the order in
-/// which they come; a page that comes after one that is not there any more begins with the
-/// first. A page may hold fewer events than its limit and still have a next one: it ends when
-/// payloads make more than 8 MiB, and leaves out what was cancelled in a long lane. Events are
-/// as the last step left them, as for a `millpond_events_fetch`.
+/// which they come; a page after an event that no longer exists begins with the first one. A
+/// page may hold fewer events than its limit and still have a next one: it ends when its
+/// payloads exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the
+/// last step left them, as for a `millpond_events_fetch`.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL. `query` may be NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are
-/// behind another one without a key or with bounds of time, and for others with a key;
+/// behind another one without a key or with time limits, and for others with a key;
 /// `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
 /// Threads: any.
@@ -124,20 +125,20 @@ pub unsafe extern "C" fn millpond_events_list(
     })
 }
 
-/// Makes dead letters events again that are ready, or come behind the others of their keys, and
-/// returns what became of each.
+/// Makes dead letters events again, which are ready or come behind the others of their keys,
+/// and returns the result for each.
 ///
-/// Their attempts and crashes count from 0 again, and they are `redriven` once more. Such an
-/// event keeps its id, does not expire any more, and does not take its deduplication id again,
-/// which may be another event's by now. No earlier delivery of it can be ended any more.
+/// Their attempts and crashes count from 0 again, and their number of times `redriven` rises by
+/// one. Such an event keeps its id, no longer expires, and does not take its deduplication id
+/// again, which another event may have by now. Its earlier deliveries can no longer be ended.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
-/// those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
+/// 1,000,000; those of the connection.
 ///
-/// Delivery: a step that is sent again for a lost connection redrives nothing twice that died
-/// again meanwhile.
+/// Delivery: a step that is sent again after a lost connection does not redrive an event that
+/// has died again since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -160,16 +161,17 @@ pub unsafe extern "C" fn millpond_events_redrive(
     })
 }
 
-/// Makes all dead letters events again that the filter lets through, as
-/// `millpond_events_redrive` does, and `number` is set to how many. Of each partition those
-/// come first that died first. What dies while this runs stays dead. Makes no queue.
+/// Makes all dead letters that match the filter events again, as `millpond_events_redrive`
+/// does, and `number` is set to how many. Those of each partition are redriven in the order in
+/// which they died. Events that die while this runs stay dead. Does not make the queue.
 ///
 /// `number` may be NULL. `filter` may be NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a filter of at most 0; `MILLPOND_WRONG_TYPE` if a
-/// key holds something else; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a filter with a maximum of 0; `MILLPOND_WRONG_TYPE`
+/// if a key holds something else; those of the connection.
 ///
-/// Delivery: steps of up to 1,000 dead letters each: after an error some may be redriven.
+/// Delivery: the call takes steps of up to 1,000 dead letters each: after an error some may
+/// have been redriven.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -191,21 +193,22 @@ pub unsafe extern "C" fn millpond_events_redrive_all(
     })
 }
 
-/// Removes all events of a state, or those that the filter lets through, and `number` is set to
-/// how many. Nothing is told to anybody. Makes no queue.
+/// Removes all events of a state, or those that match the filter, and `number` is set to how
+/// many. No consumer is told. Does not make the queue.
 ///
-/// What is leased is never removed, so `MILLPOND_EVENT_LEASED` is refused. Those that are
+/// Leased events are never removed, so `MILLPOND_EVENT_LEASED` is refused. Events that are
 /// `MILLPOND_EVENT_BEHIND` another event are removed by its key. When the first event of a key
-/// is removed the next one is ready, and stays. The deduplication ids of removed events are
-/// remembered as long as those of others.
+/// is removed, the next one becomes ready, and stays. The deduplication ids of removed events
+/// are remembered as long as those of others.
 ///
 /// `number` may be NULL. `filter` may be NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for events that are leased, for events that are behind
-/// another one without a key or with a bound of time, and for others with a key;
+/// another one without a key or with a time limit, and for others with a key;
 /// `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
-/// Delivery: steps of up to 1,000 events each: after an error some may be removed.
+/// Delivery: the call takes steps of up to 1,000 events each: after an error some may have been
+/// removed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -229,14 +232,15 @@ pub unsafe extern "C" fn millpond_events_purge(
     })
 }
 
-/// Deletes the queue with all its events, those too that are leased, its configuration and what
-/// it remembers. A delivery that ends later finds its event gone. Whoever uses the queue
-/// afterwards makes it again, as a new one.
+/// Deletes the queue with all its events, including leased ones, its configuration and what it
+/// remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes
+/// it again, as a new one.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
-/// Delivery: several steps. While they run the queue is `MILLPOND_UNAVAILABLE` for others;
-/// after an error it stays so until it is deleted again, which goes on where this stopped.
+/// Delivery: the call takes several steps. While they run, the queue is `MILLPOND_UNAVAILABLE`
+/// for others. After an error it stays so until it is deleted again, which continues where this
+/// call stopped.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -254,27 +258,27 @@ pub unsafe extern "C" fn millpond_events_delete(
 }
 
 /// Makes a command that publishes an event, for a transaction of your own: a change of data on
-/// the same Redis and the event that tells of it happen together or not at all. It sends
+/// the same Redis and the event that announces it happen together or not at all. It sends
 /// nothing.
 ///
-/// The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a
-/// `MULTI` over a connection to the same database. Whenever it runs, it publishes as
-/// `millpond_events_publish` does: it makes the queue if that is not there, finds the partition
-/// if the queue was resharded, and counts a delay from then on. Its reply is the id of the
-/// event as text; of a duplicate that of the event that was there.
+/// The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI`
+/// over a connection to the same database. Whenever it runs, it publishes as
+/// `millpond_events_publish` does: it makes the queue if that does not exist, finds the
+/// partition if the queue was resharded, and counts a delay from then on. Its reply is the id
+/// of the event as text, or for a duplicate the id of the existing event.
 ///
-/// Redis undoes nothing when a command of a transaction fails, so this one does not fail for
-/// what the queue holds: it adds an event to a queue that is full, and an event that is to be
-/// refused if its deduplication id is taken is refused here.
+/// Redis does not roll back when a command of a transaction fails, so this command does not
+/// fail because of what the queue holds. It adds an event even to a full queue. An event that
+/// is to be refused if its deduplication id is taken is refused by this call.
 ///
-/// On a cluster a transaction is in one slot: the keys that it changes and the queue's name
+/// On a cluster a transaction stays in one slot: the keys that it changes and the queue's name
 /// need the same `{tag}`.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, for
 /// `MILLPOND_IF_EXISTS_ERROR`, and with `memory:` and `file:`, which have no transactions;
 /// `MILLPOND_CROSS_SLOT` for a name without a tag on a cluster.
 ///
-/// `redisCommandArgv` of hiredis takes the pointers and the lengths of what is in the list.
+/// `redisCommandArgv` of hiredis takes the pointers and the lengths of the list's entries.
 ///
 /// `call` is set to the command, which the caller frees with `millpond_keys_free`, or on
 /// failure to NULL. `call` may be NULL.
@@ -286,10 +290,10 @@ pub unsafe extern "C" fn millpond_events_delete(
 ///         millpond_keys_free(call);
 ///     }
 ///
-/// Delivery: the command publishes each time that it runs: with a deduplication id a
-/// transaction that is repeated publishes once. It fails, and the rest of the transaction does
-/// not, while the queue is being deleted, and if a key of the queue holds something else or was
-/// written by a version that this one does not know.
+/// Delivery: the command publishes each time it runs; with a deduplication id, a repeated
+/// transaction publishes once. The command fails, while the rest of the transaction does not,
+/// if the queue is being deleted, and if a key of the queue holds something else or was written
+/// by a version that this one does not know.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -314,20 +318,20 @@ pub unsafe extern "C" fn millpond_events_publish_call(
     })
 }
 
-/// Adds an event, for now or for a time.
+/// Publishes an event, which fires now or at a given time.
 ///
 /// `result` is set to what became of each, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL. `result` may be NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, before anything is sent;
-/// `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and it says so;
-/// `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
-/// `MILLPOND_WRONG_TYPE` if a key holds something else. Then nothing was added; those of the
-/// connection.
+/// `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and the event asks for this
+/// error; `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
+/// `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added; those
+/// of the connection.
 ///
-/// Delivery: a step that is sent again for a lost connection adds nothing twice. After
-/// `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not be there;
-/// published again with the same deduplication id it is there once.
+/// Delivery: a step that is sent again after a lost connection adds nothing twice. After
+/// `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not have been added;
+/// if it is published again with the same deduplication id, it is there once.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -352,8 +356,8 @@ pub unsafe extern "C" fn millpond_events_publish(
     })
 }
 
-/// Adds many events, each as `millpond_events_publish` would, and returns what became of each,
-/// in their order.
+/// Publishes many events, each as `millpond_events_publish` would, and returns the result for
+/// each, in order.
 ///
 /// `result` is set to what became of each, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -361,8 +365,8 @@ pub unsafe extern "C" fn millpond_events_publish(
 /// Errors: as `millpond_events_publish`; also `MILLPOND_INVALID_ARGUMENT` for more than
 /// 1,000,000 events or 1 GiB.
 ///
-/// Delivery: one atomic step for up to 1,000 events and 8 MiB of a partition, several for more,
-/// and one for each partition: after an error some of these may be done.
+/// Delivery: the events of each partition take one atomic step for up to 1,000 events and 8
+/// MiB, and several for more: after an error some of these steps may have been done.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -388,9 +392,9 @@ pub unsafe extern "C" fn millpond_events_publish_many(
     })
 }
 
-/// Leases up to `max` events that are ready, those first that have been so for longest, for as
-/// long as the configuration says. Nobody else gets them until they are given up or the lease
-/// is over.
+/// Leases up to `max` events that are ready, those that have been ready for longest first, for
+/// as long as the configuration says. No other consumer gets them until they fail or the lease
+/// expires.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -399,7 +403,7 @@ pub unsafe extern "C" fn millpond_events_publish_many(
 /// if a key holds something else; those of the connection.
 ///
 /// Delivery: at least once. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` events may
-/// be leased that nobody saw: they are delivered again when their lease is over.
+/// have been leased that no caller received: they are delivered again when their lease expires.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -420,14 +424,15 @@ pub unsafe extern "C" fn millpond_events_receive(
     })
 }
 
-/// Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+/// Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the
+/// queue.
 ///
-/// Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery had
-/// ended in another way. An event that had been ended by this is no error; those of the
-/// connection.
+/// Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery ended
+/// in another way. It is not an error if this delivery has already ended the event; those of
+/// the connection.
 ///
-/// Delivery: an event whose lease is over can still be ended by this as long as nobody else has
-/// received it.
+/// Delivery: an event whose lease has expired can still be acknowledged as long as no other
+/// consumer has received it.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -446,11 +451,11 @@ pub unsafe extern "C" fn millpond_events_ack(
     })
 }
 
-/// Says that working on an event failed, and why: it is delivered again after the backoff of
-/// the configuration, or after this time, and becomes a dead letter if that was its last
-/// attempt. The events of its key wait meanwhile.
+/// Reports that working on an event failed, and why. The event is delivered again after the
+/// backoff of the configuration, or after this time; if that was its last attempt, it becomes a
+/// dead letter. The other events of its key wait until then.
 ///
-/// Of `err` the last 1,024 bytes are kept.
+/// The last 1,024 bytes of `err` are kept.
 ///
 /// Errors: as `millpond_events_ack`; `MILLPOND_INVALID_ARGUMENT` for a time above 100 years.
 ///
@@ -477,7 +482,8 @@ pub unsafe extern "C" fn millpond_events_nack(
     })
 }
 
-/// Gives an event back, at once or after this time, as if it had not been delivered.
+/// Gives an event back, as if it had not been delivered. It is available immediately or after
+/// this time.
 ///
 /// Errors: as `millpond_events_nack`.
 ///
@@ -501,7 +507,7 @@ pub unsafe extern "C" fn millpond_events_release(
 }
 
 /// Gives an event up: it becomes a dead letter for this reason, and the next event of its key
-/// is ready.
+/// becomes ready.
 ///
 /// Errors: as `millpond_events_ack`.
 ///
@@ -526,13 +532,13 @@ pub unsafe extern "C" fn millpond_events_dead_letter(
     })
 }
 
-/// Ends many deliveries as `millpond_events_ack` does, and returns what came of each, in their
+/// Ends many deliveries as `millpond_events_ack` does, and returns the result for each, in
 /// order.
 ///
 /// `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
-/// those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
+/// 1,000,000; those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -555,21 +561,21 @@ pub unsafe extern "C" fn millpond_events_ack_many(
     })
 }
 
-/// Ends a delivery as `millpond_events_ack` does, and publishes what follows from it in the
-/// same step: both or neither. What follows is never refused for want of room. Returns what
-/// became of each event, in their order.
+/// Ends a delivery as `millpond_events_ack` does, and publishes follow-up events in the same
+/// step: both or neither. Follow-up events are never refused because the queue is full. Returns
+/// the result for each event, in order.
 ///
 /// `result` is set to what became of each, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
 ///
-/// Errors: as `millpond_events_ack` and `millpond_events_publish_many`, and then nothing was
-/// done; `MILLPOND_LEASE_LOST` also for an event that has ended, as what follows from it cannot
-/// be published any more. More than 100 events are refused.
+/// Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case nothing
+/// was done; `MILLPOND_LEASE_LOST` also for an event that has ended, since its follow-up events
+/// can no longer be published. More than 100 events are refused.
 ///
-/// Delivery: in a queue of several partitions, events of other keys may belong to another
-/// partition than the delivery: these are published first, each with a deduplication id that
-/// follows from the delivered event, unless it has one, so that they are added once however
-/// often the event is delivered.
+/// Delivery: in a queue with several partitions, follow-up events with other keys may belong to
+/// another partition than the delivery. These are published first, each with a deduplication id
+/// that is derived from the delivered event, unless it has one already. So they are added once,
+/// however often the event is delivered.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -597,8 +603,8 @@ pub unsafe extern "C" fn millpond_events_ack_with(
     })
 }
 
-/// Leases events for longer: for so long from now, or for as long as the configuration says.
-/// Returns of each whether it is held still.
+/// Extends the leases of events: they last this long from now, or as long as the configuration
+/// says. Returns for each whether it is still held.
 ///
 /// `outcomes` is where `delivery_count` of them go; it may be NULL. On failure they are all 0.
 ///
@@ -628,14 +634,14 @@ pub unsafe extern "C" fn millpond_events_extend(
     })
 }
 
-/// Removes events that are not leased, wherever they wait, and dead letters. With
-/// `also_running` the holders of those that are leased are told to stop, and these are not
-/// tried again. Returns what became of each.
+/// Removes events that are not leased, whatever they wait for, and dead letters. With
+/// `also_running`, the holders of leased events are told to stop, and these events are not
+/// tried again. Returns the result for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an event that comes twice, and more than 1,000,000;
-/// those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
+/// 1,000,000; those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -659,8 +665,8 @@ pub unsafe extern "C" fn millpond_events_cancel(
     })
 }
 
-/// Gives events another time whose time has not come: so long from now. Returns what became of
-/// each.
+/// Reschedules events whose time has not come: they fire this long from now. Returns the result
+/// for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 /// `delay_ms`: how long from now.
@@ -691,8 +697,8 @@ pub unsafe extern "C" fn millpond_events_reschedule(
     })
 }
 
-/// Gives events another time whose time has not come, in milliseconds since the Unix epoch; a
-/// time that is over is now. Returns what became of each.
+/// Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a
+/// time in the past is now. Returns the result for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///
@@ -721,7 +727,7 @@ pub unsafe extern "C" fn millpond_events_reschedule_at_ms(
     })
 }
 
-/// How many events there are of each state, over all partitions. Makes no queue.
+/// How many events there are in each state, over all partitions. Does not make the queue.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -746,10 +752,10 @@ pub unsafe extern "C" fn millpond_events_stats(
     })
 }
 
-/// Gives the queue this configuration, and makes it if it is not there. When it returns each
-/// partition has it.
+/// Gives the queue this configuration, and makes the queue if it does not exist. When the call
+/// returns, every partition has it.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and another
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for another
 /// number of partitions than the queue has; those of the connection.
 ///
 /// Threads: any.
@@ -769,7 +775,7 @@ pub unsafe extern "C" fn millpond_events_configure(
     })
 }
 
-/// The configuration of the queue; NULL if it is not there.
+/// The configuration of the queue; NULL if the queue does not exist.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
@@ -796,8 +802,8 @@ pub unsafe extern "C" fn millpond_events_config(
     })
 }
 
-/// Delivers nothing any more: when it returns nobody receives an event. Those that are leased
-/// can be ended, and events can be published.
+/// Stops the delivery of events: when the call returns, no consumer receives an event. Leased
+/// events can still be ended, and events can still be published.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
@@ -816,7 +822,7 @@ pub unsafe extern "C" fn millpond_events_pause(
     })
 }
 
-/// Delivers again after a `millpond_events_pause`.
+/// Resumes delivery after a `millpond_events_pause`.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
@@ -835,19 +841,20 @@ pub unsafe extern "C" fn millpond_events_resume(
     })
 }
 
-/// Gives the queue another number of partitions, and moves events accordingly, as few as
-/// possible. The queue is made if it is not there.
+/// Changes the queue's number of partitions, and moves as few events as possible. The queue is
+/// made if it does not exist.
 ///
-/// It is used meanwhile as always, but the two partitions between which events move deliver
-/// nothing until these are there: some 20 s for a million events. Nothing is lost or delivered
-/// out of order, and leases and their tokens stay. Whoever makes this call again goes on where
-/// another one stopped, and so do consumers that wait for events of a move that nobody drives.
+/// The queue stays in use, but the two partitions between which events move deliver nothing
+/// until those events have arrived: some 20 s for a million events. Nothing is lost or
+/// delivered out of order, and leases and their tokens stay valid. A repeated call continues
+/// where an earlier one stopped. Consumers that wait for events also continue a move that no
+/// caller drives any more.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a number that is not from 1 to 1,024;
-/// `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024; `MILLPOND_WRONG_TYPE`
+/// if a key holds something else; those of the connection.
 ///
-/// Delivery: many steps. After an error some events have moved and the others have not: make
-/// the call again.
+/// Delivery: the call takes many steps. After an error some events have moved and the others
+/// have not: make the call again.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -865,10 +872,10 @@ pub unsafe extern "C" fn millpond_events_reshard(
     })
 }
 
-/// A part of `millpond_events_reshard`, of up to 10,000 events or so, for a caller that shows
-/// how far it is or that may stop. `number` is set to how many events and other things have
-/// moved by this; 0 if there is nothing left to do. Call it until then: meanwhile two
-/// partitions deliver nothing.
+/// Does a part of `millpond_events_reshard`, of about 10,000 events at most, for a caller that
+/// shows its progress or that may stop. `number` is set to how many events and other things
+/// this call has moved; 0 if nothing is left to do. Call it until then, since two partitions
+/// deliver nothing before that.
 ///
 /// `number` may be NULL.
 ///
@@ -893,23 +900,24 @@ pub unsafe extern "C" fn millpond_events_reshard_step(
     })
 }
 
-/// Adds a schedule, or changes the one of its id: it publishes an event at the times of a
-/// calendar rule. One that is there just so stays as it is, so a program may put its schedules
-/// whenever it starts. One that is paused stays so. `outcome` is set to what putting it came
-/// to.
+/// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
+/// of a calendar rule. An identical schedule is left as it is, so a program may put its
+/// schedules whenever it starts. A paused schedule stays paused. `outcome` is set to the
+/// result.
 ///
-/// No process of its own fires schedules: whoever receives from the queue makes events of the
-/// ticks that have come, so each tick fires once, however many processes there are. While
-/// nobody receives, nothing fires; what is due then fires late, as the schedule's `missed`
+/// No separate process fires schedules. A consumer that receives from the queue turns the ticks
+/// that have come into events, so each tick fires once, however many processes there are. While
+/// no consumer receives, nothing fires; what is due then fires late, as the schedule's `missed`
 /// says.
 ///
 /// `outcome` may be NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or has more than 256 bytes, for
-/// what is no cron expression or no time zone, for a schedule without a rule, and for what is
+/// an invalid cron expression or time zone, for a schedule without a rule, and for a value
 /// beyond its limits, before anything is sent; those of the connection.
 ///
-/// Delivery: a tick that is due fires once, by the schedule that was there when it came.
+/// Delivery: a tick that is due fires once, according to the schedule that existed when it
+/// came.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -933,8 +941,8 @@ pub unsafe extern "C" fn millpond_events_put_schedule(
     })
 }
 
-/// Removes a schedule, and `found` is set to whether it was there. Events of ticks that have
-/// come stay.
+/// Removes a schedule, and `found` is set to whether it existed. Events of ticks that have come
+/// stay.
 ///
 /// `found` may be NULL.
 ///
@@ -962,7 +970,7 @@ pub unsafe extern "C" fn millpond_events_remove_schedule(
     })
 }
 
-/// Reads a schedule, if it is there.
+/// Reads a schedule, if it exists.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
@@ -1018,8 +1026,7 @@ pub unsafe extern "C" fn millpond_events_list_schedules(
     })
 }
 
-/// Stops a schedule: ticks pass, and nothing comes of them. `found` is set to whether it is
-/// there.
+/// Pauses a schedule: its ticks pass without events. `found` is set to whether it exists.
 ///
 /// `found` may be NULL.
 ///
@@ -1047,8 +1054,8 @@ pub unsafe extern "C" fn millpond_events_pause_schedule(
     })
 }
 
-/// Lets a schedule go on after a `millpond_events_pause_schedule`, with its first tick after
-/// now. `found` is set to whether it is there.
+/// Resumes a schedule after a `millpond_events_pause_schedule`, with its first tick after now.
+/// `found` is set to whether it exists.
 ///
 /// `found` may be NULL.
 ///
@@ -1076,8 +1083,8 @@ pub unsafe extern "C" fn millpond_events_resume_schedule(
     })
 }
 
-/// Publishes an event of a schedule now, also of one that is paused; its ticks stay as they
-/// are. Returns what became of it, if there is such a schedule.
+/// Publishes an event of a schedule now, even if it is paused; its ticks stay as they are.
+/// Returns the result, if there is such a schedule.
 ///
 /// `result` is set to what became of each, which the caller frees with
 /// `millpond_events_result_free`; to NULL on failure, and also on success if there is none.
@@ -1108,19 +1115,19 @@ pub unsafe extern "C" fn millpond_events_trigger_schedule(
     })
 }
 
-/// Makes the schedules of an owner those of a list: puts each, and removes all others that were
-/// put for this owner. For a program that says at each start which schedules it has. The
-/// revision counts for all of them: one below that of an earlier call for this owner changes
-/// nothing. Returns what it came to.
+/// Makes the schedules of an owner match a list: puts each of them, and removes all others that
+/// were put for this owner. For a program that says at each start which schedules it has. The
+/// revision counts for all of them: a call with a lower revision than an earlier call for this
+/// owner changes nothing. Returns the result.
 ///
 /// `result` is set to what it came to, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
 ///
-/// Errors: as `millpond_events_put_schedule`; also for an owner that is empty, and an id that
-/// comes twice.
+/// Errors: as `millpond_events_put_schedule`; also for an owner that is empty, and for an id
+/// that is listed twice.
 ///
-/// Delivery: not one step: after an error some of it may be done, and the same call again does
-/// the rest.
+/// Delivery: the call is not one step: after an error a part of it may have been done, and the
+/// same call again does the rest.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -1159,12 +1166,12 @@ pub unsafe extern "C" fn millpond_events_queue_free(queue: *mut millpond_events_
     caller::free(queue);
 }
 
-/// The loop of a consumer: batches of leased events, of one event if nothing is said. Made by
+/// The loop of a consumer: batches of leased events, by default of one event. Made by
 /// `millpond_events_deliveries_new`.
 ///
-/// Asking for the next batch does nothing to the one before: its events are leased until they
-/// are ended, or until the lease is over. Without `wait_ms` the loop ends when nothing is
-/// ready, and in any case after an error that trying again cannot mend.
+/// Asking for the next batch does not affect the one before: its events are leased until they
+/// are ended, or until the lease expires. Without `wait_ms` the loop ends when nothing is
+/// ready. A non-retryable error always ends the loop.
 ///
 /// Freed with `millpond_events_deliveries_free`.
 ///
@@ -1178,13 +1185,13 @@ pub struct millpond_events_deliveries {
 /// `millpond_events_deliveries`. Makes no call yet.
 ///
 /// `deliveries` is set to it, which the caller frees with `millpond_events_deliveries_free`, or
-/// on failure to NULL. `lease_ms`: how long events are leased; as long as the queue's
-/// configuration says by default. `MILLPOND_NOT_SET`: the default. `max`: up to `max` events a
+/// on failure to NULL. `lease_ms`: how long events are leased; by default as long as the
+/// queue's configuration says. `MILLPOND_NOT_SET`: the default. `max`: up to `max` events per
 /// batch; one by default.  `wait_ms`: waits up to `wait_ms` milliseconds for an event when none
-/// is ready, in place of ending at once; the time starts anew with each batch. All that wait in
-/// a process share one connection; an event that becomes ready, by a step or as its time comes,
-/// wakes one of them. 0 does not wait, -1 waits without limit. `millpond_close` on the client
-/// ends the wait.
+/// is ready, instead of ending immediately; the time starts again with each batch. All waiting
+/// loops of a process share one connection. An event that becomes ready, by a step or because
+/// its time has come, wakes one of them. 0 does not wait, -1 waits without limit.
+/// `millpond_close` on the client ends the wait.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
 ///
@@ -1255,8 +1262,8 @@ pub unsafe extern "C" fn millpond_events_deliveries_free(
 
 /// An event that is being worked on; made by a `Run`, which ends it.
 ///
-/// A native thread extends its lease three times a lease, so a busy handler keeps it. It
-/// belongs to its process: in the child of a fork `Run::end` fails with `MILLPOND_FORKED`.
+/// A native thread extends its lease three times per lease, so a busy handler keeps it. A job
+/// belongs to its process: in the child of a fork, `Run::end` fails with `MILLPOND_FORKED`.
 ///
 /// Freed with `millpond_events_job_free`.
 ///
@@ -1265,9 +1272,9 @@ pub struct millpond_events_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because another consumer has the event, or none of the extensions
-/// has succeeded for a whole lease: stop working. The job's end means nothing then. `lost` is
-/// set to it.
+/// Whether the lease is lost, because another consumer has the event or because no extension
+/// has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
+/// is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -1289,7 +1296,7 @@ pub unsafe extern "C" fn millpond_events_job_is_lost(
     })
 }
 
-/// How long the handler may still work, as the worker's `timeout` says; NULL for ever.
+/// How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
 /// `time_left_ms` is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
@@ -1312,9 +1319,9 @@ pub unsafe extern "C" fn millpond_events_job_time_left_ms(
     })
 }
 
-/// Whether somebody has cancelled the event, as far as the last extension knows: stop working.
-/// A handler that fails now ends the job, and the event is deleted. In the child of a fork it
-/// is false. `cancelled` is set to it.
+/// Whether the event was cancelled, as of the last extension. If so, stop working: a handler
+/// that fails now ends the job, and the event is deleted. Always false in the child of a fork.
+/// `cancelled` is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///

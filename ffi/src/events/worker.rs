@@ -16,18 +16,18 @@ use crate::status::millpond_status;
 pub struct millpond_events_worker_options {
     /// What the structure's `_init` sets: how many bytes it has in the program.
     pub size: usize,
-    /// How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
-    /// default 1.
+    /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+    /// by default 1.
     pub concurrency: u32,
-    /// How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
-    /// none. What nobody has begun is given back by a stop.
+    /// How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+    /// none. A stop gives back those that have not begun.
     pub prefetch: u32,
-    /// How long an event is leased; as long as the queue's configuration says by default. A native
-    /// thread extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+    /// How long an event is leased; by default as long as the queue's configuration says. A native
+    /// thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
-    /// How long a handler may work; for ever by default. The future of an async handler is dropped
-    /// then, and the job has failed; others find it in `millpond_events_job_time_left_ms`.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// How long a handler may run; without limit by default. After that, the future of an async
+    /// handler is dropped and the job has failed; other handlers can check
+    /// `millpond_events_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
     pub timeout_ms: i64,
 }
 

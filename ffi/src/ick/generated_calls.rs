@@ -15,11 +15,12 @@ use crate::keys::*;
 use crate::options::*;
 use crate::status::millpond_status;
 
-/// Flags members as dirty: each keeps the lower of its old and its new score. The score NULL is
-/// the server's time in seconds, with microseconds. `added` is set to it.
+/// Flags members as dirty: each keeps the lower of its old and its new score. A score of NULL
+/// is the server's time in seconds, with microseconds. `added` is set to it.
 ///
-/// A pair with `score_is_now` has that score. No pairs at all make the Ick if it is not there.
-/// A call takes up to 1,000,000 members, and a name up to 64 KiB.
+/// A pair with `score_is_now` gets the server's time as its score. A call without pairs creates
+/// the Ick if it does not exist. A call takes up to 1,000,000 members, and a name has up to 64
+/// KiB.
 ///
 /// `added` may be NULL.
 ///
@@ -31,7 +32,7 @@ use crate::status::millpond_status;
 /// if the keys hold something else; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` the members may or may not be flagged; adding
-/// them again is safe. Above 250,000 members it takes several steps, each atomic.
+/// them again is safe. Above 250,000 members the call takes several steps, each atomic.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -56,14 +57,15 @@ pub unsafe extern "C" fn millpond_ick_add(
     })
 }
 
-/// Moves the lowest members to the consumer set until that holds `max` and returns its first
-/// `max`, lowest first. What was reserved before and not committed is part of the batch.
+/// Moves the lowest members to the consumer set until that holds `max`, and returns its first
+/// `max`, lowest first. Members that were reserved before and not committed are part of the
+/// batch.
 ///
 /// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
 /// failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
 /// set first.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a size from 100,000,000,000,000,000 on;
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a size of 100,000,000,000,000,000 or more;
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
 /// those of the connection.
 ///
@@ -93,7 +95,7 @@ pub unsafe extern "C" fn millpond_ick_reserve(
 }
 
 /// Removes members that are done from the consumer set; `number` is set to how many were there.
-/// A member that was added again meanwhile stays dirty.
+/// A member that was added again since it was reserved stays dirty.
 ///
 /// `number` may be NULL.
 ///
@@ -101,9 +103,10 @@ pub unsafe extern "C" fn millpond_ick_reserve(
 /// and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the
 /// connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` do not commit again, but
-/// reserve: what is returned is work to be done. A second commit could take away a member that
-/// was dirtied and reserved since. Above 250,000 members it takes several steps, each atomic.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT`, do not commit again:
+/// reserve instead, and process what it returns. A second commit could remove a member that was
+/// flagged and reserved again since. Above 250,000 members the call takes several steps, each
+/// atomic.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -128,7 +131,7 @@ pub unsafe extern "C" fn millpond_ick_commit(
     })
 }
 
-/// Commits one batch and reserves the next in one step: one round trip a batch.
+/// Commits one batch and reserves the next in one step: one round trip per batch.
 ///
 /// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
 /// failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
@@ -138,7 +141,7 @@ pub unsafe extern "C" fn millpond_ick_commit(
 /// members.
 ///
 /// Delivery: as `millpond_ick_reserve` and `millpond_ick_commit`: after
-/// `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` go on with an exchange that commits
+/// `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` continue with an exchange that commits
 /// nothing.
 ///
 /// Threads: any.
@@ -172,7 +175,7 @@ pub unsafe extern "C" fn millpond_ick_exchange(
 
 /// The lowest members of one set; moves nothing.
 ///
-/// `set` is `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`; another one is
+/// `set` is `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`; any other value returns
 /// `MILLPOND_INVALID_ARGUMENT`.
 ///
 /// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
@@ -203,8 +206,8 @@ pub unsafe extern "C" fn millpond_ick_peek(
     })
 }
 
-/// Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. `number` is
-/// set to how many keys there were.
+/// Removes the Ick's three keys, whatever they hold, so a broken Ick is removed as well.
+/// `number` is set to how many keys there were.
 ///
 /// `number` may be NULL. `unlink`: whether Redis frees the memory in the background.
 ///
@@ -232,9 +235,9 @@ pub unsafe extern "C" fn millpond_ick_delete(
 }
 
 /// Takes the consumer lease, which keeps two consumers from working on one batch by mistake.
-/// `lease` is set to NULL if another consumer holds it. A native thread renews it until it is
-/// released or freed; if it is lost all the same (a stopped process, a partition), the steps
-/// that go through it are refused.
+/// `lease` is set to NULL if another consumer holds it. A native thread renews the lease until
+/// it is released or freed. If it is lost nevertheless (a stopped process, a network
+/// partition), the steps that go through it are refused.
 ///
 /// `lease` is set to it, which the caller frees with `millpond_ick_lease_free`; to NULL on
 /// failure, and also on success if there is none. `ttl_ms`: how long the lease lasts without a
@@ -245,8 +248,8 @@ pub unsafe extern "C" fn millpond_ick_delete(
 ///     if (status == MILLPOND_OK && lease == NULL)
 ///         puts("somebody else is at work");
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `ttl_ms` under a millisecond or over a day; those of
-/// the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `ttl_ms` below one millisecond or above one day;
+/// those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -274,11 +277,11 @@ pub unsafe extern "C" fn millpond_ick_lease_acquire(
 
 /// The loop of a consumer.
 ///
-/// Asking for the next batch commits the one before, in one round trip. A loop that is left
-/// early leaves its batch reserved: the next reserve brings it again. To leave with the last
-/// batch done, `millpond_ick_batches_commit` it. Without `wait_ms` the loop ends when there is
-/// nothing left, and in any case after an error that trying again cannot mend. A batch has at
-/// most 250,000 members.
+/// Asking for the next batch commits the one before, in one round trip. If the loop is left
+/// early, its last batch stays reserved and the next reserve returns it again. To leave the
+/// loop with the last batch done, `millpond_ick_batches_commit` it. Without `wait_ms` the loop
+/// ends when nothing is left. A non-retryable error always ends the loop. A batch has at most
+/// 250,000 members.
 ///
 /// Freed with `millpond_ick_batches_free`.
 ///
@@ -288,17 +291,17 @@ pub struct millpond_ick_batches {
     _private: (),
 }
 
-/// `millpond_ick_batches_new` for the holder alone. Makes no call yet.
+/// `millpond_ick_batches_new` for the holder of the lease only. Makes no call yet.
 ///
-/// The batches do not keep the lease: it has to outlive them.
+/// The batches do not keep the lease alive: it has to outlive them.
 ///
 /// Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of
 /// `millpond_ick_batches_new`.
 ///
 /// `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
 /// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
-/// in place of ending at once; the time starts anew with each batch. A loop that waits looks at
-/// each of its Icks once in five seconds, for producers that do not announce what they add. 0
+/// instead of ending immediately; the time starts again with each batch. A waiting loop checks
+/// each of its Icks every five seconds, for producers that do not announce what they add. 0
 /// does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
 ///
 /// Threads: one at a time; see `millpond_ick_lease`.
@@ -329,8 +332,8 @@ pub unsafe extern "C" fn millpond_ick_lease_batches_new(
 ///
 /// `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
 /// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
-/// in place of ending at once; the time starts anew with each batch. A loop that waits looks at
-/// each of its Icks once in five seconds, for producers that do not announce what they add. 0
+/// instead of ending immediately; the time starts again with each batch. A waiting loop checks
+/// each of its Icks every five seconds, for producers that do not announce what they add. 0
 /// does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
 ///
 ///     millpond_ick_batches *batches;
@@ -370,17 +373,17 @@ pub unsafe extern "C" fn millpond_ick_batches_new(
     })
 }
 
-/// The loop of a consumer of the Icks with these numbers: takes from each in turn. Makes no
-/// call yet.
+/// The loop of a consumer of the Icks with these numbers, which takes from each in turn. Makes
+/// no call yet.
 ///
 /// `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
 /// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
-/// in place of ending at once; the time starts anew with each batch. A loop that waits looks at
-/// each of its Icks once in five seconds, for producers that do not announce what they add. 0
+/// instead of ending immediately; the time starts again with each batch. A waiting loop checks
+/// each of its Icks every five seconds, for producers that do not announce what they add. 0
 /// does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, no number,
-/// or more than 65,536.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a number that the channel does not have, for no
+/// numbers, and for more than 65,536.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -408,9 +411,9 @@ pub unsafe extern "C" fn millpond_ick_channel_batches_new(
     })
 }
 
-/// Commits the last batch, for a loop that is left before its end. `number` is set to how many
-/// members were still reserved; 0 if the last batch was committed already, or if that was tried
-/// and failed: it comes again then, if need be.
+/// Commits the last batch, for a loop that is left early. `number` is set to how many members
+/// were still reserved; 0 if the last batch was already committed, or if an attempt to commit
+/// it failed: its members then come again if they were not committed.
 ///
 /// `number` may be NULL.
 ///
@@ -434,11 +437,11 @@ pub unsafe extern "C" fn millpond_ick_batches_commit(
     })
 }
 
-/// Commits the last batch and takes the next, in one round trip. A batch whose commit may or
-/// may not have been done is delivered again if it was not.
+/// Commits the last batch and takes the next, in one round trip. If it is unknown whether a
+/// commit took effect, its batch is delivered again unless it did.
 ///
 /// Errors: as `millpond_ick_exchange`; `MILLPOND_LEASE_LOST` for the batches of a lease;
-/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the
+/// `MILLPOND_CANCELLED` if `millpond_on_interrupt` requested it; `MILLPOND_CLOSED` once the
 /// client was closed.
 ///
 /// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`; to NULL
@@ -475,14 +478,16 @@ pub unsafe extern "C" fn millpond_ick_batches_free(batches: *mut millpond_ick_ba
     caller::free(batches);
 }
 
-/// The right to consume an Ick, for as long as it is held; made by
+/// The exclusive right to consume an Ick, for as long as it is held; made by
 /// `millpond_ick_lease_acquire`.
 ///
-/// A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it
-/// carry its token: once it is lost they fail with `MILLPOND_LEASE_LOST` and do nothing, so a
-/// consumer that was stopped for too long cannot commit what another one works on.
+/// A native thread renews it three times per lease, so a busy consumer keeps it. Steps through
+/// the lease carry its token: once the lease is lost they fail with `MILLPOND_LEASE_LOST` and
+/// do nothing, so a consumer that was stopped for too long cannot commit what another one is
+/// working on.
 ///
-/// `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` are for any thread at any time.
+/// `millpond_ick_lease_is_lost` and `millpond_ick_lease_token` may be called from any thread at
+/// any time.
 ///
 /// Freed with `millpond_ick_lease_free`.
 ///
@@ -493,10 +498,11 @@ pub struct millpond_ick_lease {
 }
 
 /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-/// whole term: stop working on the batch. The next step through the lease would find out as
-/// well. `lost` is set to it.
+/// whole lease. If so, stop working on the batch. The next step through the lease would detect
+/// it as well. `lost` is set to it.
 ///
-/// Nor is one held that was released. Sends nothing; any thread may ask at any time.
+/// A lease that was released is not held either. Sends nothing; any thread may call this at any
+/// time.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -518,7 +524,7 @@ pub unsafe extern "C" fn millpond_ick_lease_is_lost(
     })
 }
 
-/// `millpond_ick_reserve` for the holder alone.
+/// `millpond_ick_reserve` for the holder of the lease only.
 ///
 /// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
 /// failure to NULL.
@@ -544,7 +550,7 @@ pub unsafe extern "C" fn millpond_ick_lease_reserve(
     })
 }
 
-/// `millpond_ick_commit` for the holder alone; one step. `number` is set to it.
+/// `millpond_ick_commit` for the holder of the lease only; one step. `number` is set to it.
 ///
 /// `number` may be NULL.
 ///
@@ -571,7 +577,7 @@ pub unsafe extern "C" fn millpond_ick_lease_commit(
     })
 }
 
-/// `millpond_ick_exchange` for the holder alone.
+/// `millpond_ick_exchange` for the holder of the lease only.
 ///
 /// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
 /// failure to NULL.
@@ -600,14 +606,14 @@ pub unsafe extern "C" fn millpond_ick_lease_exchange(
     })
 }
 
-/// Gives the lease back, so that another consumer can take it at once. `found` is set to false
-/// if it was lost before. The child of a fork has only a copy: it gives nothing back, and this
-/// returns false.
+/// Releases the lease, so that another consumer can take it immediately. `found` is set to
+/// false if it was already lost. The child of a fork has only a copy: there this releases
+/// nothing and returns false.
 ///
 /// The handle still has to be freed.
 ///
-/// Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, and then
-/// it expires.
+/// Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, after
+/// which the lease expires.
 ///
 /// `found` may be NULL.
 ///
@@ -631,8 +637,8 @@ pub unsafe extern "C" fn millpond_ick_lease_release(
 
 /// Frees a lease. NULL and what was freed before are fine.
 ///
-/// One that was not released is released in the background, but not by the child of a fork,
-/// whose parent may still hold it.
+/// A lease that was not released is released in the background, but not in the child of a fork,
+/// because the parent may still hold it.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -641,12 +647,12 @@ pub unsafe extern "C" fn millpond_ick_lease_free(lease: *mut millpond_ick_lease)
 }
 
 /// Several Icks that share the members of one dirty list, so that as many consumers can work at
-/// once; made by `millpond_ick_channel_new`. A member lives in the Ick numbered
+/// the same time; made by `millpond_ick_channel_new`. A member lives in the Ick numbered
 /// FNV-1a-64(member) mod n, named `<name>/<number>`.
 ///
-/// Resizing is safe at any time: producers and consumers go to the new number when they like,
-/// and consumers also drain the old one until it is empty. A member may be processed twice on
-/// the way; none is lost.
+/// Resizing is safe at any time. Each producer and consumer can switch to the new number when
+/// it suits, and consumers also drain the old Icks until they are empty. A member may be
+/// processed twice during the switch; none is lost.
 ///
 /// Freed with `millpond_ick_channel_free`.
 ///
@@ -655,16 +661,16 @@ pub struct millpond_ick_channel {
     _private: (),
 }
 
-/// The channel of `shards` Icks of this name. Makes no call.
+/// The channel of `shards` Icks with this name. Makes no call.
 ///
 /// `channel` is set to it, which the caller frees with `millpond_ick_channel_free`, or on
-/// failure to NULL. `draining`: the same channel for a consumer that also reads the Icks of an
-/// earlier, larger number. 0: none.
+/// failure to NULL. `draining`: the same channel, for a consumer that also reads the Icks of an
+/// earlier, larger number of Icks. 0: none.
 ///
 ///     millpond_ick_channel *channel;
 ///     status = millpond_ick_channel_new(client, "files", 5, 4, 0, &channel, &error);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for no Ick or more than 65,536.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for zero Icks or more than 65,536.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -690,7 +696,7 @@ pub unsafe extern "C" fn millpond_ick_channel_new(
     })
 }
 
-/// How many Icks members are spread over. `shards` is set to it.
+/// How many Icks the members are spread over. `shards` is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -712,7 +718,7 @@ pub unsafe extern "C" fn millpond_ick_channel_shards(
     })
 }
 
-/// How many Icks consumers have to read, which is more while an earlier size is drained.
+/// How many Icks consumers have to read; larger while an earlier size is being drained.
 /// `readable` is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
@@ -790,8 +796,8 @@ pub unsafe extern "C" fn millpond_ick_channel_ick_of(
 ///
 /// `added` may be NULL.
 ///
-/// Errors: as `millpond_ick_add`. One step an Ick: after an error some Icks may have their
-/// members already; adding all of them again is safe.
+/// Errors: as `millpond_ick_add`. The call takes one step per Ick: after an error some Icks may
+/// already have their members; adding all of them again is safe.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -816,7 +822,7 @@ pub unsafe extern "C" fn millpond_ick_channel_add(
 
 /// Frees a channel. NULL and what was freed before are fine.
 ///
-/// Batches that were made from it stay usable.
+/// Batches that were created from it stay usable.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

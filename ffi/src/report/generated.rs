@@ -6,7 +6,7 @@ use std::ffi::CStr;
 
 use millpond::ReportKind;
 
-/// What a worker reports of.
+/// The kinds of reports of a worker.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_report_kind {
@@ -22,19 +22,20 @@ pub enum millpond_report_kind {
     /// A job was moved to another queue.
     MILLPOND_REPORT_MOVED = 4,
 
-    /// A job was put aside, as it was rejected, tried too often, or ended its workers.
+    /// A job was put aside because it was rejected, tried too often, or crashed its workers.
     MILLPOND_REPORT_DEAD = 5,
 
-    /// A job was cancelled, and is gone.
+    /// A job was cancelled, and its task is gone.
     MILLPOND_REPORT_CANCELLED = 6,
 
-    /// The end of a job was refused as its handler said it, and it was given back as a failure.
+    /// The end that a handler chose for its job was refused, and the job was given back as a
+    /// failure.
     MILLPOND_REPORT_REFUSED = 7,
 
     /// The lease of a job was lost before it ended: another worker may have it.
     MILLPOND_REPORT_LOST = 8,
 
-    /// The server does not respond. The worker goes on asking.
+    /// The server does not respond. The worker keeps trying.
     MILLPOND_REPORT_AWAY = 9,
 
     /// The server responds again.

@@ -15,9 +15,9 @@ use crate::caller::Caller;
 pub struct millpond_shuffle_message {
     /// Where it is: pass this to acknowledge it.
     pub receipt: millpond_shuffle_receipt,
-    /// How often it was delivered, this time included: 1 of a read, more of a reclaim.
+    /// How often it was delivered, including this time: 1 for a read, more for a reclaim.
     pub deliveries: u64,
-    /// Its fields and their values, as they were written. They live as long as the batch.
+    /// Its fields and their values, as they were written. They are valid as long as the batch.
     pub fields: *const millpond_shuffle_field,
     /// How many there are.
     pub field_count: usize,

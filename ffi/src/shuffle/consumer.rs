@@ -49,24 +49,25 @@ pub unsafe extern "C" fn millpond_shuffle_read(
     })
 }
 
-/// Takes over up to `max` messages that were delivered at least `min_idle_ms` ago and neither
-/// acknowledged nor extended since: those of consumers that are gone. After `max_deliveries` a
+/// Takes over up to `max` messages of consumers that are gone: messages that were delivered at
+/// least `min_idle_ms` ago and neither acknowledged nor extended since. After `max_deliveries` a
 /// message becomes a dead letter instead.
 ///
-/// A program that ends in the middle of a message leaves all that it had taken. So that the
-/// others do not become dead letters for one, each of these comes alone from the second time
-/// on, or when it is delivered for the last time: then this returns one message, whatever `max`
-/// is, and the next call the next. Finish it before that call. What was released does not count
-/// as left.
+/// A program that crashes on one message leaves behind all that it had taken. So that the
+/// others do not become dead letters because of that one, a message that is taken over for at
+/// least the second time, or delivered for the last time, is returned alone: the call returns
+/// this one message, whatever `max` is, and the next call returns the next one. Finish the
+/// message before the next call. Released messages do not count as left behind.
 ///
-/// `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`,
-/// or on failure to NULL. `dead` is set to how many became dead letters; it may be NULL.
+/// `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free`;
+/// on failure it is set to NULL. `dead` is set to the number of messages that became dead
+/// letters; it may be NULL.
 ///
 /// Errors: as `millpond_shuffle_read`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms`
 /// over 100 years.
 ///
-/// Delivery: a consumer that is only slow may be working on a message that is taken over:
-/// `min_idle_ms` has to be longer than its work, or it has to extend what it works on.
+/// Delivery: a consumer that is only slow may still be working on a message that is taken over:
+/// `min_idle_ms` must be longer than its work, or it must extend the messages that it works on.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

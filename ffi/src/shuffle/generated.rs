@@ -28,11 +28,10 @@ pub struct millpond_shuffle_stream_stats {
     pub len: u64,
     /// Messages that were delivered to the group and not acknowledged.
     pub pending: u64,
-    /// Messages that were not delivered to the group yet. After messages were deleted in between,
-    /// and on Redis before 7, it may be `len` where it should be less.
+    /// Messages that were not delivered to the group yet. If messages in between were deleted, and
+    /// on Redis before 7, it may be `len` although it should be less.
     pub lag: u64,
-    /// How long ago the oldest pending message was delivered the last time. `MILLPOND_NOT_SET`:
-    /// none.
+    /// How long ago the oldest pending message was last delivered. `MILLPOND_NOT_SET`: none.
     pub oldest_idle_ms: i64,
 }
 
@@ -55,26 +54,26 @@ impl millpond_shuffle_stream_stats {
 pub struct millpond_shuffle_options {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// How many streams the queue has. The first write to a queue makes it so; a write to one that
-    /// has another number is refused with both numbers, and `millpond_shuffle_resize` changes it.
-    /// By default writers take the number that the queue has, and a new queue gets 16. Readers need
-    /// not know. `MILLPOND_NOT_SET`: the default.
+    /// How many streams the queue has. The first write to a queue sets it. A write with another
+    /// number is refused, with both numbers in the error, and `millpond_shuffle_resize` changes it.
+    /// By default writers use the queue's number, and a new queue gets 16. Readers need not know
+    /// the number. `MILLPOND_NOT_SET`: the default.
     pub streams: i64,
     /// How many of the streams a tenant may write to; by default 2. `MILLPOND_NOT_SET`: the
     /// default.
     pub streams_per_shard: i64,
-    /// How long a stream lives after it was last written to. **When that time is over the stream is
-    /// deleted with all that is in it, unprocessed messages too.** By default nothing that is
-    /// written expires. At least a second, at most 100 years. All writers of a queue should have
-    /// the same. `MILLPOND_NOT_SET`: the default.
+    /// How long a stream lives after it was last written to. **When that time is over, the stream
+    /// is deleted with everything in it, including unprocessed messages.** By default nothing that
+    /// is written expires. At least a second, at most 100 years. All writers of a queue should use
+    /// the same time. `MILLPOND_NOT_SET`: the default.
     pub ttl_ms: i64,
     /// How long a dead letter is kept. By default dead letters stay until they are deleted. Each
-    /// `millpond_shuffle_reclaim` of this handle's consumers deletes those that are older. At least
-    /// a second, at most 100 years. `MILLPOND_NOT_SET`: the default.
+    /// `millpond_shuffle_reclaim` and `millpond_shuffle_reject` of this handle's consumers deletes
+    /// those that are older. At least a second, at most 100 years. `MILLPOND_NOT_SET`: the default.
     pub dead_ttl_ms: i64,
     /// A `millpond_shuffle_track_keys`: where the records of tracked messages are. All programs
-    /// that write, delete or collect tracked messages of a queue have to set the same. By default
-    /// `MILLPOND_SHUFFLE_TRACK_GLOBAL`. `MILLPOND_NOT_SET`: the default.
+    /// that write, delete or collect tracked messages of a queue have to set the same value. The
+    /// default is `MILLPOND_SHUFFLE_TRACK_GLOBAL`. `MILLPOND_NOT_SET`: the default.
     pub track_keys: i64,
 }
 
@@ -139,14 +138,16 @@ pub unsafe extern "C" fn millpond_shuffle_options_init(
 pub struct millpond_shuffle_consumer_options {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// Takes from this stream first, as much as it has; for a consumer to which one tenant's
-    /// messages are cheaper together. `MILLPOND_NOT_SET`: the default.
+    /// Takes from this stream first, as much as it has; for a consumer that can process one
+    /// tenant's messages more cheaply together. `MILLPOND_NOT_SET`: the default.
     pub prefer_stream: i64,
-    /// Takes also from the stream at the queue's own name, in turn with the others: a plain stream
-    /// becomes a sharded queue while its writers move. The group there has the queue's name.
+    /// Also takes from the stream at the queue's own name, in turn with the others, so that a plain
+    /// stream can become a sharded queue while its writers move. The group there has the queue's
+    /// name.
     pub default_stream: c_bool,
-    /// The number of deliveries after which a reclaimed message becomes a dead letter instead: a
-    /// message that kills its consumers must not kill all of them. 0, the default, for never.
+    /// The number of deliveries after which a reclaimed message becomes a dead letter instead, so
+    /// that a message that crashes its consumers does not crash all of them. 0, the default, means
+    /// never.
     pub max_deliveries: u64,
 }
 
@@ -186,14 +187,15 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_options_init(
 
 /// Where the records of tracked messages are.
 ///
-/// All programs that write, delete or collect tracked messages of a queue have to set the same.
+/// All programs that write, delete or collect tracked messages of a queue have to set the same
+/// value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_shuffle_track_keys {
-    /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
-    /// with those of every other queue of the server that tracks so: where the package that
-    /// introduced this queue has them. A cluster refuses it with `MILLPOND_CROSS_SLOT`, as nothing
-    /// ties these keys to the queue's slot.
+    /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, which
+    /// all queues of the server with this setting share, as in the package that introduced this
+    /// queue. A cluster refuses it with `MILLPOND_CROSS_SLOT`, since nothing ties these keys to the
+    /// queue's slot.
     MILLPOND_SHUFFLE_TRACK_GLOBAL = 1,
     /// In three keys of the queue, `<queue>:meta:cancelation` and so on.
     MILLPOND_SHUFFLE_TRACK_QUEUE = 2,

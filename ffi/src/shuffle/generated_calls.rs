@@ -15,13 +15,13 @@ use crate::keys::*;
 use crate::options::*;
 use crate::status::millpond_status;
 
-/// One consumer of a group of a queue's consumers; made by `millpond_shuffle_consumer_new`. Any
-/// number of threads may use it at a time.
+/// One consumer of a group of a queue; made by `millpond_shuffle_consumer_new`. Any number of
+/// threads may use it at a time.
 ///
-/// A delivered message belongs to its consumer until it is acknowledged, and asking for the
-/// next one does not acknowledge it. When a consumer is gone, any other takes over its messages
-/// with `millpond_shuffle_reclaim`, also those that no caller received: after
-/// `MILLPOND_CONNECTION_LOST`, `MILLPOND_TIMEOUT` and an interrupted call.
+/// A delivered message belongs to its consumer until it is acknowledged; asking for the next
+/// one does not acknowledge it. When a consumer is gone, any other one can take over its
+/// messages with `millpond_shuffle_reclaim`. This includes messages that no caller received,
+/// because of `MILLPOND_CONNECTION_LOST`, `MILLPOND_TIMEOUT` or an interrupted call.
 ///
 /// Freed with `millpond_shuffle_consumer_free`.
 ///
@@ -31,12 +31,12 @@ pub struct millpond_shuffle_consumer {
 }
 
 /// A consumer of a group. Each message goes to one consumer of each group; a group begins with
-/// what the queue holds when it first reads. Makes no call yet.
+/// the messages that the queue holds when the group first reads. Makes no call yet.
 ///
-/// A program that restarts does best with the same name again, such as its host's: the server
-/// keeps the names of all that ever read, until they are removed, which workers do.
+/// A program that restarts should use the same name again, such as its host's. The server keeps
+/// the names of all consumers that ever read, until they are removed, which workers do.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is no number of a stream. An
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is not a stream number. An
 /// empty group or consumer is refused by the step that needs it.
 ///
 /// `made` is set to it, which the caller frees with `millpond_shuffle_consumer_free`, or on
@@ -73,14 +73,14 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_new(
 }
 
 /// Acknowledges messages, so that the group does not get them again. `number` is set to how
-/// many were waiting for that. The entries stay in the queue, for other groups.
+/// many of them were pending. The entries stay in the queue, for other groups.
 ///
 /// `number` may be NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages; `MILLPOND_WRONG_TYPE`
 /// if a key holds something else; those of the connection.
 ///
-/// Delivery: acknowledging twice is safe. Above 100,000 messages it takes several steps.
+/// Delivery: acknowledging twice is safe. Above 100,000 messages the call takes several steps.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -103,14 +103,15 @@ pub unsafe extern "C" fn millpond_shuffle_ack(
     })
 }
 
-/// Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+/// Acknowledges messages and deletes them for all groups, which suits a queue with one group.
 /// `number` is set to it.
 ///
 /// `number` may be NULL.
 ///
 /// Errors: as `millpond_shuffle_ack`.
 ///
-/// Delivery: it can be repeated, as `millpond_shuffle_ack`.
+/// Delivery: the call can be repeated safely, as `millpond_shuffle_ack` can; a repeated call
+/// returns false for what the first one acknowledged.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -133,15 +134,16 @@ pub unsafe extern "C" fn millpond_shuffle_ack_and_delete(
     })
 }
 
-/// `millpond_shuffle_ack` that says of each message, in their order, whether it was waiting for
-/// that: one that was not has been acknowledged before, also by another consumer that reclaimed
-/// it, or is gone.
+/// `millpond_shuffle_ack`, but returns for each message, in order, whether it was pending. A
+/// message that was not pending is gone, or was acknowledged before, possibly by another
+/// consumer that reclaimed it.
 ///
 /// `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
 ///
 /// Errors: as `millpond_shuffle_ack`.
 ///
-/// Delivery: it can be repeated, as `millpond_shuffle_ack`.
+/// Delivery: the call can be repeated safely, as `millpond_shuffle_ack` can; a repeated call
+/// returns false for what the first one acknowledged.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -164,14 +166,15 @@ pub unsafe extern "C" fn millpond_shuffle_ack_each(
     })
 }
 
-/// `millpond_shuffle_ack_and_delete` that says of each message, in their order, whether it was
-/// waiting for that.
+/// `millpond_shuffle_ack_and_delete`, but returns for each message, in order, whether it was
+/// pending.
 ///
 /// `flags` is where `message_count` of them go; it may be NULL. On failure they are all false.
 ///
 /// Errors: as `millpond_shuffle_ack`.
 ///
-/// Delivery: it can be repeated, as `millpond_shuffle_ack`.
+/// Delivery: the call can be repeated safely, as `millpond_shuffle_ack` can; a repeated call
+/// returns false for what the first one acknowledged.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -194,8 +197,9 @@ pub unsafe extern "C" fn millpond_shuffle_ack_and_delete_each(
     })
 }
 
-/// Says that messages are still being worked on, so that nobody reclaims them. `number` is set
-/// to how many are this consumer's; those that are not have been taken over.
+/// Extends the time of messages that are still being worked on, so that no other consumer
+/// reclaims them. `number` is set to how many are still this consumer's; the others have been
+/// taken over.
 ///
 /// `number` may be NULL.
 ///
@@ -222,21 +226,22 @@ pub unsafe extern "C" fn millpond_shuffle_extend(
     })
 }
 
-/// Gives messages back before they are done, so that a `millpond_shuffle_reclaim` with this
-/// `min_idle_ms` takes them over after the `delay_ms`, and not only when they have been idle for that
-/// long; and this delivery does not count. `number` is set to how many were this consumer's;
-/// those that are not have been taken over.
+/// Gives messages back before they are done. A `millpond_shuffle_reclaim` with this `min_idle_ms`
+/// takes them over after the `delay_ms`, without waiting until they have been idle for that long,
+/// and this delivery does not count. `number` is set to how many were this consumer's; the
+/// others have been taken over.
 ///
 /// `number` may be NULL. `min_idle_ms`: the `min_idle_ms` of the reclaim that is to take them
 /// over. `delay_ms`: how long until they are taken over, at most `min_idle_ms`;
 /// `MILLPOND_NOT_SET`: as said above.
 ///
 /// Errors: as `millpond_shuffle_ack`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
-/// 100 years, and for a `delay_ms` over the `min_idle_ms`: that is when they are taken over anyway.
+/// 100 years, and for a `delay_ms` over the `min_idle_ms`, after which they are taken over anyway.
 ///
-/// Delivery: a read does not take what was released, only a reclaim does. One with a shorter
-/// `min_idle_ms` may take it before the `delay_ms` is over. After `MILLPOND_CONNECTION_LOST` or
-/// `MILLPOND_TIMEOUT` it may be done; done again a delivery more does not count.
+/// Delivery: a read never returns released messages, only a reclaim does. A reclaim with a
+/// shorter `min_idle_ms` may take them before the `delay_ms` is over. After
+/// `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the release may have been done; if it is
+/// repeated, one more delivery does not count.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -263,10 +268,10 @@ pub unsafe extern "C" fn millpond_shuffle_release(
     })
 }
 
-/// Gives messages up for good: makes dead letters of them at once, with this reason. `number`
-/// is set to how many were this consumer's; those that are not have been taken over, and stay.
-/// A reason begins best with a word that tells the kinds apart, such as `rejected: no such
-/// image`; that of messages that were delivered too often is `exhausted: max_deliveries`.
+/// Rejects messages: makes dead letters of them immediately, with this reason. `number` is set
+/// to how many were this consumer's; the others have been taken over and are left alone. Begin
+/// a reason with a word that tells the kinds apart, such as `rejected: no such image`. The
+/// reason of messages that were delivered too often is `exhausted: max_deliveries`.
 ///
 /// `number` may be NULL.
 ///
@@ -274,7 +279,7 @@ pub unsafe extern "C" fn millpond_shuffle_release(
 /// empty or above 4 KiB.
 ///
 /// Delivery: rejecting twice is safe. A message is deleted from its stream if no other group
-/// has joined that.
+/// has joined it.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -303,8 +308,8 @@ pub unsafe extern "C" fn millpond_shuffle_reject(
 
 /// Frees a consumer. NULL and what was freed before are fine.
 ///
-/// Messages delivered to it and not acknowledged stay pending; loops that were made from it
-/// stay usable.
+/// Messages that were delivered to it and not acknowledged stay pending; loops that were
+/// created from it stay usable.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -312,16 +317,17 @@ pub unsafe extern "C" fn millpond_shuffle_consumer_free(consumer: *mut millpond_
     caller::free(consumer);
 }
 
-/// A queue that many tenants share, and one tenant's burst delays only itself; made by
+/// A queue that many tenants share, in which one tenant's burst delays only itself; made by
 /// `millpond_shuffle_queue_new`.
 ///
-/// It is a number of streams, and each tenant writes to a few of them only, its shard: always
-/// to the one of these with the least to do. Consumers read from all streams in turn. A tenant
-/// that writes a thousand times more than the others fills its own streams, and the other
-/// tenants have others.
+/// A queue consists of a number of streams. Each tenant writes only to a few of them, its
+/// shard, and always to the stream of the shard with the smallest backlog. Consumers read from
+/// all streams in turn. A tenant that writes a thousand times more than the others fills only
+/// its own streams, and the other tenants have streams that it does not fill.
 ///
-/// Many tenants share it, and one tenant's burst delays only itself. Each tenant writes to a
-/// few of the queue's streams, which its key decides; consumers read from all streams in turn.
+/// Many tenants share it, and one tenant's burst delays only that tenant. Each tenant writes to
+/// a few of the queue's streams, which its key selects; consumers read from all streams in
+/// turn.
 ///
 /// Freed with `millpond_shuffle_queue_free`.
 ///
@@ -330,12 +336,12 @@ pub struct millpond_shuffle_queue {
     _private: (),
 }
 
-/// The shuffle queue of this name. Makes no call.
+/// The shuffle queue with this name. Makes no call.
 ///
 /// Invalid settings are refused by the step that needs them.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and a
-/// `track_keys` that is none.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and for an
+/// unknown `track_keys`.
 ///
 /// `queue` is set to it, which the caller frees with `millpond_shuffle_queue_free`, or on
 /// failure to NULL. `options` may be NULL.
@@ -366,7 +372,7 @@ pub unsafe extern "C" fn millpond_shuffle_queue_new(
     })
 }
 
-/// Writes one message of a tenant, to the stream of its shard that has the least to do.
+/// Writes one message of a tenant, to the stream of its shard with the smallest backlog.
 /// `receipt` is set to where it is.
 ///
 /// `receipt` may be NULL.
@@ -374,14 +380,14 @@ pub unsafe extern "C" fn millpond_shuffle_queue_new(
 ///     millpond_shuffle_field fields[] = {{"task", 4, "resize", 6}, {"image", 5, "a.png", 5}};
 ///     status = millpond_shuffle_write(queue, "tenant-7", 8, fields, 2, NULL, &error);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message without fields or with
-/// more than 32,768 or longer than 64 MiB each, or settings that no queue can have, before
-/// anything is sent, and for a queue that has another number of `streams` than this handle was
-/// given; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed;
-/// those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty shard key, a message without fields, with
+/// more than 32,768 fields or with field names or values above 64 MiB each, or invalid
+/// settings, before anything is sent, and for a queue with another number of `streams` than
+/// this handle was given; `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing
+/// has changed; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the message may or may not
-/// be written; written again it may be there twice.
+/// have been written; if it is written again, it may be there twice.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -407,16 +413,16 @@ pub unsafe extern "C" fn millpond_shuffle_write(
     })
 }
 
-/// Writes many messages, each for its tenant, as `millpond_shuffle_write` would one after the
-/// other. Returns where they are, in their order.
+/// Writes many messages, each for its tenant, as successive calls of `millpond_shuffle_write`
+/// would. Returns where they are, in order.
 ///
 /// `receipts` is where `message_count` of them go; it may be NULL. On failure they are all 0.
 ///
-/// Errors: as `millpond_shuffle_write`; a message that is refused refuses all.
+/// Errors: as `millpond_shuffle_write`; if one message is refused, all are.
 /// `MILLPOND_INVALID_ARGUMENT` for more than 1,000,000 messages or 1 GiB.
 ///
 /// Delivery: one atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for
-/// more: after an error the first of these may be done.
+/// more: after an error the first of these may have been done.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -440,11 +446,11 @@ pub unsafe extern "C" fn millpond_shuffle_write_many(
     })
 }
 
-/// Writes one message of a tenant, and remembers where it is by the value of its field
-/// `track_field`. The `deadline_s`, in seconds since the Unix epoch, says from when on that
-/// record may be collected; NULL (or 0) is the server's time and the `ttl_ms`, or 1 day without
-/// one. A message without that field, or with nothing in it, is written and not tracked; of two
-/// messages with the same value the later one is tracked. `receipt` is set to it.
+/// Writes one message of a tenant, and records where it is under the value of its field
+/// `track_field`. From the `deadline_s` on, in seconds since the Unix epoch, that record may be
+/// collected; NULL (or 0) is the server's time plus the `ttl_ms`, or plus 1 day without one. A
+/// message in which that field is missing or empty is written but not tracked. Of two messages
+/// with the same value, the later one is tracked. `receipt` is set to it.
 ///
 /// `receipt` may be NULL.
 ///
@@ -456,7 +462,7 @@ pub unsafe extern "C" fn millpond_shuffle_write_many(
 /// `track_field` and a deadline beyond 9,007,199,254,740,992; `MILLPOND_CROSS_SLOT` on a
 /// cluster with the global keys.
 ///
-/// Delivery: after an error it is as with `millpond_shuffle_write`.
+/// Delivery: after an error, the same applies as for `millpond_shuffle_write`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -487,13 +493,13 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked(
     })
 }
 
-/// Writes many messages, each for its tenant, and remembers where they are, as
-/// `millpond_shuffle_write_tracked` would one after the other with the same field and deadline.
-/// Returns where they are, in their order.
+/// Writes many messages, each for its tenant, and records where they are, as successive calls
+/// of `millpond_shuffle_write_tracked` with the same field and deadline would. Returns where
+/// they are, in order.
 ///
 /// `receipts` is where `message_count` of them go; it may be NULL. On failure they are all 0.
 ///
-/// Errors: as `millpond_shuffle_write_tracked`; a message that is refused refuses all.
+/// Errors: as `millpond_shuffle_write_tracked`; if one message is refused, all are.
 ///
 /// Delivery: in steps, as `millpond_shuffle_write_many`.
 ///
@@ -524,18 +530,19 @@ pub unsafe extern "C" fn millpond_shuffle_write_tracked_many(
     })
 }
 
-/// Gives the queue another number of streams: more at once, fewer as soon as those beyond have
-/// nothing left to deliver or to acknowledge. Until then writers spread over the new number
-/// already and readers still take from all; a later write or resize takes the others away.
-/// `number` is set to how many streams the queue has now. A queue that nobody has written to is
-/// made with this number.
+/// Changes the queue's number of streams. More streams are added immediately; surplus streams
+/// are removed as soon as they have nothing left to deliver or to acknowledge. Until then
+/// writers already use only the new number, readers still take from all streams, and a later
+/// write or resize removes the surplus streams. `number` is set to how many streams the queue
+/// has now. A queue that was never written to is created with this number.
 ///
 /// Handles with another number of `streams` are refused from then on.
 ///
 /// `number` may be NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536; `MILLPOND_WRONG_TYPE`
-/// if a key holds something else, and then nothing has changed; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for zero streams or more than 65,536;
+/// `MILLPOND_WRONG_TYPE` if a key holds something else, and then nothing has changed; those of
+/// the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -556,9 +563,9 @@ pub unsafe extern "C" fn millpond_shuffle_resize(
     })
 }
 
-/// Deletes the message that is tracked by this value, for all groups, taken or not. Returns
-/// where it was, or nothing if there is none (any more). With the global keys it is found
-/// whatever the name of its queue.
+/// Deletes the message that is tracked by this value, for all groups, whether it was taken or
+/// not. Returns where it was, or nothing if there is no such message. With the global keys it
+/// is found whatever the name of its queue.
 ///
 /// `found` is set to whether there was one, and `receipt` to it, or to 0. Both may be NULL.
 ///
@@ -566,8 +573,8 @@ pub unsafe extern "C" fn millpond_shuffle_resize(
 /// record of this value names no message; `MILLPOND_CROSS_SLOT` on a cluster with the global
 /// keys, and then nothing has changed; those of the connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; done again
-/// it returns nothing then. A consumer that has taken the message is not stopped.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done; a
+/// repeated call then returns nothing. A consumer that has taken the message is not stopped.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -595,19 +602,19 @@ pub unsafe extern "C" fn millpond_shuffle_delete_tracked(
     })
 }
 
-/// Takes the values whose deadline passed not longer ago than `within_ms` (in whole seconds) out
-/// of the deadlines, in one step, so that of several callers one gets each. Returns them by
-/// deadline. They are garbage from then on; their messages stay until they are deleted. The
-/// step has no limit, and the server does nothing else meanwhile: a million values take
-/// seconds.
+/// Takes the values whose deadline passed at most `within_ms` ago (in whole seconds) out of the
+/// deadlines. This is one step, so only one of several callers gets each value. Returns the
+/// values by deadline. From then on they are garbage; their messages stay until they are
+/// deleted. The step has no limit, and the server does nothing else while it runs: a million
+/// values take seconds.
 ///
 /// `keys` is set to them, which the caller frees with `millpond_keys_free`, or on failure to
 /// NULL. `within_ms`: how long ago the deadline may have passed.
 ///
 /// Errors: as `millpond_shuffle_delete_tracked`.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may be cordoned that
-/// no caller received; `millpond_shuffle_garbage_new` returns them again.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` values may have been
+/// cordoned that no caller received; `millpond_shuffle_garbage_new` returns them again.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -629,8 +636,8 @@ pub unsafe extern "C" fn millpond_shuffle_cordon_deadline_exceeded(
     })
 }
 
-/// How many entries the streams hold, finished ones that nobody deleted included. `len` is set
-/// to it.
+/// How many entries the streams hold, including finished ones that were not deleted. `len` is
+/// set to it.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
@@ -652,7 +659,8 @@ pub unsafe extern "C" fn millpond_shuffle_len(
     })
 }
 
-/// How many messages some group still has to get or to acknowledge. `backlog` is set to it.
+/// How many messages at least one group has not received or not acknowledged yet. `backlog` is
+/// set to it.
 ///
 /// Errors: as `millpond_shuffle_len`.
 ///
@@ -700,7 +708,7 @@ pub unsafe extern "C" fn millpond_shuffle_pending_count(
 }
 
 /// Up to `max` dead letters, the oldest first: messages that were delivered too often, see
-/// `millpond_shuffle_reclaim`, or rejected. They lie in the stream `<queue>:dead`, and stay
+/// `millpond_shuffle_reclaim`, or rejected. They are in the stream `<queue>:dead`, and stay
 /// until they are deleted or requeued, or their `dead_ttl_ms` is over.
 ///
 /// `dead_letters` is set to them, which the caller frees with
@@ -728,8 +736,8 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_read(
     })
 }
 
-/// `millpond_shuffle_dead_letters_read`, but those after another one: the next page. The letter
-/// need not be there any more.
+/// `millpond_shuffle_dead_letters_read`, but those after another one: the next page. That
+/// letter need not exist any more.
 ///
 /// `dead_letters` is set to them, which the caller frees with
 /// `millpond_shuffle_dead_letters_free`, or on failure to NULL.
@@ -760,7 +768,7 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_after(
     })
 }
 
-/// Deletes dead letters. `number` is set to how many of these there were.
+/// Deletes dead letters. `number` is set to how many of them existed.
 ///
 /// `number` may be NULL.
 ///
@@ -769,7 +777,7 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_after(
 ///
 /// Errors: as `millpond_shuffle_len`.
 ///
-/// Delivery: deleting twice is safe. Above 100,000 letters it takes several steps.
+/// Delivery: deleting twice is safe. Above 100,000 letters the call takes several steps.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -793,20 +801,21 @@ pub unsafe extern "C" fn millpond_shuffle_delete_dead_letters(
 }
 
 /// Puts dead letters back into the queue, each as a new message of the stream that it came
-/// from, and removes them from the dead letters. Returns where each is now, in their order, or
-/// nothing for a letter that does not exist (any more). Every group gets the message, also one
-/// that was done with it.
+/// from, and removes them from the dead letters. Returns where each is now, in order, or
+/// nothing for a letter that does not exist. Every group gets the message, including groups
+/// that had finished it.
 ///
-/// One that does not exist (any more) has a receipt whose `id_time_ms` and `id_sequence` are 0.
+/// For a dead letter that does not exist (any more), the receipt's `id_time_ms` and
+/// `id_sequence` are 0.
 ///
 /// `receipts` is where `letter_count` of them go; it may be NULL. On failure they are all 0.
 ///
-/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for settings that no
-/// queue can have, and for more than 1,000,000 letters.
+/// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for invalid settings,
+/// and for more than 1,000,000 letters.
 ///
-/// Delivery: a letter is put back once, also when it is requeued twice. Above 10,000 letters it
-/// takes several steps: after an error the first of these may be done. The new message is not
-/// tracked.
+/// Delivery: a letter is put back only once, even if it is requeued twice. Above 10,000 letters
+/// the call takes several steps: after an error the first of these may have been done. The new
+/// message is not tracked.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -831,18 +840,18 @@ pub unsafe extern "C" fn millpond_shuffle_requeue_dead_letters(
 }
 
 /// Removes the consumers of all groups that hold no message and have been idle for at least
-/// `min_idle_ms` in all streams: the names of programs that are gone, which the server keeps
-/// otherwise. `number` is set to how many. One that comes again is a consumer again, so nothing
-/// is lost with it. The embedded engine keeps no such names, and removes none.
+/// `min_idle_ms` in all streams: the names of programs that are gone, which the server would
+/// otherwise keep. `number` is set to how many. A removed consumer that reads again is added
+/// again, so nothing is lost. The embedded engine keeps no such names, and removes none.
 ///
-/// `number` may be NULL. `min_idle_ms`: how long a consumer has been idle at least.
+/// `number` may be NULL. `min_idle_ms`: how long a consumer must have been idle.
 ///
 /// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `min_idle_ms` over
 /// 100 years.
 ///
-/// Delivery: removing twice is safe. It is one step, and the server does nothing else
-/// meanwhile. A consumer that waits for a message for so long may be removed as well, until it
-/// reads again.
+/// Delivery: removing twice is safe. The call is one step, and the server does nothing else
+/// while it runs. A consumer that has waited that long for a message may be removed as well,
+/// until it reads again.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -894,7 +903,7 @@ pub unsafe extern "C" fn millpond_shuffle_stats_read(
 
 /// Frees a queue. NULL and what was freed before are fine.
 ///
-/// Consumers that were made from it stay usable.
+/// Consumers that were created from it stay usable.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -905,8 +914,8 @@ pub unsafe extern "C" fn millpond_shuffle_queue_free(queue: *mut millpond_shuffl
 /// Values of tracked messages whose deadline has passed, in batches. Made by
 /// `millpond_shuffle_garbage_new`.
 ///
-/// Asking for the next batch deletes what is recorded of the last one; a caller that stops
-/// keeps that one for the next collection. The messages themselves stay in their streams.
+/// Asking for the next batch deletes the records of the last one. If the caller stops, the last
+/// batch is left for the next collection. The messages themselves stay in their streams.
 ///
 /// Freed with `millpond_shuffle_garbage_free`.
 ///
@@ -916,16 +925,16 @@ pub struct millpond_shuffle_garbage {
     _private: (),
 }
 
-/// Collects what is recorded of tracked messages whose deadline has passed, in batches of
-/// values, those that were cordoned first. See `millpond_shuffle_garbage`. Makes no call yet.
+/// Collects the records of tracked messages whose deadline has passed, in batches of values;
+/// those that were cordoned come first. See `millpond_shuffle_garbage`. Makes no call yet.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; another
-/// invalid one is refused when the first batch is requested.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; other invalid
+/// values are refused when the first batch is requested.
 ///
 /// `garbage` is set to it, which the caller frees with `millpond_shuffle_garbage_free`, or on
-/// failure to NULL. `time_digits`: scans only deadlines that begin with this many of the first
-/// digits of the time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is
-/// scanned in any case. `MILLPOND_NOT_SET`: the default.
+/// failure to NULL. `time_digits`: scans only deadlines that share this many leading digits
+/// with the current time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned values
+/// are always scanned. `MILLPOND_NOT_SET`: the default.
 ///
 ///     millpond_shuffle_garbage *garbage;
 ///     millpond_keys *values;
@@ -938,8 +947,8 @@ pub struct millpond_shuffle_garbage {
 ///     }
 ///     millpond_shuffle_garbage_free(garbage);
 ///
-/// Delivery: at least once: what was returned and not deleted yet is returned by the next
-/// collection.
+/// Delivery: at least once: values that were returned but not deleted yet are returned again by
+/// the next collection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -963,7 +972,7 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_new(
     })
 }
 
-/// Deletes what is recorded of the last batch of values, and finds the next. The messages
+/// Deletes the records of the last batch of values, and finds the next batch. The messages
 /// themselves stay in their streams.
 ///
 /// Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
@@ -995,7 +1004,7 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_next(
 
 /// Frees the loop. NULL and what was freed before are fine.
 ///
-/// What is recorded of the last batch stays for the next collection.
+/// The records of the last batch stay for the next collection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -1003,19 +1012,20 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_free(garbage: *mut millpond_sh
     caller::free(garbage);
 }
 
-/// A message that is being worked on; made by a `millpond_shuffle_run`, which ends it.
+/// A message that is being processed; created by a `millpond_shuffle_run`, which ends it.
 ///
-/// A native thread extends it three times a lease, so a busy handler keeps it. It belongs to
-/// its process: in the child of a fork `millpond_shuffle_run_end` fails with `MILLPOND_FORKED`.
+/// A native thread extends the message three times per lease, so a busy handler does not lose
+/// it. The job belongs to its process: in the child of a fork, `millpond_shuffle_run_end` fails
+/// with `MILLPOND_FORKED`.
 ///
 /// Freed with `millpond_shuffle_job_free`.
 pub struct millpond_shuffle_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because another consumer has the message or because none of the
-/// extensions has succeeded for a whole lease: stop working. The job's end means nothing then.
-/// `lost` is set to it.
+/// Whether the lease is lost, because another consumer has the message or because no extension
+/// has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
+/// is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -1037,8 +1047,8 @@ pub unsafe extern "C" fn millpond_shuffle_job_is_lost(
     })
 }
 
-/// How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
-/// nothing.
+/// How much longer the handler may work under the worker's `timeout_ms`; -1 means without
+/// limit. Sends nothing.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -1062,8 +1072,8 @@ pub unsafe extern "C" fn millpond_shuffle_job_time_left_ms(
 
 /// Frees a job. NULL and what was freed before are fine.
 ///
-/// The message of one that did not end is taken over when its lease is over, which is not
-/// extended any more.
+/// The message of a job that did not end is taken over when its lease expires; the lease is no
+/// longer extended.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -1073,10 +1083,10 @@ pub unsafe extern "C" fn millpond_shuffle_job_free(job: *mut millpond_shuffle_jo
 
 /// The loop of a consumer: batches of messages. Made by `millpond_shuffle_messages_new`.
 ///
-/// A message is done when it is acknowledged and not before: asking for the next batch says
-/// nothing about the last one. So a consumer may hand messages to others and go on, and a loop
-/// that is left early leaves the group what was not done. Without `wait_ms` the loop ends when
-/// there is nothing left, and in any case after an error that trying again cannot mend.
+/// A message is done only when it is acknowledged; asking for the next batch does not affect
+/// the one before. So a consumer may pass messages on and continue, and if a loop is left
+/// early, the unfinished messages stay with the group. Without `wait_ms` the loop ends when
+/// nothing is left. A non-retryable error always ends the loop.
 ///
 /// Freed with `millpond_shuffle_messages_free`.
 ///
@@ -1091,9 +1101,9 @@ pub struct millpond_shuffle_messages {
 ///
 /// `messages` is set to it, which the caller frees with `millpond_shuffle_messages_free`, or on
 /// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a message when there is
-/// none, in place of ending at once; the time starts anew with each batch. All that wait in a
-/// process share one connection, and a message wakes one of them. 0 does not wait, -1 waits
-/// without limit. `millpond_close` on the client ends the wait.
+/// none, instead of ending immediately; the time starts again with each batch. All waiting
+/// loops of a process share one connection, and a message wakes one of them. 0 does not wait,
+/// -1 waits without limit. `millpond_close` on the client ends the wait.
 ///
 ///     millpond_shuffle_messages *messages;
 ///     millpond_shuffle_batch *batch;

@@ -17,8 +17,8 @@ use crate::status::millpond_status;
 pub struct millpond_shuffle_worker_options {
     /// What the structure's `_init` sets: how many bytes it has in the program.
     pub size: usize,
-    /// How long a message is left alone by those that reclaim; 1 minute by default. A native thread
-    /// extends it three times a lease. `MILLPOND_NOT_SET`: the default.
+    /// How long other consumers do not reclaim a message; 1 minute by default. A native thread
+    /// extends it three times per lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
     /// How many milliseconds a message is put off that failed; then twice as long with each delivery, each
     /// time minus a random part of up to a half, and never above the lease. `MILLPOND_NOT_SET`: the
@@ -26,20 +26,20 @@ pub struct millpond_shuffle_worker_options {
     pub backoff_ms: i64,
     /// How many milliseconds it is put off at most. `MILLPOND_NOT_SET`: the default, the lease.
     pub backoff_max_ms: i64,
-    /// How long a consumer of the group is kept that does nothing and holds no message; 1 hour by
-    /// default. `MILLPOND_NOT_SET`: the default.
+    /// How long an idle consumer of the group that holds no message is kept; 1 hour by default.
+    /// `MILLPOND_NOT_SET`: the default.
     pub keep_consumers_ms: i64,
-    /// How long a handler may work; for ever by default. It finds what is left in
-    /// `millpond_shuffle_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+    /// How long a handler may work; without limit by default. `millpond_shuffle_job_time_left_ms`
+    /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
     pub timeout_ms: i64,
-    /// How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
-    /// default 1.
+    /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+    /// by default 1.
     pub concurrency: u32,
-    /// How many more jobs `run` holds ready, so that one step takes several; 0, the default, for
-    /// none. What nobody has begun is given back by a stop.
+    /// How many more jobs `run` takes ahead, so that one step takes several; 0, the default, for
+    /// none. A stop gives back those that have not begun.
     pub prefetch: u32,
-    /// Whether messages that are done are deleted, for all groups: what a queue with one group
-    /// wants. By default they are only acknowledged.
+    /// Whether messages that are done are deleted for all groups, which suits a queue with one
+    /// group. By default they are only acknowledged.
     pub delete_done: c_bool,
 }
 

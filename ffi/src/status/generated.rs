@@ -22,25 +22,26 @@ pub enum millpond_status {
     /// A key of the queue holds data of another kind.
     MILLPOND_WRONG_TYPE = 4,
 
-    /// The data was written by a version of the format that this version does not know.
+    /// The data was written in a version of the format that this version of Millpond does not know.
     MILLPOND_INCOMPATIBLE_VERSION = 5,
 
     /// No connection could be made. Nothing was sent.
     MILLPOND_CONNECTION_FAILED = 6,
 
-    /// The connection broke after the call was sent: it may or may not have been done.
+    /// The connection broke after the call was sent; the call may or may not have been done.
     MILLPOND_CONNECTION_LOST = 7,
 
-    /// No reply came in time: the call may or may not have been done.
+    /// No reply arrived in time: the call may or may not have been done.
     MILLPOND_TIMEOUT = 8,
 
     /// The server refused the user or the password.
     MILLPOND_AUTHENTICATION_FAILED = 9,
 
-    /// The server's access rules forbid this user the call.
+    /// The server's access rules do not allow this user to make the call.
     MILLPOND_PERMISSION_DENIED = 10,
 
-    /// The server is there but cannot do it now: loading, failing over, busy or read-only.
+    /// The server is reachable but cannot serve the call now: loading, failing over, busy or
+    /// read-only.
     MILLPOND_UNAVAILABLE = 11,
 
     /// The server has no memory left for writes.
@@ -49,39 +50,39 @@ pub enum millpond_status {
     /// The server returned an error that Millpond has no kind for.
     MILLPOND_SERVER = 13,
 
-    /// The lease has expired or another client holds it: nothing was done.
+    /// The lease has expired, or another client holds it: nothing was done.
     MILLPOND_LEASE_LOST = 14,
 
     /// Another process holds this directory; processes share queues over `redis:`.
     MILLPOND_LOCKED = 15,
 
-    /// Stored data is damaged, or lacks what was on disk, in a way that no crash explains;
-    /// `?repair` opens what lies before the damage.
+    /// Stored data is damaged, or parts of it are missing from disk, in a way that no crash
+    /// explains; `?repair` opens the data before the damage.
     MILLPOND_CORRUPT = 16,
 
-    /// The disk refused: what was not acknowledged may or may not have been done, and may come back
-    /// when the directory is opened again.
+    /// The disk returned an error: calls that were not acknowledged may or may not have been done,
+    /// and their effects may reappear when the directory is opened again.
     MILLPOND_STORAGE = 17,
 
-    /// The embedded engine was opened before a fork; a child process has to open its own.
+    /// The embedded engine was opened before a fork; a child process must open its own.
     MILLPOND_FORKED = 18,
 
     /// The client was closed.
     MILLPOND_CLOSED = 19,
 
-    /// The caller cancelled.
+    /// The caller cancelled the call.
     MILLPOND_CANCELLED = 20,
 
     /// A bug in Millpond.
     MILLPOND_INTERNAL = 21,
 
-    /// A task or a document is not as a modification says: nothing was done.
+    /// A task or a document is not in the state that a modification requires: nothing was done.
     MILLPOND_DEPENDENCY = 22,
 
-    /// The queue holds as much as it may: nothing was added.
+    /// The queue is at its limit: nothing was added.
     MILLPOND_QUEUE_FULL = 23,
 
-    /// Something of this id is there already: nothing was done.
+    /// Something with this id already exists: nothing was done.
     MILLPOND_ALREADY_EXISTS = 24,
 }
 

@@ -26,41 +26,41 @@ use crate::options::*;
 /// of the lease. `id` and `version` are an optimistic lock: each claim, renewal and change adds
 /// 1 to `version`, and a modification with a stale version is refused.
 ///
-/// All texts are UTF-8, are not NUL-terminated, and live as long as the result that the task is
-/// in.
+/// All texts are UTF-8, are not NUL-terminated, and are valid as long as the result that
+/// contains the task.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task {
-    /// Unique in the store, over all queues.
+    /// Unique in the store, across all queues.
     pub id: millpond_bytes,
-    /// From 0; 1 more with each claim, renewal and change.
+    /// Starts at 0; each claim, renewal and change adds 1.
     pub version: u64,
-    /// The queue that it is in.
+    /// The queue that it belongs to.
     pub queue: millpond_bytes,
-    /// From when on it can be claimed, in milliseconds since the Unix epoch.
+    /// The time from which it can be claimed, in milliseconds since the Unix epoch.
     pub at_ms: u64,
     /// When it was inserted, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
     /// epoch.
     pub modified_ms: u64,
     /// The claimant that holds it until `at_ms`, or that set `at_ms`; empty if there is none.
     pub claimant: millpond_bytes,
     /// How often it was claimed; renewals do not count.
     pub claims: u64,
-    /// How often it was tried, as its workers recorded.
+    /// How often it was tried, as recorded by its workers.
     pub attempt: u64,
-    /// What went wrong, as its workers recorded.
+    /// What went wrong, as recorded by its workers.
     pub err: millpond_bytes,
-    /// Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
-    /// too where values were left out.
+    /// Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is also
+    /// NULL if values were left out.
     pub value: millpond_bytes,
-    /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+    /// 0 to 9: of a queue's available tasks, those with the highest priority are claimed first.
     pub priority: u64,
     /// When it is deleted, leased or not, in milliseconds since the Unix epoch; `MILLPOND_NOT_SET`
     /// for never.
     pub expires_ms: i64,
-    /// Its headers, by name: what travels with it and is not its value.
+    /// Its headers, by name: data that travels with it but is not part of its value.
     pub headers: millpond_bytes,
 }
 
@@ -98,26 +98,26 @@ impl millpond_task {
     }
 }
 
-/// A document as the store holds it: found by its namespace and id, sorted by its keys, leased
-/// for a time as tasks are, but never consumed.
+/// A document as the store holds it: looked up by its namespace and id, sorted by its keys, and
+/// leased for a time like a task, but never consumed.
 ///
-/// All texts are UTF-8, are not NUL-terminated, and live as long as the result that the
-/// document is in.
+/// All texts are UTF-8, are not NUL-terminated, and are valid as long as the result that
+/// contains the document.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc {
-    /// The namespace that it is in.
+    /// The namespace that it belongs to.
     pub namespace_name: millpond_bytes,
-    /// Unique in its namespace; made of its keys by default, see `id`.
+    /// Unique in its namespace; derived from its keys by default, see `id`.
     pub id: millpond_bytes,
-    /// From 0; 1 more with each claim, renewal and change.
+    /// Starts at 0; each claim, renewal and change adds 1.
     pub version: u64,
     /// Its primary key; several documents can have the same. Never changes.
     pub key: millpond_bytes,
-    /// Its secondary key: the order of documents with the same primary key. Never changes.
+    /// Its secondary key, which sorts documents with the same primary key. Never changes.
     pub secondary_key: millpond_bytes,
-    /// Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is NULL
-    /// too where contents were left out.
+    /// Its JSON text, byte for byte as it was written; NULL is not the same as `null`. It is also
+    /// NULL if contents were left out.
     pub content: millpond_bytes,
     /// Until when its claimant holds it, in milliseconds since the Unix epoch.
     pub at_ms: u64,
@@ -125,7 +125,7 @@ pub struct millpond_doc {
     pub claimant: millpond_bytes,
     /// When it was inserted, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
     /// epoch.
     pub modified_ms: u64,
 }
@@ -162,7 +162,7 @@ impl millpond_doc {
 
 /// A task at a version.
 ///
-/// What deletes, depends and renewals take.
+/// The argument of deletes, depends and renewals.
 ///
 /// Its layout is fixed.
 ///
@@ -172,7 +172,7 @@ impl millpond_doc {
 pub struct millpond_task_id {
     /// The task's id.
     pub id: millpond_bytes,
-    /// The version that it has to have.
+    /// The version that it must have.
     pub version: u64,
 }
 
@@ -202,7 +202,7 @@ impl Element for millpond_task_id {
 
 /// A document at a version.
 ///
-/// What deletes, depends and renewals take.
+/// The argument of deletes, depends and renewals.
 ///
 /// Its layout is fixed.
 #[repr(C)]
@@ -212,7 +212,7 @@ pub struct millpond_doc_id {
     pub namespace_name: millpond_bytes,
     /// The document's id.
     pub id: millpond_bytes,
-    /// The version that it has to have.
+    /// The version that it must have.
     pub version: u64,
 }
 
@@ -241,7 +241,7 @@ impl Element for millpond_doc_id {
     }
 }
 
-/// Where a task stands in the order of its queue: by time, and by id where that is the same.
+/// The position of a task in the order of its queue: by time, and by id if the times are equal.
 ///
 /// Its layout is fixed.
 #[repr(C)]
@@ -282,7 +282,7 @@ impl Element for millpond_task_position {
     }
 }
 
-/// Where a document stands in the order of its namespace.
+/// The position of a document in the order of its namespace.
 ///
 /// Its layout is fixed.
 #[repr(C)]
@@ -332,8 +332,8 @@ impl Element for millpond_doc_position {
     }
 }
 
-/// What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as
-/// if it were not paused.
+/// Statistics of a queue. `size` is the sum of `available`, `claimed`, `retrying` and `future`,
+/// which are counted as if the queue were not paused.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_queue_stats {
@@ -347,18 +347,18 @@ pub struct millpond_task_queue_stats {
     pub claimed: u64,
     /// Tasks that cannot be claimed now and never were.
     pub future: u64,
-    /// How often the most claimed task was claimed.
+    /// The highest number of claims of any of its tasks.
     pub max_claims: u64,
     /// Whether it is paused, so that claims find nothing in it. 1: yes, 0: no.
     pub paused: u64,
-    /// Since when the task is available that has been available the longest, in milliseconds since
-    /// the Unix epoch; `MILLPOND_NOT_SET` if none is available.
+    /// The time since which the oldest available task has been available, in milliseconds since the
+    /// Unix epoch; `MILLPOND_NOT_SET` if no task is available.
     pub oldest_available_ms: i64,
-    /// Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
-    /// of one length the oldest. `MILLPOND_NOT_SET` if no task is claimed.
+    /// When the first of the current leases ends, in milliseconds since the Unix epoch; if all
+    /// leases are equally long, that is the oldest one. `MILLPOND_NOT_SET` if no task is claimed.
     pub oldest_lease_ms: i64,
-    /// Tasks that were claimed before, and cannot be claimed now because they wait to be tried
-    /// again.
+    /// Tasks that were claimed before and cannot be claimed now because they are waiting to be
+    /// tried again.
     pub retrying: u64,
 }
 
@@ -387,7 +387,7 @@ impl millpond_task_queue_stats {
     }
 }
 
-/// What is in a namespace.
+/// Statistics of a namespace.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_namespace_stats {
@@ -425,31 +425,32 @@ impl millpond_task_namespace_stats {
 pub struct millpond_new_task {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// The queue, which need not be there.
+    /// The queue, which need not exist.
     pub queue: millpond_bytes,
     /// Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default.
     /// NULL: not set.
     pub id: millpond_bytes,
     /// Its value: a JSON text, which is kept byte for byte. NULL: not set.
     pub value: millpond_bytes,
-    /// From when on it can be claimed, in milliseconds since the Unix epoch; a time in the past
-    /// counts for its age. `MILLPOND_NOT_SET`: the default.
+    /// The time from which it can be claimed, in milliseconds since the Unix epoch; a time in the
+    /// past counts towards its age. `MILLPOND_NOT_SET`: the default.
     pub at_ms: i64,
-    /// How long from now it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`: the default.
+    /// How long until it can be claimed, by the engine's clock. `MILLPOND_NOT_SET`: the default.
     pub delay_ms: i64,
     /// How often it was tried before.
     pub attempt: u64,
     /// What went wrong before.
     pub err: millpond_bytes,
-    /// 0, by default, to 9: of the available tasks of a queue those with the highest are claimed
-    /// first.
+    /// 0, the default, to 9: of a queue's available tasks, those with the highest priority are
+    /// claimed first.
     pub priority: u64,
-    /// How long until it is deleted, done or not, leased or not; without limit by default.
+    /// How long until it is deleted, whether or not it is done or leased; without limit by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub ttl_ms: i64,
     /// Leaves this task out if its id is taken, instead of refusing the whole modification.
     pub skip_colliding: c_bool,
-    /// Its headers, all of them: names with any bytes, as `header` adds them. NULL: not set.
+    /// Its headers, all of them: names with any bytes as their values, as `header` adds them. NULL:
+    /// not set.
     pub headers: millpond_bytes,
 }
 
@@ -523,18 +524,18 @@ pub unsafe extern "C" fn millpond_new_task_init(options: *mut millpond_new_task,
 pub struct millpond_new_doc {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// The namespace, 1 to 64 characters, which need not be there.
+    /// The namespace, 1 to 64 characters, which need not exist.
     pub namespace_name: millpond_bytes,
     /// The primary key, at most 256 characters.
     pub key: millpond_bytes,
-    /// Its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of the
-    /// keys, so that a second document of the same keys is refused: it is the primary key, followed
-    /// by `|` and the secondary key if there is one. In the primary key `%` and `|` are
-    /// percent-encoded (`%25`, `%7C`), so that different keys never make the same id. Several
-    /// documents of the same keys need ids of their own, and so does a document whose primary key
-    /// is empty. NULL: not set.
+    /// Its id, unique in its namespace: 1 to 1,025 characters. By default the id is derived from
+    /// the keys, so that a second document with the same keys is refused: it is the primary key,
+    /// followed by `|` and the secondary key if there is one. In the primary key `%` and `|` are
+    /// percent-encoded (`%25`, `%7C`), so that different keys never give the same id. Several
+    /// documents with the same keys need explicit ids, and so does a document whose primary key is
+    /// empty. NULL: not set.
     pub id: millpond_bytes,
-    /// Its secondary key, up to 256 characters: the order of documents with the same primary key.
+    /// Its secondary key, up to 256 characters. It sorts documents with the same primary key.
     pub secondary_key: millpond_bytes,
     /// Its content: a JSON text, which is kept byte for byte. NULL: not set.
     pub content: millpond_bytes,
@@ -596,15 +597,15 @@ pub unsafe extern "C" fn millpond_new_doc_init(options: *mut millpond_new_doc, s
 pub struct millpond_doc_change {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// The document, and the version that it has to have.
+    /// The document, and the version that it must have.
     pub doc: millpond_doc_id,
     /// The new content: a JSON text. NULL: not set.
     pub content: millpond_bytes,
-    /// Until when the claimant that changes it holds it, in milliseconds since the Unix epoch. A
-    /// time in the past releases it. `MILLPOND_NOT_SET`: the default.
+    /// Until when the claimant that makes the change holds it, in milliseconds since the Unix
+    /// epoch. A time in the past releases it. `MILLPOND_NOT_SET`: the default.
     pub at_ms: i64,
-    /// How long from now the claimant that changes it holds it, by the engine's clock. 0 releases
-    /// it. `MILLPOND_NOT_SET`: the default.
+    /// How long the claimant that makes the change holds it from now, by the engine's clock. 0
+    /// releases it. `MILLPOND_NOT_SET`: the default.
     pub delay_ms: i64,
 }
 
@@ -638,7 +639,7 @@ impl millpond_doc_change {
 }
 
 /// Inserts, changes, deletes and dependencies on tasks and documents, for
-/// `millpond_tasks_modify`: all happen or none does. At most 100,000 entries; a task or
+/// `millpond_tasks_modify`: all of them apply or none does. At most 100,000 entries; a task or
 /// document may be named only once.
 ///
 /// At most 100,000 entries.
@@ -649,45 +650,51 @@ impl millpond_doc_change {
 pub struct millpond_tasks_modification {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// Inserts a task. Refused if a task of that id is there, in any queue.
+    /// Inserts a task. Refused if a task with that id exists, in any queue.
     pub inserts: *const millpond_new_task,
     /// How many there are.
     pub insert_count: usize,
-    /// Changes a task. Refused if it is not there at that version, or held by another claimant.
+    /// Changes a task. Refused if it does not exist at that version, or if another claimant holds
+    /// it.
     pub changes: *const millpond_task_change,
     /// How many there are.
     pub change_count: usize,
-    /// Deletes a task. Refused if it is not there at that version, or held by another claimant.
+    /// Deletes a task. Refused if it does not exist at that version, or if another claimant holds
+    /// it.
     pub deletes: *const millpond_task_id,
     /// How many there are.
     pub delete_count: usize,
-    /// Is refused if this task is not there at that version; who holds it does not matter.
+    /// Depends on a task. Refused if it does not exist at that version; who holds it does not
+    /// matter.
     pub depends: *const millpond_task_id,
     /// How many there are.
     pub depend_count: usize,
-    /// Inserts a document. Refused if one of that id is there in its namespace; without an `id` of
-    /// its own, if one of its keys is.
+    /// Inserts a document. Refused if one with that id exists in its namespace, or, without an
+    /// explicit `id`, if one with its keys does.
     pub doc_inserts: *const millpond_new_doc,
     /// How many there are.
     pub doc_insert_count: usize,
-    /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
-    /// Refused if another claimant holds it, and as a collision if it has other keys. Its holder
-    /// stays the same. It is among the inserted documents of what the modification did. In the
-    /// modification that ends a `millpond_tasks_job`, a put of a document that the job holds is a
-    /// change: the document has to be at the version that is held, is released, and is among the
-    /// changed documents.
+    /// Inserts a document, or replaces the content of the document with that id. The document must
+    /// have a content. Refused if another claimant holds the existing document, and as a collision
+    /// if that has other keys. The claimant that holds it stays the same. The result lists it among
+    /// the inserted documents. In the modification that ends a `millpond_tasks_job`, a put of a
+    /// document that the job holds is a change: the document must be at the version that the job
+    /// holds, is released, and is listed among the changed documents.
     pub doc_puts: *const millpond_new_doc,
     /// How many there are.
     pub doc_put_count: usize,
-    /// Changes a document. Refused if it is not there at that version, or held by another claimant.
+    /// Changes a document. Refused if it does not exist at that version, or if another claimant
+    /// holds it.
     pub doc_changes: *const millpond_doc_change,
     /// How many there are.
     pub doc_change_count: usize,
-    /// Deletes a document. Refused if it is not there at that version, or held by another claimant.
+    /// Deletes a document. Refused if it does not exist at that version, or if another claimant
+    /// holds it.
     pub doc_deletes: *const millpond_doc_id,
     /// How many there are.
     pub doc_delete_count: usize,
-    /// Is refused if this document is not there at that version; who holds it does not matter.
+    /// Depends on a document. Refused if it does not exist at that version; who holds it does not
+    /// matter.
     pub doc_depends: *const millpond_doc_id,
     /// How many there are.
     pub doc_depend_count: usize,
@@ -793,15 +800,15 @@ pub unsafe extern "C" fn millpond_tasks_modification_init(
 pub struct millpond_task_query {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// The page after this position. It is the `next` of the page before. NULL: not set.
+    /// The page after this position. This is the `next` of the previous page. NULL: not set.
     pub after: *const millpond_task_position,
     /// Reads at most this many tasks; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the
     /// default.
     pub limit: i64,
-    /// Only tasks that are this claimant's or available. A page may hold fewer tasks then, or none,
-    /// and still have a next one. NULL: not set.
+    /// Only tasks that this claimant holds or that are available. With this filter a page may hold
+    /// fewer tasks, or none, and still be followed by another page. NULL: not set.
     pub claimant: millpond_bytes,
-    /// Leaves the values out. A change that is made of such a task removes its value.
+    /// Leaves out the values. A change made from such a task removes its value.
     pub omit_values: c_bool,
 }
 
@@ -855,15 +862,15 @@ pub unsafe extern "C" fn millpond_task_query_init(options: *mut millpond_task_qu
 pub struct millpond_doc_query {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// From this primary key on. NULL: not set.
+    /// From this primary key on, including it. NULL: not set.
     pub start: millpond_bytes,
-    /// Up to this primary key, and without it; an empty one is no end. NULL: not set.
+    /// Up to this primary key, excluding it; an empty key is no limit. NULL: not set.
     pub end: millpond_bytes,
-    /// The page after this position. It is the `next_doc` of the page before. NULL: not set.
+    /// The page after this position. This is the `next_doc` of the previous page. NULL: not set.
     pub after: *const millpond_doc_position,
     /// At most this many; 1,000 by default, at most 10,000. `MILLPOND_NOT_SET`: the default.
     pub limit: i64,
-    /// Leaves the contents out.
+    /// Leaves out the contents.
     pub omit_contents: c_bool,
 }
 
@@ -913,7 +920,7 @@ pub unsafe extern "C" fn millpond_doc_query_init(options: *mut millpond_doc_quer
 }
 
 /// Which queues or namespaces to include: those with one of the exact names or prefixes, or all
-/// if none is given. 10,000 names and prefixes are allowed.
+/// if none is given. Up to 10,000 names and prefixes are allowed.
 ///
 /// `millpond_tasks_filter_init` fills it; then set what you like.
 #[repr(C)]
@@ -925,7 +932,7 @@ pub struct millpond_tasks_filter {
     pub exact: *const millpond_bytes,
     /// How many there are.
     pub exact_count: usize,
-    /// What names begin with.
+    /// The prefixes that names begin with.
     pub prefixes: *const millpond_bytes,
     /// How many there are.
     pub prefix_count: usize,
@@ -977,8 +984,8 @@ pub unsafe extern "C" fn millpond_tasks_filter_init(
     caller.init(options, size);
 }
 
-/// Which tasks of a queue to purge, move or redrive: all that no other claimant holds by
-/// default. See `millpond_tasks_purge`.
+/// Which tasks of a queue to purge, move or redrive; by default, all that no other claimant
+/// holds. See `millpond_tasks_purge`.
 ///
 /// `millpond_task_filter_init` fills it; then set what you like.
 #[repr(C)]
@@ -986,25 +993,27 @@ pub unsafe extern "C" fn millpond_tasks_filter_init(
 pub struct millpond_task_filter {
     /// What the `_init` sets: how many bytes the structure has in the program.
     pub size: usize,
-    /// Goes on after this position, such as the one that the step before returned. NULL: not set.
-    pub after: *const millpond_task_position,
-    /// Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves nobody else
-    /// meanwhile, for about 8 ms with 1,000 of them. `MILLPOND_NOT_SET`: the default.
-    pub limit: i64,
-    /// Only tasks that can be claimed now, and those of the other states that are set.
-    pub available: c_bool,
-    /// Only tasks that cannot be claimed now and were claimed before, and those of the other states
-    /// that are set.
-    pub claimed: c_bool,
-    /// Only tasks that cannot be claimed now and never were, and those of the other states that are
+    /// Continues after this position, such as the one that the previous step returned. NULL: not
     /// set.
+    pub after: *const millpond_task_position,
+    /// Looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no other
+    /// client during the step, which takes about 8 ms with 1,000 tasks. `MILLPOND_NOT_SET`: the
+    /// default.
+    pub limit: i64,
+    /// Only tasks that can be claimed now, and those in other selected states.
+    pub available: c_bool,
+    /// Only tasks that cannot be claimed now and were claimed before, and those in other selected
+    /// states.
+    pub claimed: c_bool,
+    /// Only tasks that cannot be claimed now and were never claimed, and those in other selected
+    /// states.
     pub future: c_bool,
-    /// Only tasks that are this claimant's or available. NULL: not set.
+    /// Only tasks that this claimant holds or that are available. NULL: not set.
     pub claimant: millpond_bytes,
-    /// Only tasks whose `err` begins like this. NULL: not set.
+    /// Only tasks whose `err` begins with this text. NULL: not set.
     pub err: millpond_bytes,
-    /// Also tasks that another claimant holds: those that it has leased, whose jobs are lost then,
-    /// and those that it has put off or inserted for a time in the future.
+    /// Also tasks that another claimant holds: those that it has leased, whose jobs are then lost,
+    /// and those that it has postponed or inserted for a time in the future.
     pub include_held: c_bool,
 }
 
@@ -1065,25 +1074,25 @@ pub unsafe extern "C" fn millpond_task_filter_init(
     caller.init(options, size);
 }
 
-/// Why a modification was refused, all of it: behind an error of the kind `MILLPOND_DEPENDENCY`
-/// (`dependency`). Nothing was done.
+/// Every reason why a modification was refused: part of an error of the kind
+/// `MILLPOND_DEPENDENCY` (`dependency`). Nothing was done.
 ///
 /// Lives as long as the error.
 #[repr(C)]
 pub struct millpond_tasks_dependency {
-    /// Tasks to insert whose id is taken, at the version that is there.
+    /// Tasks to insert whose id is taken, at the version that exists.
     pub inserts: *const millpond_task_id,
     /// How many there are.
     pub insert_count: usize,
-    /// Tasks to change that are not there at the version that was asked for.
+    /// Tasks to change that do not exist at the requested version.
     pub changes: *const millpond_task_id,
     /// How many there are.
     pub change_count: usize,
-    /// Tasks to delete that are not there at the version that was asked for.
+    /// Tasks to delete that do not exist at the requested version.
     pub deletes: *const millpond_task_id,
     /// How many there are.
     pub delete_count: usize,
-    /// Tasks to depend on that are not there at the version that was asked for.
+    /// Tasks to depend on that do not exist at the requested version.
     pub depends: *const millpond_task_id,
     /// How many there are.
     pub depend_count: usize,
@@ -1091,19 +1100,19 @@ pub struct millpond_tasks_dependency {
     pub claims: *const millpond_task_id,
     /// How many there are.
     pub claim_count: usize,
-    /// Documents to insert whose id is taken, at the version that is there.
+    /// Documents to insert whose id is taken, at the version that exists.
     pub doc_inserts: *const millpond_doc_id,
     /// How many there are.
     pub doc_insert_count: usize,
-    /// Documents to change that are not there at the version that was asked for.
+    /// Documents to change that do not exist at the requested version.
     pub doc_changes: *const millpond_doc_id,
     /// How many there are.
     pub doc_change_count: usize,
-    /// Documents to delete that are not there at the version that was asked for.
+    /// Documents to delete that do not exist at the requested version.
     pub doc_deletes: *const millpond_doc_id,
     /// How many there are.
     pub doc_delete_count: usize,
-    /// Documents to depend on that are not there at the version that was asked for.
+    /// Documents to depend on that do not exist at the requested version.
     pub doc_depends: *const millpond_doc_id,
     /// How many there are.
     pub doc_depend_count: usize,
@@ -1111,9 +1120,9 @@ pub struct millpond_tasks_dependency {
     pub doc_claims: *const millpond_doc_id,
     /// How many there are.
     pub doc_claim_count: usize,
-    /// Whether a task is not there at the version that was asked for.
+    /// Whether a task does not exist at the requested version.
     pub has_missing: bool,
-    /// Whether a document is not there at the version that was asked for.
+    /// Whether a document does not exist at the requested version.
     pub has_missing_docs: bool,
     /// Whether another claimant holds a task.
     pub has_claims: bool,
@@ -1121,7 +1130,8 @@ pub struct millpond_tasks_dependency {
     pub has_claimed_docs: bool,
     /// Whether an id is taken.
     pub has_collisions: bool,
-    /// Whether nothing is wrong but that others hold something: the same can succeed later.
+    /// Whether the only problem is that other claimants hold something: the same call can succeed
+    /// later.
     pub only_claims: bool,
 }
 

@@ -15,16 +15,16 @@ use crate::keys::*;
 use crate::options::*;
 use crate::status::millpond_status;
 
-/// A store of tasks and documents by its name; made by `millpond_tasks_store_new`. Everything
-/// that one modification spans is in one store.
+/// A named store of tasks and documents; made by `millpond_tasks_store_new`. One modification
+/// stays within one store.
 ///
 /// There are two ways to change it: a *claim* leases an available task to one claimant, and a
-/// *modification* inserts, changes and deletes tasks and documents, all of it or nothing. So a
-/// worker deletes the task that it has done and inserts what follows in one step, and nothing
-/// is lost or done twice if it dies before or after.
+/// *modification* inserts, changes and deletes tasks and documents, completely or not at all.
+/// So a worker can delete the task that it has finished and insert the follow-up work in one
+/// step, and nothing is lost or done twice if it crashes before or after.
 ///
-/// Delivery is at least once: a task is available again when its lease is over. Order is not
-/// guaranteed, but the oldest tasks of the highest priority come first, nearly.
+/// Delivery is at least once: a task is available again when its lease expires. Order is not
+/// guaranteed; roughly, the oldest tasks of the highest priority come first.
 ///
 /// Freed with `millpond_tasks_store_free`.
 ///
@@ -33,22 +33,22 @@ pub struct millpond_tasks_store {
     _private: (),
 }
 
-/// The task store of this name. Makes no call.
+/// The task store with this name. Makes no call.
 ///
 /// An invalid name is refused by the step that needs it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a claimant that is not UTF-8.
 ///
 /// `store` is set to it, which the caller frees with `millpond_tasks_store_free`, or on failure
-/// to NULL. `claimant`: who claims, and holds what is claimed: 1 to 64 characters. By default
-/// 16 random hexadecimal digits for each handle that is made. It is no secret: a program that
-/// takes a claimant's name can do what it could. What this handle claims, renews, inserts and
-/// changes by itself is by this claimant. Each job of a `worker` has a claimant of its own:
-/// this one, cut to 47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold
-/// the same, whatever they share, and what a job holds only the job can change:
-/// `millpond_tasks_modify` is refused for it, and `millpond_tasks_job_finish` is the way. What
-/// a job's end puts off to a time in the future, this claimant holds until then. NULL: the
-/// default.
+/// to NULL. `claimant`: the name under which this handle claims and holds tasks and documents:
+/// 1 to 64 characters. By default, each new handle gets 16 random hexadecimal digits. The name
+/// is not a secret: a program that uses another claimant's name can do whatever that claimant
+/// can. The handle's own claims, renewals, inserts and changes are made under this claimant.
+/// Each job of a `worker` has its own claimant: this one cut to 47 characters, `/` and 16
+/// random hexadecimal digits. So two jobs never hold the same task or document, even if they
+/// share this handle, and only a job can change what it holds: use `millpond_tasks_job_finish`,
+/// since `millpond_tasks_modify` is refused. If a job ends by postponing its task, this
+/// claimant holds the task until then. NULL: the default.
 ///
 ///     millpond_tasks_store *store;
 ///     status = millpond_tasks_store_new(client, "shop", 4, NULL, 0, &store, &error);
@@ -82,8 +82,8 @@ pub unsafe extern "C" fn millpond_tasks_store_new(
     })
 }
 
-/// Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents,
-/// and tasks and documents that have to be as they were seen.
+/// Applies a modification completely or not at all: inserts, changes and deletes of tasks and
+/// documents, and dependencies on tasks and documents that must not have changed.
 ///
 /// `result` is set to what was inserted and changed, which the caller frees with
 /// `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
@@ -96,15 +96,16 @@ pub unsafe extern "C" fn millpond_tasks_store_new(
 ///     status = millpond_tasks_modify(store, &modification, NULL, &error);
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names, values and times beyond their limits, values
-/// that are no JSON texts, and what is named twice, before anything is sent;
-/// `MILLPOND_DEPENDENCY` if something is not as it has to be, with all that is not
-/// (`dependency`), and then nothing has changed; `MILLPOND_WRONG_TYPE` and
+/// that are not JSON texts, and a task or document that is named twice, before anything is
+/// sent; `MILLPOND_DEPENDENCY` if something is not in the required state, with a list of every
+/// such problem (`dependency`), in which case nothing has changed; `MILLPOND_WRONG_TYPE` and
 /// `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it is done as a whole or
-/// not at all; `millpond_tasks_fetch` tells which. Sent again, what it changed or deleted is
-/// not there at that version any more, so nothing is done twice unless it only inserts tasks;
-/// give those an id of your own then.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the modification has been
+/// applied completely or not at all; `millpond_tasks_fetch` tells which. If it is sent again,
+/// what it changed or deleted no longer exists at that version, so nothing is done twice. The
+/// exception is a modification that neither changes nor deletes anything: give the tasks that
+/// it inserts explicit ids. A document that it puts replaces what others have put since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -129,18 +130,18 @@ pub unsafe extern "C" fn millpond_tasks_modify(
     })
 }
 
-/// Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
-/// (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and
-/// will be told; a task that nobody has claimed is not cancelled but deleted. The task itself
-/// stays as it is: its claimant ends it as it likes, and is not refused. The next claim of the
-/// task and each change take the note away.
+/// Cancels claimed tasks: the next renewal (`cancelled`), such as a worker's, tells the
+/// claimant to stop. Returns whether the task of each id is claimed, so that its claimant will
+/// be told. A task that is not claimed is not cancelled; delete it instead. The task itself
+/// stays as it is: its claimant can end it in any way, and is not refused. The next claim of
+/// the task and every change remove the cancellation.
 ///
 /// `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
 ///
 /// Errors: as `millpond_tasks_fetch`.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; cancelling
-/// again is safe.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done;
+/// cancelling again is safe.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -163,7 +164,7 @@ pub unsafe extern "C" fn millpond_tasks_cancel(
     })
 }
 
-/// The tasks of these ids, from any queue, in the same order; missing ones are left out.
+/// The tasks with these ids, from any queue, in the same order; missing ones are left out.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL.
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn millpond_tasks_fetch(
 }
 
 /// A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
-/// claimed between two pages may be on both or on none.
+/// claimed between two pages may be on both or on neither.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `query` may be NULL.
@@ -257,8 +258,9 @@ pub unsafe extern "C" fn millpond_tasks_are_empty(
     })
 }
 
-/// What is in the queues that hold tasks or are paused, those that are asked for or all, by
-/// name: exact at one point in time for each queue, and counted without reading the tasks.
+/// Statistics of the queues that hold tasks or are paused, by name: those that the filter
+/// selects, or all. They are exact at one point in time for each queue, and are computed
+/// without reading the tasks.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `filter` may be NULL.
@@ -288,9 +290,9 @@ pub unsafe extern "C" fn millpond_tasks_queue_stats(
 }
 
 /// Pauses a queue: claims find nothing in it, as if it held no available task, until it is
-/// resumed. Everything else goes on: tasks are inserted, changed and renewed, leases end and
-/// run out, and workers finish the tasks that they have. The pause is kept in the store,
-/// whether the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
+/// resumed. Everything else continues: tasks are inserted, changed and renewed, leases end and
+/// expire, and workers finish the tasks that they hold. The pause is kept in the store, whether
+/// the queue holds tasks or not, and `millpond_tasks_queue_stats` shows it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for names beyond their limits; `MILLPOND_WRONG_TYPE` and
 /// `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else; those of the connection.
@@ -314,8 +316,8 @@ pub unsafe extern "C" fn millpond_tasks_pause(
     })
 }
 
-/// Ends the `millpond_tasks_pause` of a queue, if it is paused, and wakes those who wait for
-/// its tasks.
+/// Ends the `millpond_tasks_pause` of a queue, if it is paused, and wakes the claims that wait
+/// for its tasks.
 ///
 /// Errors: as `millpond_tasks_pause`.
 ///
@@ -338,10 +340,11 @@ pub unsafe extern "C" fn millpond_tasks_resume(
     })
 }
 
-/// Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit`
-/// tasks by time and id, and returns how many it deleted and what the next step comes after. So
-/// a caller sees the progress, stops by making no further step, and keeps to a rate by waiting
-/// between two of them. Tasks that another claimant holds stay, unless `include_held` is set.
+/// Deletes the tasks of a queue that match a filter, one step per call. A step looks at up to
+/// `limit` tasks by time and id, and returns how many it deleted and the position where the
+/// next step continues. So a caller can watch the progress, stop after any step, and limit the
+/// rate by waiting between steps. Tasks that another claimant holds are kept, unless
+/// `include_held` is set.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `filter` may be NULL.
@@ -350,8 +353,8 @@ pub unsafe extern "C" fn millpond_tasks_resume(
 /// 2,000; `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something
 /// else; those of the connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
-/// can be made again: it finds what is left.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may have been
+/// done. It can be repeated: it finds what is left.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -377,9 +380,9 @@ pub unsafe extern "C" fn millpond_tasks_purge(
     })
 }
 
-/// Moves tasks of a queue that a filter lets through to another queue, some in one step as
-/// `millpond_tasks_purge` deletes them. They keep everything but their version: their time,
-/// their claimant, attempts and err as well. A job of a task that is moved is lost.
+/// Moves tasks that match a filter from one queue to another, one step per call like
+/// `millpond_tasks_purge`. They keep everything but their version, including their time,
+/// claimant, attempts and err. If a job holds a task that is moved, the job is lost.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `filter` may be NULL.
@@ -387,8 +390,8 @@ pub unsafe extern "C" fn millpond_tasks_purge(
 /// Errors: as `millpond_tasks_purge`; also `MILLPOND_INVALID_ARGUMENT` for a move to the same
 /// queue.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
-/// can be made again: it finds what is left.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may have been
+/// done. It can be repeated: it finds what is left.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -417,22 +420,22 @@ pub unsafe extern "C" fn millpond_tasks_move_tasks(
     })
 }
 
-/// Moves tasks as `millpond_tasks_move_tasks` does, and takes away their attempts and err: for
-/// those of an error queue, such as `inbox/err`, that are to be tried again. As they keep their
-/// time, those that are available count as old as they are.
+/// Moves tasks as `millpond_tasks_move_tasks` does, and clears their attempts and err: for
+/// tasks of an error queue, such as `inbox/err`, that should be tried again. They keep their
+/// time, so tasks that are available keep their age.
 ///
-/// One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100
-/// tasks a second, set that as the limit and wait a second between two calls, until a step
-/// returns no next position. Stop whenever you like: each step is done as a whole, and what is
-/// left stays where it is.
+/// One call is one step, which looks at up to the limit of its filter. To redrive at a rate,
+/// such as 100 tasks a second, set that number as the limit and wait a second between calls,
+/// until a step returns no next position. You can stop after any step: each one is atomic, and
+/// the remaining tasks stay where they are.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `filter` may be NULL.
 ///
 /// Errors: as `millpond_tasks_move_tasks`.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may be done. It
-/// can be made again: it finds what is left.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the step may have been
+/// done. It can be repeated: it finds what is left.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -461,9 +464,9 @@ pub unsafe extern "C" fn millpond_tasks_redrive(
     })
 }
 
-/// Leases all documents of these primary keys, or none if another claimant holds one of them.
-/// They come in the order of the keys, those of one key by secondary key. Their holder can
-/// claim them again.
+/// Leases all documents with these primary keys, or none if another claimant holds one of them.
+/// They are in the order of the given keys, and within one key sorted by secondary key. The
+/// claimant that holds them can claim them again.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `lease_ms`: how long to lease, at most 100 years; `MILLPOND_NOT_SET`
@@ -473,7 +476,7 @@ pub unsafe extern "C" fn millpond_tasks_redrive(
 /// beyond their limits; `MILLPOND_DEPENDENCY` if another claimant holds one of the documents;
 /// those of the connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may be leased;
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may have been leased;
 /// claiming them again is safe.
 ///
 /// Threads: any.
@@ -505,9 +508,9 @@ pub unsafe extern "C" fn millpond_tasks_claim_docs(
     })
 }
 
-/// Inserts a document, or replaces the content of the one of its id, in one step, and returns
-/// it as it is now. Without an `id` of its own that is the document of its keys. A claimant
-/// that holds the document still does.
+/// Inserts a document, or replaces the content of the document with the same id, in one step,
+/// and returns it as it is now. Without an explicit `id`, that is the document with the same
+/// keys. A claimant that holds the document keeps holding it.
 ///
 /// `result` is set to what was inserted and changed, which the caller frees with
 /// `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
@@ -523,8 +526,8 @@ pub unsafe extern "C" fn millpond_tasks_claim_docs(
 /// a content; `MILLPOND_DEPENDENCY` if another claimant holds the document, or one with other
 /// keys has its id.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may be done; sent again,
-/// it replaces what others put meanwhile.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done; if
+/// it is sent again, it overwrites what others have put since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -548,7 +551,7 @@ pub unsafe extern "C" fn millpond_tasks_put_doc(
     })
 }
 
-/// The documents of these ids, in the same order; missing ones are left out.
+/// The documents with these ids, in the same order; missing ones are left out.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL.
@@ -615,7 +618,7 @@ pub unsafe extern "C" fn millpond_tasks_list_docs(
     })
 }
 
-/// What is in the namespaces that hold documents, by name.
+/// Statistics of the namespaces that hold documents, by name.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
 /// or on failure to NULL. `filter` may be NULL.
@@ -642,7 +645,7 @@ pub unsafe extern "C" fn millpond_tasks_namespace_stats(
     })
 }
 
-/// The time on the clock that decides when tasks are available and leases are over, in
+/// The time on the clock that decides when tasks become available and leases expire, in
 /// milliseconds since the Unix epoch. `time` is set to it.
 ///
 /// Errors: only those of the connection.
@@ -667,7 +670,7 @@ pub unsafe extern "C" fn millpond_tasks_time(
 
 /// Frees a store. NULL and what was freed before are fine.
 ///
-/// Loops and jobs that were made from it stay usable.
+/// Loops and jobs that were created from it stay usable.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -675,12 +678,12 @@ pub unsafe extern "C" fn millpond_tasks_store_free(store: *mut millpond_tasks_st
     caller::free(store);
 }
 
-/// The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
+/// The loop of a claimant: batches of leased tasks, by default of one task. Made by
 /// `millpond_tasks_claims_new`.
 ///
-/// Asking for the next batch does nothing to the one before: its tasks are leased until they
-/// are deleted or changed, or until the lease is over. Without `wait_ms` the loop ends when
-/// nothing is available, and in any case after an error that trying again cannot mend.
+/// Asking for the next batch does not affect the one before: its tasks are leased until they
+/// are deleted or changed, or until the lease expires. Without `wait_ms` the loop ends when
+/// nothing is available. A non-retryable error always ends the loop.
 ///
 /// Freed with `millpond_tasks_claims_free`.
 ///
@@ -690,19 +693,20 @@ pub struct millpond_tasks_claims {
     _private: (),
 }
 
-/// The loop of claims: leased tasks, one after the other or in batches, and it can wait for
+/// A loop of claims that yields leased tasks, one at a time or in batches, and can wait for
 /// them. See `millpond_tasks_claims`. Makes no call yet.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, a `wait_ms` below -1, and for a
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, for a `wait_ms` below -1, and for a
 /// name that is not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
 ///
 /// `claims` is set to it, which the caller frees with `millpond_tasks_claims_free`, or on
 /// failure to NULL. `lease_ms`: how long tasks are leased; 30 seconds by default.
-/// `MILLPOND_NOT_SET`: the default. `max`: up to `max` tasks a batch; one by default.
-/// `wait_ms`: waits up to `wait_ms` milliseconds for a task when none is available, in place of
-/// ending at once; the time starts anew with each batch. All that wait in a process share one
-/// connection; a task that becomes available, by a step or as its time comes, wakes one of
-/// them. 0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
+/// `MILLPOND_NOT_SET`: the default. `max`: up to `max` tasks per batch; one by default.
+/// `wait_ms`: waits up to `wait_ms` milliseconds for a task when none is available, instead of
+/// ending immediately; the time starts again with each batch. All waiting loops of a process
+/// share one connection. A task that becomes available, by a step or because its time has come,
+/// wakes one of them. 0 does not wait, -1 waits without limit. `millpond_close` on the client
+/// ends the wait.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -767,7 +771,7 @@ pub unsafe extern "C" fn millpond_tasks_claims_next(
 
 /// Frees the loop. NULL and what was freed before are fine.
 ///
-/// Tasks that were neither deleted nor changed stay leased until the lease is over.
+/// Tasks that were neither deleted nor changed stay leased until their leases expire.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -777,15 +781,16 @@ pub unsafe extern "C" fn millpond_tasks_claims_free(claims: *mut millpond_tasks_
 
 /// A task that is being worked on; made by `millpond_tasks_jobs`.
 ///
-/// A native thread renews it, and the documents that it claims, three times a lease, so a busy
-/// handler keeps them. A job ends by one of the methods that say what becomes of the task,
-/// which waits for a renewal that is under way and happens to the newest versions. A job that
-/// nobody ends leaves the task leased until the lease is over. It belongs to its process: in
-/// the child of a fork what ends it fails with `MILLPOND_FORKED`.
+/// A native thread renews the task, and the documents that the job claims, three times per
+/// lease, so a busy handler keeps them. A job is ended by one of the methods that say what
+/// becomes of the task. They wait for a renewal that is in progress, and act on the newest
+/// versions. A job that is never ended leaves the task leased until the lease expires. A job
+/// belongs to its process: in the child of a fork, the methods that end it fail with
+/// `MILLPOND_FORKED`.
 ///
-/// It holds all that under a `claimant` of its own, the task's. So no two jobs hold the same,
-/// and nobody but the job can change or delete what it holds: end it by its own methods, not by
-/// `millpond_tasks_modify`, which is refused.
+/// The job holds all of this under its own `claimant`, the task's. So no two jobs hold the same
+/// task or document, and only the job can change or delete what it holds: end it by its own
+/// methods, not by `millpond_tasks_modify`, which is refused.
 ///
 /// Freed with `millpond_tasks_job_free`.
 ///
@@ -795,7 +800,7 @@ pub struct millpond_tasks_job {
 }
 
 /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-/// whole lease: stop working. What ends the job is refused then. `lost` is set to it.
+/// whole lease. If so, stop working: ending the job is refused. `lost` is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -817,8 +822,8 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
     })
 }
 
-/// How long the handler may still work, as the worker's `timeout_ms` says; -1: for ever. Sends
-/// nothing.
+/// How much longer the handler may work under the worker's `timeout_ms`; -1 means without
+/// limit. Sends nothing.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -840,9 +845,9 @@ pub unsafe extern "C" fn millpond_tasks_job_time_left_ms(
     })
 }
 
-/// Whether somebody has cancelled the task, as far as the last renewal knows: stop working. A
-/// handler that fails now ends the job, and the task is deleted. In the child of a fork it is
-/// false. `cancelled` is set to it.
+/// Whether the task was cancelled, as of the last renewal. If so, stop working: a handler that
+/// fails now ends the job, and the task is deleted. Always false in the child of a fork.
+/// `cancelled` is set to it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -887,27 +892,27 @@ pub unsafe extern "C" fn millpond_tasks_job_is_ended(
     })
 }
 
-/// Leases all documents of these primary keys for as long as the job goes on, or none of them.
-/// They are the job's alone: no other job gets them in that time. What ends the job releases
-/// them, unless it deletes them or says until when they are to be held.
+/// Leases all documents with these primary keys until the job ends, or none of them. No other
+/// job gets them in that time. The end of the job releases them, unless its modification
+/// deletes them or sets until when they are held.
 ///
-/// Claim all that a job needs in one call. Jobs that claim one key after the other can wait for
-/// each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job
-/// whose wait ends first gives back its task, and with it the documents that it holds.
+/// Claim all that a job needs in one call. Jobs that claim one key after another can wait for
+/// each other, so every wait ends after 15 to 30 s, at random, even a wait without a limit: the
+/// job whose wait ends first gives back its task, and with it the documents that it holds.
 ///
-/// Waiters have no order: the claimant that held the documents may get them again first. After
-/// a `MILLPOND_DEPENDENCY` end the job by `millpond_tasks_job_fail` with the error's message:
-/// that releases the task without counting an attempt.
+/// Waiters are not served in order: the claimant that held the documents may get them again
+/// first. After `MILLPOND_DEPENDENCY`, end the job with `millpond_tasks_job_fail` and the
+/// error's message: that releases the task without counting an attempt.
 ///
 /// `result` is set to what was found, which the caller frees with `millpond_tasks_result_free`,
-/// or on failure to NULL. `wait_ms`: how long to wait for documents that others hold; without
-/// it the call is refused at once; 0 does not wait, -1 waits without limit. `millpond_close` on
-/// the client ends the wait.
+/// or on failure to NULL. `wait_ms`: how long to wait for documents that other claimants hold,
+/// at most 30 seconds; without it the call is refused immediately; 0 does not wait, -1 is the
+/// longest. `millpond_close` on the client ends the wait.
 ///
-/// Errors: as `millpond_tasks_claim_docs`; `MILLPOND_DEPENDENCY` if somebody else holds one of
-/// them, and then none is leased: a handler that lets this error through has not failed, and
-/// the task is given back, as `millpond_tasks_job_fail` says; `MILLPOND_LEASE_LOST` once the
-/// job has ended, also if it ends meanwhile: nothing is held then.
+/// Errors: as `millpond_tasks_claim_docs`; `MILLPOND_DEPENDENCY` if another claimant holds one
+/// of them, in which case none is leased: a handler that passes this error on has not failed,
+/// and the task is given back, as `millpond_tasks_job_fail` says; `MILLPOND_LEASE_LOST` if the
+/// job has ended, or ends during the call: nothing is held then.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -940,18 +945,18 @@ pub unsafe extern "C" fn millpond_tasks_job_claim_docs(
     })
 }
 
-/// Ends the job with a modification, in which the task and the documents that the job holds are
-/// taken at their newest versions. The task is deleted unless the modification changes it.
+/// Ends the job with a modification, which applies to the newest versions of the task and the
+/// documents that the job holds. The task is deleted unless the modification changes it.
 ///
 /// `result` is set to what was inserted and changed, which the caller frees with
 /// `millpond_tasks_result_free`, or on failure to NULL. `result` may be NULL.
 ///
 /// Errors: as `millpond_tasks_modify`; `MILLPOND_LEASE_LOST` if the lease was lost.
 ///
-/// Delivery: after an error it is as with `millpond_tasks_modify`, and it can be tried again,
-/// or ended in another way, while the lease lasts, which is not renewed any more.
-/// `MILLPOND_LEASE_LOST` after an error of the connection can be for that call itself, which
-/// was done.
+/// Delivery: after an error it is as with `millpond_tasks_modify`. The call can be repeated, or
+/// the job ended in another way, while the lease lasts; the lease is no longer renewed.
+/// `MILLPOND_LEASE_LOST` after a connection error can mean that the earlier call was in fact
+/// done.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -995,13 +1000,14 @@ pub unsafe extern "C" fn millpond_tasks_job_done(
     })
 }
 
-/// Ends the job as its handler's error does: as `millpond_tasks_job_retry`, with this text as
-/// the reason. If that has in it what the job's last claim of documents said of one that is
-/// taken, nothing has failed: the task is given back untried for a short random time, of 8 to
-/// 16 ms and twice as long each time its worker finds no document free, up to 128 ms. Nor has
-/// it failed if the text has in it why an end of the job was refused, and that was documents
-/// alone, which others had changed: the task is given back untried for 10 to 100 ms, growing.
-/// After 20 times in a row in one run that is an attempt.
+/// Ends the job as an error of its handler does: as `millpond_tasks_job_retry`, with this text
+/// as the reason. There are two exceptions, in which the job has not failed. If the text
+/// contains the error of the job's last claim of documents, because another claimant held one,
+/// the task is given back untried for a short random time: 8 to 16 ms, doubled each time its
+/// worker finds no document free, up to 128 ms. If the text contains the error that refused an
+/// end of the job, and the only reason was documents that others had changed, the task is given
+/// back untried for 10 to 100 ms, with a growing delay. If this happens 20 times in a row in
+/// one run, the last time is an attempt.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///
@@ -1024,10 +1030,10 @@ pub unsafe extern "C" fn millpond_tasks_job_fail(
     })
 }
 
-/// Ends the job and puts the task off for another attempt, as the Worker says, or into its
-/// error queue if that was the last.
+/// Ends the job and postpones the task for another attempt, as set on the Worker, or moves it
+/// to the error queue if that was the last.
 ///
-/// `delay_ms`: how long until the task is available again, in place of what the worker says;
+/// `delay_ms`: how long until the task is available again, instead of the worker's delay;
 /// `MILLPOND_NOT_SET`: as said above.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
@@ -1082,12 +1088,12 @@ pub unsafe extern "C" fn millpond_tasks_job_move(
     })
 }
 
-/// Ends the job and gives the task back untried, available after a random time of 100
-/// milliseconds or up to half of it less, so that it is not given and given back all the time.
-/// This is no attempt, and no claim without an end.
+/// Ends the job and gives the task back untried. It is available again after 100 milliseconds,
+/// shortened at random by up to half, so that it is not handed out and given back in a tight
+/// loop. This counts neither as an attempt nor as an expired lease.
 ///
-/// `delay_ms`: how long until the task is available again; 0 is at once, and without it a
-/// random time; `MILLPOND_NOT_SET`: as said above.
+/// `delay_ms`: how long until the task is available again; 0 is immediately, and without it the
+/// time is random; `MILLPOND_NOT_SET`: as said above.
 ///
 /// Errors: as `millpond_tasks_job_finish`.
 ///
@@ -1112,8 +1118,8 @@ pub unsafe extern "C" fn millpond_tasks_job_release(
 
 /// Frees a job. NULL and what was freed before are fine.
 ///
-/// The task of one that did not end stays leased until the lease is over, which is not renewed
-/// any more.
+/// The task of a job that did not end stays leased until its lease expires; the lease is no
+/// longer renewed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -1121,8 +1127,8 @@ pub unsafe extern "C" fn millpond_tasks_job_free(job: *mut millpond_tasks_job) {
     caller::free(job);
 }
 
-/// The jobs of a Worker. It ends as `millpond_tasks_claims` do, but not before it has seen
-/// again the tasks that it gave back because their documents were taken.
+/// The jobs of a Worker. The loop ends as `millpond_tasks_claims` do, but first processes again
+/// the tasks that it gave back because their documents were held by others.
 ///
 /// Freed with `millpond_tasks_jobs_free`.
 ///

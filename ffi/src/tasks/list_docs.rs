@@ -9,11 +9,12 @@ use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 
-/// The document of these keys that was inserted without an id of its own. One with an id of its
-/// own is found by that, with `millpond_tasks_fetch_docs`.
+/// The document of these keys that was inserted without an explicit id. A document with an
+/// explicit id is found by that id, with `millpond_tasks_fetch_docs`.
 ///
-/// `result` is set to it, or to no document if it is not there; the caller frees it with
-/// `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for none.
+/// `result` is set to the document, or to no document if it does not exist; the caller frees it
+/// with `millpond_tasks_result_free`. On failure it is NULL. `secondary_key` may be NULL, for
+/// none.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an empty key and names beyond their limits;
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;

@@ -7,21 +7,21 @@ use crate::error::millpond_error;
 use crate::keys::Keys;
 use crate::status::millpond_status;
 
-/// The names of all task stores that hold tasks or documents, or of which a queue is paused, by
+/// The names of all task stores that hold tasks or documents, or that have a paused queue, by
 /// name.
 ///
-/// On Redis there is no list of them, as that would cost every insert something: this goes
-/// through all keys of the server, and of a cluster through those of one master after the
-/// other. A step looks at about 1,000 keys and takes less than a millisecond, and there are as
-/// many steps as the server has thousands of keys. A store that is there all the time is found,
-/// unless its slot moves to another server meanwhile; a user sees those to which it has a
-/// right.
+/// On Redis there is no list of stores, since maintaining one would make every insert more
+/// expensive. Instead, this call scans all keys of the server, or, in a cluster, those of one
+/// master after another. A step scans about 1,000 keys and takes less than a millisecond, so a
+/// server with a million keys takes about 1,000 steps. A store that exists during the whole
+/// scan is found, unless its slot moves to another server in that time. A user sees only the
+/// stores that it may access.
 ///
-/// `names` is set to the names, which the caller frees with `millpond_keys_free`, or on failure
-/// to NULL.
+/// `names` is set to the names, which the caller frees with `millpond_keys_free`; on failure it
+/// is set to NULL.
 ///
-/// Errors: `MILLPOND_UNAVAILABLE` if a cluster changes meanwhile; then try again. Else only
-/// those of the connection.
+/// Errors: `MILLPOND_UNAVAILABLE` if the cluster changes during the scan, in which case try
+/// again; otherwise only those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -9,21 +9,23 @@ use crate::status::millpond_status;
 /// Renews the leases of tasks and documents for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is
 /// 30,000) from now, all of them or none.
 ///
-/// `task_versions` and `doc_versions` are where as many new versions go as there are tasks and
-/// documents, in their order, `cancelled` of each task whether somebody has cancelled it, and
-/// `at_ms` until when all are held, in milliseconds since the Unix epoch. Each may be NULL; on
-/// failure nothing is written to the versions, so that one may go where it came from.
+/// `task_versions` and `doc_versions` receive one new version for each task and document, in
+/// the same order. `cancelled` receives for each task whether it was cancelled, and `at_ms` the
+/// time until which all are held, in milliseconds since the Unix epoch. Each may be NULL. On
+/// failure no versions are written, so a new version may be written where the old one was read
+/// from.
 ///
 ///     millpond_task_id held = {task->id, task->version};
 ///     status = millpond_tasks_renew(store, &held, 1, NULL, 0, 60000, &held.version, NULL, NULL,
 ///                                   NULL, &error);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 and what is
-/// named twice; `MILLPOND_DEPENDENCY` if one of them is not there at that version or another
-/// claimant holds it, and then nothing has changed; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for nothing to renew, more than 100,000 entries, and a
+/// task or document that is named twice; `MILLPOND_DEPENDENCY` if one of them does not exist at
+/// that version or another claimant holds it, in which case nothing has changed; those of the
+/// connection.
 ///
-/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may be renewed, at
-/// versions that no caller received.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may have been renewed,
+/// at versions that no caller received.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

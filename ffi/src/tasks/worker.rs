@@ -20,11 +20,11 @@ use crate::status::millpond_status;
 pub struct millpond_tasks_worker_options {
     /// What the structure's `_init` sets: how many bytes it has in the program.
     pub size: usize,
-    /// How long a task is leased; 30 seconds by default. A native thread renews it three times a
+    /// How long a task is leased; 30 seconds by default. A native thread renews it three times per
     /// lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
-    /// How long `jobs` waits for a task when none is available, in place of ending at once. 0, the
-    /// default, does not wait; -1 waits without limit.
+    /// How long `jobs` waits for a task when none is available, instead of ending immediately. 0,
+    /// the default, does not wait; -1 waits without limit.
     pub wait_ms: i64,
     /// How many milliseconds a task is delayed after its first failure; then twice as long each
     /// time, each time minus a random part of up to a half. `MILLPOND_NOT_SET`: the default,
@@ -33,24 +33,24 @@ pub struct millpond_tasks_worker_options {
     /// How many milliseconds a failed task is delayed at most. `MILLPOND_NOT_SET`: the
     /// default, an hour.
     pub backoff_max_ms: i64,
-    /// After this many attempts a task goes to the error queue; 20 by default, and 0 for never.
+    /// After this many attempts a task goes to the error queue; 20 by default; 0 means never.
     pub max_attempts: u32,
-    /// After how many leases that ran out a task goes to the error queue and to no handler, as it
-    /// may be what ends the workers; 3 by default, and 0 for never. Every end of a job, a retry and
-    /// a release too, begins the count anew, and so does a change of the task, such as its move
+    /// After how many expired leases a task goes to the error queue and not to a handler, since it
+    /// may be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the
+    /// count, including a retry and a release. So does every change of the task, such as a move
     /// back from the error queue.
     pub max_crashes: u32,
-    /// Where tasks go that failed too often; the queue that each is in with `/err` behind it, by
-    /// default. NULL: the default.
+    /// The queue for tasks that failed too often; by default, the name of the task's own queue
+    /// followed by `/err`. NULL: the default.
     pub error_queue: millpond_bytes,
-    /// How many jobs a run hands out at a time, to the threads that ask for them: 1 or more, by
-    /// default 1.
+    /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
+    /// by default 1.
     pub concurrency: u32,
-    /// How many more jobs `run` holds ready, so that one step leases several; 0, the default, for
-    /// none. What nobody has begun is given back by a stop.
+    /// How many more jobs `run` leases ahead, so that one step leases several; 0, the default, for
+    /// none. A stop gives back those that have not begun.
     pub prefetch: u32,
-    /// How long a handler may work; for ever by default. It finds what is left in
-    /// `millpond_tasks_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+    /// How long a handler may work; without limit by default. `millpond_tasks_job_time_left_ms`
+    /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
     pub timeout_ms: i64,
 }
 

@@ -99,7 +99,9 @@ class WrongTypeError(MillpondError):
 
 
 class IncompatibleVersionError(MillpondError):
-    """The data was written by a version of the format that this version does not know."""
+    """The data was written in a version of the format that this version of Millpond does not
+    know.
+    """
 
     code = 5
     name = "INCOMPATIBLE_VERSION"
@@ -115,7 +117,7 @@ class ConnectionFailedError(MillpondError, ConnectionError):
 
 
 class ConnectionLostError(MillpondError, ConnectionError):
-    """The connection broke after the call was sent: it may or may not have been done."""
+    """The connection broke after the call was sent; the call may or may not have been done."""
 
     code = 7
     name = "CONNECTION_LOST"
@@ -123,7 +125,7 @@ class ConnectionLostError(MillpondError, ConnectionError):
 
 
 class TimeoutError(MillpondError, builtins.TimeoutError):
-    """No reply came in time: the call may or may not have been done."""
+    """No reply arrived in time: the call may or may not have been done."""
 
     code = 8
     name = "TIMEOUT"
@@ -139,7 +141,7 @@ class AuthenticationFailedError(MillpondError, PermissionError):
 
 
 class PermissionDeniedError(MillpondError, PermissionError):
-    """The server's access rules forbid this user the call."""
+    """The server's access rules do not allow this user to make the call."""
 
     code = 10
     name = "PERMISSION_DENIED"
@@ -147,7 +149,9 @@ class PermissionDeniedError(MillpondError, PermissionError):
 
 
 class UnavailableError(MillpondError):
-    """The server is there but cannot do it now: loading, failing over, busy or read-only."""
+    """The server is reachable but cannot serve the call now: loading, failing over, busy or
+    read-only.
+    """
 
     code = 11
     name = "UNAVAILABLE"
@@ -171,7 +175,7 @@ class ServerError(MillpondError):
 
 
 class LeaseLostError(MillpondError):
-    """The lease has expired or another client holds it: nothing was done."""
+    """The lease has expired, or another client holds it: nothing was done."""
 
     code = 14
     name = "LEASE_LOST"
@@ -187,8 +191,8 @@ class LockedError(MillpondError):
 
 
 class CorruptError(MillpondError):
-    """Stored data is damaged, or lacks what was on disk, in a way that no crash explains;
-    ``?repair`` opens what lies before the damage.
+    """Stored data is damaged, or parts of it are missing from disk, in a way that no crash
+    explains; ``?repair`` opens the data before the damage.
     """
 
     code = 16
@@ -197,8 +201,8 @@ class CorruptError(MillpondError):
 
 
 class StorageError(MillpondError, OSError):
-    """The disk refused: what was not acknowledged may or may not have been done, and may come
-    back when the directory is opened again.
+    """The disk returned an error: calls that were not acknowledged may or may not have been done,
+    and their effects may reappear when the directory is opened again.
     """
 
     code = 17
@@ -207,7 +211,7 @@ class StorageError(MillpondError, OSError):
 
 
 class ForkedError(MillpondError):
-    """The embedded engine was opened before a fork; a child process has to open its own."""
+    """The embedded engine was opened before a fork; a child process must open its own."""
 
     code = 18
     name = "FORKED"
@@ -223,9 +227,9 @@ class ClosedError(MillpondError):
 
 
 class CancelledError(MillpondError):
-    """The caller cancelled.
+    """The caller cancelled the call.
 
-    It is not what asyncio raises in a task that is cancelled.
+    This is not the exception that asyncio raises in a cancelled task.
     """
 
     code = 20
@@ -242,9 +246,9 @@ class InternalError(MillpondError):
 
 
 class DependencyError(MillpondError):
-    """A task or a document is not as a modification says: nothing was done.
+    """A task or a document is not in the state that a modification requires: nothing was done.
 
-    It lists all that is not.
+    It lists everything that does not match the modification.
 
     >>> import millpond
     >>> store = millpond.connect("memory:").tasks("shop")
@@ -259,29 +263,29 @@ class DependencyError(MillpondError):
     name = "DEPENDENCY"
     retry = "never"
     inserts: list[TaskId]
-    """Tasks to insert whose id is taken, at the version that is there."""
+    """Tasks to insert whose id is taken, at the version that exists."""
     changes: list[TaskId]
-    """Tasks to change that are not there at the version that was asked for."""
+    """Tasks to change that do not exist at the requested version."""
     deletes: list[TaskId]
-    """Tasks to delete that are not there at the version that was asked for."""
+    """Tasks to delete that do not exist at the requested version."""
     depends: list[TaskId]
-    """Tasks to depend on that are not there at the version that was asked for."""
+    """Tasks to depend on that do not exist at the requested version."""
     claims: list[TaskId]
     """Tasks to delete or to change that another claimant holds."""
     doc_inserts: list[DocId]
-    """Documents to insert whose id is taken, at the version that is there."""
+    """Documents to insert whose id is taken, at the version that exists."""
     doc_changes: list[DocId]
-    """Documents to change that are not there at the version that was asked for."""
+    """Documents to change that do not exist at the requested version."""
     doc_deletes: list[DocId]
-    """Documents to delete that are not there at the version that was asked for."""
+    """Documents to delete that do not exist at the requested version."""
     doc_depends: list[DocId]
-    """Documents to depend on that are not there at the version that was asked for."""
+    """Documents to depend on that do not exist at the requested version."""
     doc_claims: list[DocId]
     """Documents to delete, to change, to put or to claim that another claimant holds."""
     has_missing: bool
-    """Whether a task is not there at the version that was asked for."""
+    """Whether a task does not exist at the requested version."""
     has_missing_docs: bool
-    """Whether a document is not there at the version that was asked for."""
+    """Whether a document does not exist at the requested version."""
     has_claims: bool
     """Whether another claimant holds a task."""
     has_claimed_docs: bool
@@ -289,7 +293,9 @@ class DependencyError(MillpondError):
     has_collisions: bool
     """Whether an id is taken."""
     only_claims: bool
-    """Whether nothing is wrong but that others hold something: the same can succeed later."""
+    """Whether the only problem is that other claimants hold something: the same call can succeed
+    later.
+    """
 
     def __init__(
         self, message: str = "", operation: str = "", found: list[Any] | None = None
@@ -301,7 +307,7 @@ class DependencyError(MillpondError):
 
 
 class QueueFullError(MillpondError):
-    """The queue holds as much as it may: nothing was added."""
+    """The queue is at its limit: nothing was added."""
 
     code = 23
     name = "QUEUE_FULL"
@@ -309,7 +315,7 @@ class QueueFullError(MillpondError):
 
 
 class AlreadyExistsError(MillpondError):
-    """Something of this id is there already: nothing was done."""
+    """Something with this id already exists: nothing was done."""
 
     code = 24
     name = "ALREADY_EXISTS"

@@ -47,11 +47,11 @@ class Ick(Generic[AnyStr]):
         self._native: _handles.Ick[AnyStr] = native
 
     def add(self, pairs: Pairs) -> Added:
-        """Flags members as dirty: each keeps the lower of its old and its new score. The score
+        """Flags members as dirty: each keeps the lower of its old and its new score. A score of
         None is the server's time in seconds, with microseconds.
 
         After :class:`~millpond.ConnectionLostError` the members may or may not be flagged; adding
-        them again is safe. Above 250,000 members it takes several steps, each atomic.
+        them again is safe. Above 250,000 members the call takes several steps, each atomic.
 
         :param pairs: scores and members; a member without a score gets the current time as its
           score
@@ -62,29 +62,29 @@ class Ick(Generic[AnyStr]):
         return self._native.add(pairs)
 
     def reserve(self, max: int, backwash: bool = False) -> list[tuple[AnyStr, float]]:
-        """Moves the lowest members to the consumer set until that holds ``max`` and returns its
-        first ``max``, lowest first. What was reserved before and not committed is part of the
-        batch.
+        """Moves the lowest members to the consumer set until that holds ``max``, and returns its
+        first ``max``, lowest first. Members that were reserved before and not committed are part
+        of the batch.
 
         At least once: a batch stays reserved until it is committed, whatever happens to its
         consumer.
 
-        :param max: how many members at most, below 10^17
+        :param max: the maximum number of members, below 10^17
         :param backwash: whether to fold the whole consumer set back into the producer set first
-        :raises: :class:`~millpond.InvalidArgumentError` for a size from 100,000,000,000,000,000
-          on; :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if
+        :raises: :class:`~millpond.InvalidArgumentError` for a size of 100,000,000,000,000,000 or
+          more; :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError` if
           the keys hold something else.
         """
         return self._native.reserve(max, backwash)
 
     def commit(self, members: Members) -> int:
         """Removes members that are done from the consumer set; returns how many were there. A
-        member that was added again meanwhile stays dirty.
+        member that was added again since it was reserved stays dirty.
 
-        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` do not
-        commit again, but reserve: what is returned is work to be done. A second commit could take
-        away a member that was dirtied and reserved since. Above 250,000 members it takes several
-        steps, each atomic.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError`, do not
+        commit again: reserve instead, and process what it returns. A second commit could remove a
+        member that was flagged and reserved again since. Above 250,000 members the call takes
+        several steps, each atomic.
 
         :param members: members as they were reserved, each up to 16 MiB
         :raises: :class:`~millpond.InvalidArgumentError` for more than 1,000,000 members;
@@ -96,13 +96,13 @@ class Ick(Generic[AnyStr]):
     def exchange(
         self, max: int, members: Members = (), backwash: bool = False
     ) -> list[tuple[AnyStr, float]]:
-        """Commits one batch and reserves the next in one step: one round trip a batch.
+        """Commits one batch and reserves the next in one step: one round trip per batch.
 
         Delivery is as for :meth:`reserve` and :meth:`commit`: after
-        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` go on with an
+        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` continue with an
         exchange that commits nothing.
 
-        :param max: how many members at most, below 10^17
+        :param max: the maximum number of members, below 10^17
         :param members: the members that are done, up to 250,000
         :param backwash: whether to fold the whole consumer set back into the producer set first
         :raises: as for :meth:`reserve`; :class:`~millpond.InvalidArgumentError` for more than
@@ -123,15 +123,15 @@ class Ick(Generic[AnyStr]):
     ) -> list[tuple[AnyStr, float]]:
         """The lowest members of one set; moves nothing.
 
-        :param max: how many members at most, below 10^17
+        :param max: the maximum number of members, below 10^17
         :param set: which of the two sets
         :raises: as for :meth:`reserve`.
         """
         return self._native.peek(max, set)
 
     def delete(self, unlink: bool = False) -> int:
-        """Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns
-        how many keys there were.
+        """Removes the Ick's three keys, whatever they hold, so a broken Ick is removed as well.
+        Returns how many keys there were.
 
         :param unlink: whether Redis frees the memory in the background
         :raises: Only those of the connection.
@@ -140,13 +140,13 @@ class Ick(Generic[AnyStr]):
 
     def lease(self, ttl: Seconds) -> ConsumerLease[AnyStr] | None:
         """Takes the consumer lease, which keeps two consumers from working on one batch by
-        mistake. Returns None if another consumer holds it. A native thread renews it until it is
-        released or dropped; if it is lost all the same (a stopped process, a partition), the
-        steps that go through it are refused.
+        mistake. Returns None if another consumer holds it. A native thread renews the lease until
+        it is released or dropped. If it is lost nevertheless (a stopped process, a network
+        partition), the steps that go through it are refused.
 
         :param ttl: how long the lease lasts without a renewal, in seconds
-        :raises: :class:`~millpond.InvalidArgumentError` for a ``ttl`` under a millisecond or over
-          a day.
+        :raises: :class:`~millpond.InvalidArgumentError` for a ``ttl`` below one millisecond or
+          above one day.
         """
         native = self._native.lease(ttl)
         return None if native is None else ConsumerLease(native)
@@ -157,9 +157,9 @@ class Ick(Generic[AnyStr]):
 
         Waiting costs the server almost nothing.
 
-        :param max: how many members at most, below 10^17
+        :param max: the maximum number of members, below 10^17
         :param wait: how long to wait when there is nothing to reserve, in seconds, where
-          ``math.inf`` is forever; without it the loop ends then
+          ``math.inf`` is forever; without it the loop ends instead
         """
         return Batches(self._native.batches(max, wait))
 
@@ -240,22 +240,22 @@ class ConsumerLease(Generic[AnyStr]):
     @property
     def is_lost(self) -> bool:
         """Whether the lease is lost, because a renewal was refused or because none has succeeded
-        for a whole term: stop working on the batch. The next step through the lease would find
-        out as well.
+        for a whole lease. If so, stop working on the batch. The next step through the lease would
+        detect it as well.
         """
         return self._native.is_lost
 
     def reserve(self, max: int) -> list[tuple[AnyStr, float]]:
-        """:meth:`Ick.reserve` for the holder alone.
+        """:meth:`Ick.reserve` for the holder of the lease only.
 
-        :param max: how many members at most, below 10^17
+        :param max: the maximum number of members, below 10^17
         :raises: as for :meth:`Ick.reserve`; :class:`~millpond.LeaseLostError` if the lease is
           lost.
         """
         return self._native.reserve(max)
 
     def commit(self, members: Members) -> int:
-        """:meth:`Ick.commit` for the holder alone; one step.
+        """:meth:`Ick.commit` for the holder of the lease only; one step.
 
         :param members: members as they were reserved, each up to 16 MiB
         :raises: as for :meth:`Ick.commit`; :class:`~millpond.LeaseLostError` if the lease is
@@ -264,9 +264,9 @@ class ConsumerLease(Generic[AnyStr]):
         return self._native.commit(members)
 
     def exchange(self, max: int, members: Members = ()) -> list[tuple[AnyStr, float]]:
-        """:meth:`Ick.exchange` for the holder alone.
+        """:meth:`Ick.exchange` for the holder of the lease only.
 
-        :param max: how many members at most, below 10^17
+        :param max: the maximum number of members, below 10^17
         :param members: the members that are done, up to 250,000
         :raises: as for :meth:`Ick.exchange`; :class:`~millpond.LeaseLostError` if the lease is
           lost.
@@ -274,11 +274,11 @@ class ConsumerLease(Generic[AnyStr]):
         return self._native.exchange(max, members)
 
     def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]:
-        """:meth:`Ick.batches` for the holder alone.
+        """:meth:`Ick.batches` for the holder of the lease only.
 
-        :param max: how many members at most, below 10^17
+        :param max: the maximum number of members, below 10^17
         :param wait: how long to wait when there is nothing to reserve, in seconds, where
-          ``math.inf`` is forever; without it the loop ends then
+          ``math.inf`` is forever; without it the loop ends instead
         """
         return Batches(self._native.batches(max, wait))
 
@@ -324,16 +324,17 @@ class IckChannel(Generic[AnyStr]):
 
     @property
     def shards(self) -> int:
-        """How many Icks members are spread over."""
+        """How many Icks the members are spread over."""
         return self._native.shards
 
     @property
     def readable(self) -> int:
-        """How many Icks consumers have to read, which is more while an earlier size is drained."""
+        """How many Icks consumers have to read; larger while an earlier size is being drained."""
         return self._native.readable
 
     def draining(self, earlier: int) -> IckChannel[AnyStr]:
-        """The same channel for a consumer that also reads the Icks of an earlier, larger number.
+        """The same channel, for a consumer that also reads the Icks of an earlier, larger number
+        of Icks.
 
         :param earlier: how many Icks the channel had before
         """
@@ -342,7 +343,7 @@ class IckChannel(Generic[AnyStr]):
     def ick(self, number: int) -> Ick[AnyStr]:
         """The Ick with this number.
 
-        :param number: which Ick, from 0
+        :param number: the number of the Ick, from 0
         """
         return Ick(self._native.ick(number))
 
@@ -358,21 +359,21 @@ class IckChannel(Generic[AnyStr]):
 
         :param pairs: scores and members; a member without a score gets the current time as its
           score
-        :raises: as for :meth:`Ick.add`. One step an Ick: after an error some Icks may have their
-          members already; adding all of them again is safe.
+        :raises: as for :meth:`Ick.add`. The call takes one step per Ick: after an error some Icks
+          may already have their members; adding all of them again is safe.
         """
         return self._native.add(pairs)
 
     def batches(
         self, numbers: Iterable[int], max: int, wait: Seconds | None = None
     ) -> Batches[AnyStr]:
-        """The loop of a consumer of the Icks with these numbers: takes from each in turn.
+        """The loop of a consumer of the Icks with these numbers, which takes from each in turn.
 
-        :param numbers: which Icks, from 0; up to 65,536
-        :param max: how many members at most, below 10^17
+        :param numbers: the numbers of the Icks, from 0; up to 65,536
+        :param max: the maximum number of members, below 10^17
         :param wait: how long to wait when there is nothing to reserve, in seconds, where
-          ``math.inf`` is forever; without it the loop ends then
+          ``math.inf`` is forever; without it the loop ends instead
         :raises: :class:`~millpond.InvalidArgumentError` for a number that the channel does not
-          have, no number, or more than 65,536.
+          have, for no numbers, and for more than 65,536.
         """
         return Batches(self._native.batches(numbers, max, wait))

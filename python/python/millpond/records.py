@@ -44,13 +44,13 @@ __all__ = [
 
 
 class Recovery(NamedTuple):
-    """What opening a ``file:`` found; from :meth:`Client.recovery`."""
+    """What was found when a ``file:`` was opened; from :meth:`Client.recovery`."""
 
     records: int
-    """Records that were read, of the snapshot and of the log."""
+    """Records that were read from the snapshot and the log."""
     torn_bytes: int
-    """Bytes at the end of the log that were no whole record and were cut off. Zeros are not
-    counted: the file grows ahead of what is written.
+    """Bytes at the end of the log that did not form a whole record and were cut off. Zeros are
+    not counted, since the file grows ahead of what is written.
     """
     snapshot_bytes: int
     """Size of the snapshot in bytes; 0 without one."""
@@ -58,15 +58,15 @@ class Recovery(NamedTuple):
     """Size in bytes of the log after the snapshot."""
     closed: bool
     """Whether the last process closed the engine, or there was none. After a crash or a kill it
-    is False, which alone does not mean that anything was lost.
+    is False, which on its own does not mean that anything was lost.
     """
     suspicion: str | None
-    """What looks as if acknowledged steps were lost, in a sentence: bytes were cut off, or damage
-    was repaired. None where nothing does.
+    """Why acknowledged steps may have been lost, in one sentence: bytes were cut off, or damage
+    was repaired. None if there is no sign of it.
     """
     warnings: list[str]
-    """Everything that a person should be told, a sentence each: the suspicion, and a directory
-    that other users can enter.
+    """Everything that an operator should know, one sentence each: the suspicion, and that other
+    users can enter the directory.
     """
 
 
@@ -74,42 +74,41 @@ class EventConfig(NamedTuple):
     """How a queue treats its events."""
 
     partitions: int
-    """How many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
-    each other, and may run on different servers of a cluster. :meth:`EventQueue.reshard` changes
-    it later.
+    """How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
+    for each other, and may run on different servers of a cluster. :meth:`EventQueue.reshard`
+    changes it later.
     """
     lease: float
-    """For how long an event is leased to who receives it."""
+    """How long an event is leased to its receiver."""
     max_attempts: int
-    """How often an event is delivered before it becomes a dead letter; 0 for any number."""
+    """How often an event is delivered before it becomes a dead letter; 0 for no limit."""
     max_crashes: int
-    """How often a lease of an event may run out before it becomes a dead letter; 0 for any
-    number.
-    """
+    """How often a lease of an event may expire before it becomes a dead letter; 0 for no limit."""
     backoff_min: float
     """The longest delay before the second attempt; it doubles with each attempt."""
     backoff_max: float
     """The longest delay before any attempt."""
     events_max: int
-    """How many events a partition may hold, dead letters too; 0 for any number."""
+    """How many events a partition may hold, including dead letters; 0 for no limit."""
     dedup_ids_max: int
     """How many deduplication ids a partition remembers."""
     paused: bool
-    """Whether nothing is delivered."""
+    """Whether delivery is paused."""
     concurrency: int
-    """How many events may be leased at a time; 0 for any number. Each partition allows an equal
-    part of that, rounded down, so it is not below the number of partitions.
+    """How many events may be leased at a time; 0 for no limit. Each partition allows an equal
+    part of that, rounded down, so the number must not be below the number of partitions.
     """
     rate: int
-    """How many events a second may be delivered, those too that are delivered again; 0 for any
-    number. Each partition allows an equal part of that.
+    """How many events per second may be delivered, including those that are delivered again; 0
+    for no limit. Each partition allows an equal part of that.
     """
     burst: int
-    """How many events may be delivered at once after a time with fewer than ``rate`` allows; 0
-    for as many as in a second. Each partition allows an equal part of that, and at least one.
+    """How many events may be delivered in a burst after a time with fewer deliveries than
+    ``rate`` allows; 0 for as many as in a second. Each partition allows an equal part of that,
+    and at least one.
     """
     retention: float
-    """For how long an event is kept after it is done, to be read; not at all by default."""
+    """How long an event can still be read after it is done; by default it is not kept."""
 
 
 class Event(NamedTuple):
@@ -132,9 +131,9 @@ class Event(NamedTuple):
     dedup_id: str | None
     """Its deduplication id."""
     attempts: int
-    """How often it was delivered, this time too, since it was published or redriven."""
+    """How often it was delivered, including this time, since it was published or redriven."""
     crashes: int
-    """How often its lease ran out since it was published or redriven."""
+    """How often its lease expired since it was published or redriven."""
     redriven: int
     """How often it was redriven from the dead letters."""
     err: str
@@ -144,8 +143,9 @@ class Event(NamedTuple):
     state: EventState
     """What it waits for; ``"leased"`` if it was received."""
     state_at_us: int
-    """Since when it is ready or dead, when its time comes or it is tried again, or until when it
-    is leased, in microseconds since the Unix epoch; 0 for one that is behind another.
+    """The time of its state, in microseconds since the Unix epoch: since when it is ready or
+    dead, when its time comes or it is tried again, until when it is leased, or when it was done;
+    0 for an event that is behind another one.
     """
     token: bytes
     """The token of its last delivery; zeros if it was never delivered."""
@@ -155,13 +155,17 @@ class EventPage(NamedTuple):
     """Some events of one state."""
 
     events: list[Event]
-    """The events, by time and id; those that are behind a key in the order in which they come."""
+    """The events, by time and id; events that are behind another one of their key, in the order
+    in which they come.
+    """
     next: EventPosition | None
-    """What the next page comes after; None for the last page."""
+    """The position that the next page comes after; None for the last page."""
 
 
 class EventPosition(NamedTuple):
-    """Where an event stands among those of its state: by time, and by id where that is the same."""
+    """The position of an event among those in its state: by time, and by id where the time is the
+    same.
+    """
 
     state_at_us: int
     """The event's ``state_at_us``, in microseconds since the Unix epoch."""
@@ -173,7 +177,7 @@ class Published(NamedTuple):
     """What became of an event that was published."""
 
     id: str
-    """The event's id; of a duplicate that of the event that was there."""
+    """The event's id; for a duplicate, the id of the existing event."""
     status: Status
     """What happened."""
     fire_at_us: int
@@ -181,7 +185,7 @@ class Published(NamedTuple):
 
 
 class ScheduleInfo(NamedTuple):
-    """A schedule that is there."""
+    """An existing schedule."""
 
     id: str
     """Its id."""
@@ -200,34 +204,34 @@ class ScheduleInfo(NamedTuple):
     passed_us: int | None
     """Its last tick, in microseconds since the Unix epoch."""
     missed: int
-    """How many of its ticks nobody received in time, as far as that was noticed."""
+    """How many of its ticks were not received in time, as far as that was noticed."""
     revision: int
     """Its revision."""
     owner: str
-    """Who synchronizes it; empty for nobody."""
+    """The owner that synchronizes it; empty if there is none."""
 
 
 class EventStats(NamedTuple):
-    """How many events a partition has of each state."""
+    """How many events a partition has in each state."""
 
     events: int
-    """All that are not done, dead letters too."""
+    """Events that are not done, including dead letters."""
     scheduled: int
-    """Wait for their time."""
+    """Events that wait for their time."""
     ready: int
-    """Are ready to be received."""
+    """Events that are ready to be received."""
     leased: int
-    """Are leased."""
+    """Events that are leased."""
     retry: int
-    """Failed, and wait to be tried again."""
+    """Events that failed and wait to be tried again."""
     dead: int
-    """Are dead letters."""
+    """Events that are dead letters."""
     behind: int
-    """Wait behind another event of their key."""
+    """Events that wait behind another event of their key."""
     dedup_ids: int
     """Deduplication ids that are remembered."""
     ready_since_us: int | None
-    """Since when the oldest is ready, in microseconds since the Unix epoch."""
+    """Since when the oldest ready event has been ready, in microseconds since the Unix epoch."""
     now_us: int
     """The time, in microseconds since the Unix epoch."""
     concurrency: int
@@ -235,24 +239,24 @@ class EventStats(NamedTuple):
     rate: int
     """How many events a second the queue delivers at most; 0 for any number."""
     rate_left: int
-    """How many events that lets through at once; 0 without a rate."""
+    """How many events the rate lets through immediately; 0 without a rate."""
     done: int
-    """Are done, and kept for a time."""
+    """Events that are done, and kept for a time."""
     schedules: int
-    """Schedules that have a tick to come: one that is paused or at its end has none."""
+    """Schedules that have a tick to come; a schedule that is paused or at its end has none."""
 
 
 class SyncedSchedules(NamedTuple):
-    """What :meth:`EventQueue.sync_schedules` came to."""
+    """The result of :meth:`EventQueue.sync_schedules`."""
 
     ignored: bool
-    """Whether nothing was done, as the owner has a higher revision."""
+    """Whether nothing was done, since the owner has a higher revision."""
     created: int
-    """How many were not there."""
+    """How many did not exist before."""
     updated: int
     """How many have changed."""
     unchanged: int
-    """How many were there just so."""
+    """How many existed without a change."""
     removed: int
     """How many were removed."""
 
@@ -263,7 +267,7 @@ class Added(NamedTuple):
     new: int
     """Members that were not in the producer set."""
     lowered: int
-    """Members that were, and whose score went down."""
+    """Members that were in it and whose score was lowered."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +277,7 @@ class DeadLetter(Generic[AnyStr]):
     id: str
     """Its id among the dead letters."""
     message: Message[AnyStr]
-    """The message as it was; its deliveries are the letter's."""
+    """The original message; its number of deliveries is that of the letter."""
     group: AnyStr
     """The group that gave it up."""
     consumer: AnyStr
@@ -281,8 +285,8 @@ class DeadLetter(Generic[AnyStr]):
     deliveries: int
     """How often it was delivered."""
     reason: str
-    """Why: ``exhausted: max_deliveries`` of one that was delivered too often, or what its
-    consumer said as it rejected it.
+    """The reason: ``exhausted: max_deliveries`` for a message that was delivered too often, or
+    what its consumer gave as the reason when it rejected the message.
     """
 
 
@@ -300,8 +304,8 @@ class ShuffleStats(NamedTuple):
     """What a queue holds for a group."""
 
     streams: list[StreamStats]
-    """Each stream, by its number: none if another program set the queue's number of streams below
-    one.
+    """The streams, indexed by their numbers; none if another program set the queue's number of
+    streams below one.
     """
     len: int
     """Entries in all streams, finished ones included."""
@@ -319,13 +323,11 @@ class StreamStats(NamedTuple):
     pending: int
     """Messages that were delivered to the group and not acknowledged."""
     lag: int
-    """Messages that were not delivered to the group yet. After messages were deleted in between,
-    and on Redis before 7, it may be ``len`` where it should be less.
+    """Messages that were not delivered to the group yet. If messages in between were deleted, and
+    on Redis before 7, it may be ``len`` although it should be less.
     """
     oldest_idle: float | None
-    """How many seconds ago the oldest pending message was delivered the last time, if there is
-    one.
-    """
+    """How many seconds ago the oldest pending message was last delivered, if there is one."""
 
 
 class DocId(NamedTuple):
@@ -336,7 +338,7 @@ class DocId(NamedTuple):
     id: str
     """The document's id."""
     version: int
-    """The version that it has to have."""
+    """The version that it must have."""
 
 
 class DocPage(NamedTuple):
@@ -345,11 +347,11 @@ class DocPage(NamedTuple):
     docs: list[Doc[Any]]
     """The documents, by primary key, secondary key and id."""
     next: DocPosition | None
-    """What the next page comes after; None for the last page."""
+    """The position after which the next page begins; None on the last page."""
 
 
 class DocPosition(NamedTuple):
-    """Where a document stands in the order of its namespace."""
+    """The position of a document in the order of its namespace."""
 
     key: str
     """The document's primary key."""
@@ -363,7 +365,7 @@ class Modified(NamedTuple):
     """What a modification did, each list in the order of the modification."""
 
     inserted: list[Task[Any]]
-    """The tasks that were inserted; without those that were skipped."""
+    """The tasks that were inserted, without those that were skipped."""
     changed: list[Task[Any]]
     """The tasks that were changed, as they are now."""
     inserted_docs: list[Doc[Any]]
@@ -373,7 +375,7 @@ class Modified(NamedTuple):
 
 
 class NamespaceStats(NamedTuple):
-    """What is in a namespace."""
+    """Statistics of a namespace."""
 
     namespace: str
     """The namespace's name."""
@@ -384,7 +386,9 @@ class NamespaceStats(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a task stands in the order of its queue: by time, and by id where that is the same."""
+    """The position of a task in the order of its queue: by time, and by id if the times are
+    equal.
+    """
 
     at_ms: int
     """The task's ``at_ms``."""
@@ -398,8 +402,8 @@ class Position(NamedTuple):
 
 
 class QueueStats(NamedTuple):
-    """What is in a queue: ``size`` is the sum of ``available``, ``claimed``, ``retrying`` and
-    ``future``, as if it were not paused.
+    """Statistics of a queue. ``size`` is the sum of ``available``, ``claimed``, ``retrying`` and
+    ``future``, which are counted as if the queue were not paused.
     """
 
     queue: str
@@ -413,20 +417,20 @@ class QueueStats(NamedTuple):
     future: int
     """Tasks that cannot be claimed now and never were."""
     max_claims: int
-    """How often the most claimed task was claimed."""
+    """The highest number of claims of any of its tasks."""
     paused: bool
     """Whether it is paused, so that claims find nothing in it."""
     oldest_available_ms: int | None
-    """Since when the task is available that has been available the longest, in milliseconds since
-    the Unix epoch; None if none is available.
+    """The time since which the oldest available task has been available, in milliseconds since
+    the Unix epoch; None if no task is available.
     """
     oldest_lease_ms: int | None
-    """Until when the lease lasts that ends first, in milliseconds since the Unix epoch: of leases
-    of one length the oldest. None if no task is claimed.
+    """When the first of the current leases ends, in milliseconds since the Unix epoch; if all
+    leases are equally long, that is the oldest one. None if no task is claimed.
     """
     retrying: int
-    """Tasks that were claimed before, and cannot be claimed now because they wait to be tried
-    again.
+    """Tasks that were claimed before and cannot be claimed now because they are waiting to be
+    tried again.
     """
 
     @property
@@ -454,9 +458,7 @@ class Renewed(NamedTuple):
     at_ms: int
     """Until when all are held, in milliseconds since the Unix epoch."""
     cancelled: list[str]
-    """The ids of those tasks that somebody has cancelled: who holds them is to stop and to end
-    them.
-    """
+    """The ids of the tasks that were cancelled: their claimant should stop working and end them."""
 
     @property
     def at(self) -> datetime.datetime:
@@ -470,7 +472,7 @@ class Swept(NamedTuple):
     tasks: int
     """How many tasks it deleted or moved."""
     next: Position | None
-    """What the next step comes after; None if this was the last."""
+    """The position after which the next step continues; None if this was the last."""
 
 
 class TaskId(NamedTuple):
@@ -479,7 +481,7 @@ class TaskId(NamedTuple):
     id: str
     """The task's id."""
     version: int
-    """The version that it has to have."""
+    """The version that it must have."""
 
 
 class TaskPage(NamedTuple):
@@ -488,19 +490,19 @@ class TaskPage(NamedTuple):
     tasks: list[Task[Any]]
     """The tasks, by time and id."""
     next: Position | None
-    """What the next page comes after; None for the last page."""
+    """The position after which the next page begins; None on the last page."""
 
 
 class JobCounts(NamedTuple):
-    """What became of the jobs of a run, as numbers of jobs: returned by a worker's ``run`` and
-    ``drain``.
-    """
+    """How many jobs of a run ended in which way; returned by a worker's ``run`` and ``drain``."""
 
     done: int
-    """Were done."""
+    """Jobs that were done."""
     retried: int
-    """Failed, and are tried again later; those too whose end was refused."""
+    """Jobs that failed and are tried again later, including those whose end was refused."""
     dead: int
-    """Were put aside, as they were rejected, tried too often, or ended their workers."""
+    """Jobs that were put aside because they were rejected, tried too often, or crashed their
+    workers.
+    """
     others: int
-    """Were given back untried, moved to another queue, cancelled, or lost."""
+    """Jobs that were given back untried, moved to another queue, cancelled, or lost."""

@@ -69,31 +69,31 @@ class ShuffleQueue(Generic[AnyStr]):
         self._native: _handles.ShuffleQueue[AnyStr] = native
 
     def write(self, shard_key: Member, fields: Fields) -> Receipt:
-        """Writes one message of a tenant, to the stream of its shard that has the least to do.
+        """Writes one message of a tenant, to the stream of its shard with the smallest backlog.
         Returns where it is.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the
-        message may or may not be written; written again it may be there twice.
+        message may or may not have been written; if it is written again, it may be there twice.
 
         :param shard_key: the tenant, whose messages all go to the same few streams
         :param fields: the message's fields and their values, in order, 1 to 32,768
         :raises: :class:`~millpond.InvalidArgumentError` for an empty shard key, a message without
-          fields or with more than 32,768 or longer than 64 MiB each, or settings that no queue can
-          have, before anything is sent, and for a queue that has another number of ``streams`` than
-          this handle was given; :class:`~millpond.WrongTypeError` if a key holds something else,
-          and then nothing has changed.
+          fields, with more than 32,768 fields or with field names or values above 64 MiB each, or
+          invalid settings, before anything is sent, and for a queue with another number of
+          ``streams`` than this handle was given; :class:`~millpond.WrongTypeError` if a key holds
+          something else, and then nothing has changed.
         """
         return self._native.write(shard_key, fields)
 
     def write_many(self, messages: Written) -> list[Receipt]:
-        """Writes many messages, each for its tenant, as :meth:`write` would one after the other.
-        Returns where they are, in their order.
+        """Writes many messages, each for its tenant, as successive calls of :meth:`write` would.
+        Returns where they are, in order.
 
         One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more:
-        after an error the first of these may be done.
+        after an error the first of these may have been done.
 
-        :param messages: of each message the shard key and the fields
-        :raises: as for :meth:`write`; a message that is refused refuses all.
+        :param messages: the shard key and the fields of each message
+        :raises: as for :meth:`write`; if one message is refused, all are.
           :class:`~millpond.InvalidArgumentError` for more than 1,000,000 messages or 1 GiB.
         """
         return self._native.write_many(messages)
@@ -101,19 +101,19 @@ class ShuffleQueue(Generic[AnyStr]):
     def write_tracked(
         self, shard_key: Member, fields: Fields, track_field: Member, deadline: int | None = None
     ) -> Receipt:
-        """Writes one message of a tenant, and remembers where it is by the value of its field
-        ``track_field``. The ``deadline``, in seconds since the Unix epoch, says from when on that
-        record may be collected; None (or 0) is the server's time and the ``ttl``, or 1 day
-        without one. A message without that field, or with nothing in it, is written and not
-        tracked; of two messages with the same value the later one is tracked.
+        """Writes one message of a tenant, and records where it is under the value of its field
+        ``track_field``. From the ``deadline`` on, in seconds since the Unix epoch, that record
+        may be collected; None (or 0) is the server's time plus the ``ttl``, or plus 1 day without
+        one. A message in which that field is missing or empty is written but not tracked. Of two
+        messages with the same value, the later one is tracked.
 
-        After an error it is as with :meth:`write`.
+        After an error, the same applies as for :meth:`write`.
 
         :param shard_key: the tenant, whose messages all go to the same few streams
         :param fields: the message's fields and their values, in order, 1 to 32,768
         :param track_field: the field whose value tracks the message
-        :param deadline: from when on the record may be collected, in seconds since the Unix
-          epoch; 1 day from now by default
+        :param deadline: the time from which the record may be collected, in seconds since the
+          Unix epoch; 1 day from now by default
         :raises: as for :meth:`write`; :class:`~millpond.InvalidArgumentError` for an empty
           ``track_field`` and a deadline beyond 9,007,199,254,740,992;
           :class:`~millpond.CrossSlotError` on a cluster with the global keys.
@@ -123,44 +123,44 @@ class ShuffleQueue(Generic[AnyStr]):
     def write_tracked_many(
         self, messages: Written, track_field: Member, deadline: int | None = None
     ) -> list[Receipt]:
-        """Writes many messages, each for its tenant, and remembers where they are, as
-        :meth:`write_tracked` would one after the other with the same field and deadline. Returns
-        where they are, in their order.
+        """Writes many messages, each for its tenant, and records where they are, as successive
+        calls of :meth:`write_tracked` with the same field and deadline would. Returns where they
+        are, in order.
 
         In steps, as :meth:`write_many`.
 
-        :param messages: of each message the shard key and the fields
+        :param messages: the shard key and the fields of each message
         :param track_field: the field whose value tracks the message
-        :param deadline: from when on the record may be collected, in seconds since the Unix
-          epoch; 1 day from now by default
-        :raises: as for :meth:`write_tracked`; a message that is refused refuses all.
+        :param deadline: the time from which the record may be collected, in seconds since the
+          Unix epoch; 1 day from now by default
+        :raises: as for :meth:`write_tracked`; if one message is refused, all are.
         """
         return self._native.write_tracked_many(messages, track_field, deadline)
 
     def resize(self, streams: int) -> int:
-        """Gives the queue another number of streams: more at once, fewer as soon as those beyond
-        have nothing left to deliver or to acknowledge. Until then writers spread over the new
-        number already and readers still take from all; a later write or resize takes the others
-        away. Returns how many streams the queue has now. A queue that nobody has written to is
-        made with this number.
+        """Changes the queue's number of streams. More streams are added immediately; surplus
+        streams are removed as soon as they have nothing left to deliver or to acknowledge. Until
+        then writers already use only the new number, readers still take from all streams, and a
+        later write or resize removes the surplus streams. Returns how many streams the queue has
+        now. A queue that was never written to is created with this number.
 
         Handles with another number of ``streams`` are refused from then on.
 
-        :param streams: how many streams, 1 to 65,536
-        :raises: :class:`~millpond.InvalidArgumentError` for no stream or more than 65,536;
+        :param streams: the number of streams, 1 to 65,536
+        :raises: :class:`~millpond.InvalidArgumentError` for zero streams or more than 65,536;
           :class:`~millpond.WrongTypeError` if a key holds something else, and then nothing has
           changed.
         """
         return self._native.resize(streams)
 
     def delete_tracked(self, value: Member) -> Receipt | None:
-        """Deletes the message that is tracked by this value, for all groups, taken or not.
-        Returns where it was, or nothing if there is none (any more). With the global keys it is
-        found whatever the name of its queue.
+        """Deletes the message that is tracked by this value, for all groups, whether it was taken
+        or not. Returns where it was, or nothing if there is no such message. With the global keys
+        it is found whatever the name of its queue.
 
-        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
-        done; done again it returns nothing then. A consumer that has taken the message is not
-        stopped.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been done; a repeated call then returns nothing. A consumer that has taken the
+        message is not stopped.
 
         :param value: the value that a message is tracked by
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else;
@@ -171,14 +171,14 @@ class ShuffleQueue(Generic[AnyStr]):
         return self._native.delete_tracked(value)
 
     def cordon_deadline_exceeded(self, within: Seconds) -> list[AnyStr]:
-        """Takes the values whose deadline passed not longer ago than ``within`` (in whole
-        seconds) out of the deadlines, in one step, so that of several callers one gets each.
-        Returns them by deadline. They are garbage from then on; their messages stay until they
-        are deleted. The step has no limit, and the server does nothing else meanwhile: a million
+        """Takes the values whose deadline passed at most ``within`` ago (in whole seconds) out of
+        the deadlines. This is one step, so only one of several callers gets each value. Returns
+        the values by deadline. From then on they are garbage; their messages stay until they are
+        deleted. The step has no limit, and the server does nothing else while it runs: a million
         values take seconds.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` values may
-        be cordoned that no caller received; :meth:`gc` returns them again.
+        have been cordoned that no caller received; :meth:`gc` returns them again.
 
         :param within: how long ago the deadline may have passed, in seconds
         :raises: as for :meth:`delete_tracked`.
@@ -186,16 +186,17 @@ class ShuffleQueue(Generic[AnyStr]):
         return self._native.cordon_deadline_exceeded(within)
 
     def gc(self, time_digits: int | None = None) -> Garbage[AnyStr]:
-        """Collects what is recorded of tracked messages whose deadline has passed, in batches of
-        values, those that were cordoned first. See :class:`Garbage`.
+        """Collects the records of tracked messages whose deadline has passed, in batches of
+        values; those that were cordoned come first. See :class:`Garbage`.
 
-        At least once: what was returned and not deleted yet is returned by the next collection.
+        At least once: values that were returned but not deleted yet are returned again by the
+        next collection.
 
-        :param time_digits: scans only deadlines that begin with this many of the first digits of
-          the time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned
-          in any case
-        :raises: as for :meth:`delete_tracked`, and :class:`~millpond.InvalidArgumentError` for a
-          number of digits that is none, when the first batch is asked for.
+        :param time_digits: scans only deadlines that share this many leading digits with the
+          current time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned values are
+          always scanned
+        :raises: as for :meth:`delete_tracked`, and :class:`~millpond.InvalidArgumentError` for an
+          invalid number of digits, when the first batch is asked for.
         """
         return Garbage(self._native.gc(time_digits))
 
@@ -209,21 +210,21 @@ class ShuffleQueue(Generic[AnyStr]):
         max_deliveries: int = 0,
     ) -> ShuffleConsumer[AnyStr]:
         """A consumer of a group. Each message goes to one consumer of each group; a group begins
-        with what the queue holds when it first reads.
+        with the messages that the queue holds when the group first reads.
 
-        A program that restarts does best with the same name again, such as its host's: the server
-        keeps the names of all that ever read, until they are removed, which workers do.
+        A program that restarts should use the same name again, such as its host's. The server
+        keeps the names of all consumers that ever read, until they are removed, which workers do.
 
         :param group: the group of consumers
-        :param consumer: the consumer's name, its own in the group
-        :param prefer_stream: takes from this stream first, as much as it has; for a consumer to
-          which one tenant's messages are cheaper together
-        :param default_stream: takes also from the stream at the queue's own name, in turn with
-          the others: a plain stream becomes a sharded queue while its writers move. The group there
-          has the queue's name
+        :param consumer: the consumer's name, unique in the group
+        :param prefer_stream: takes from this stream first, as much as it has; for a consumer that
+          can process one tenant's messages more cheaply together
+        :param default_stream: also takes from the stream at the queue's own name, in turn with
+          the others, so that a plain stream can become a sharded queue while its writers move. The
+          group there has the queue's name
         :param max_deliveries: the number of deliveries after which a reclaimed message becomes a
-          dead letter instead: a message that kills its consumers must not kill all of them. 0, the
-          default, for never
+          dead letter instead, so that a message that crashes its consumers does not crash all of
+          them. 0, the default, means never
         """
         native = self._native.consumer(
             group,
@@ -235,14 +236,14 @@ class ShuffleQueue(Generic[AnyStr]):
         return ShuffleConsumer(native)
 
     def len(self) -> int:
-        """How many entries the streams hold, finished ones that nobody deleted included.
+        """How many entries the streams hold, including finished ones that were not deleted.
 
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return self._native.len()
 
     def backlog(self) -> int:
-        """How many messages some group still has to get or to acknowledge.
+        """How many messages at least one group has not received or not acknowledged yet.
 
         :raises: as for :meth:`len`.
         """
@@ -268,12 +269,12 @@ class ShuffleQueue(Generic[AnyStr]):
         self, max: int = 100, after: DeadLetter[AnyStr] | str | None = None
     ) -> list[DeadLetter[AnyStr]]:
         """Up to ``max`` dead letters, the oldest first: messages that were delivered too often,
-        see :meth:`ShuffleConsumer.reclaim`, or rejected. They lie in the stream ``<queue>:dead``,
+        see :meth:`ShuffleConsumer.reclaim`, or rejected. They are in the stream ``<queue>:dead``,
         and stay until they are deleted or requeued, or their ``dead_ttl`` is over.
 
-        :param max: how many dead letters at most
-        :param after: the dead letter that they come after, which need not be there any more;
-          without it they are the oldest
+        :param max: the maximum number of dead letters
+        :param after: the dead letter to start after, which need not exist any more; without it
+          the page begins with the oldest
         :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for a ``max`` of 0 or
           above 10,000.
         """
@@ -282,9 +283,9 @@ class ShuffleQueue(Generic[AnyStr]):
     def delete_dead_letters(
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
     ) -> int:
-        """Deletes dead letters. Returns how many of these there were.
+        """Deletes dead letters. Returns how many of them existed.
 
-        Deleting twice is safe. Above 100,000 letters it takes several steps.
+        Deleting twice is safe. Above 100,000 letters the call takes several steps.
 
         :param letters: dead letters or their ids
         :raises: as for :meth:`len`.
@@ -295,31 +296,31 @@ class ShuffleQueue(Generic[AnyStr]):
         self, letters: DeadLetter[AnyStr] | str | Iterable[DeadLetter[AnyStr] | str]
     ) -> list[Receipt | None]:
         """Puts dead letters back into the queue, each as a new message of the stream that it came
-        from, and removes them from the dead letters. Returns where each is now, in their order,
-        or nothing for a letter that does not exist (any more). Every group gets the message, also
-        one that was done with it.
+        from, and removes them from the dead letters. Returns where each is now, in order, or
+        nothing for a letter that does not exist. Every group gets the message, including groups
+        that had finished it.
 
-        A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes
-        several steps: after an error the first of these may be done. The new message is not
-        tracked.
+        A letter is put back only once, even if it is requeued twice. Above 10,000 letters the
+        call takes several steps: after an error the first of these may have been done. The new
+        message is not tracked.
 
         :param letters: dead letters or their ids
-        :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for settings that no
-          queue can have, and for more than 1,000,000 letters.
+        :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for invalid settings,
+          and for more than 1,000,000 letters.
         """
         return self._native.requeue_dead_letters(letter_ids(letters))
 
     def remove_idle_consumers(self, min_idle: Seconds) -> int:
         """Removes the consumers of all groups that hold no message and have been idle for at
         least ``min_idle`` in all streams: the names of programs that are gone, which the server
-        keeps otherwise. Returns how many. One that comes again is a consumer again, so nothing is
-        lost with it. The embedded engine keeps no such names, and removes none.
+        would otherwise keep. Returns how many. A removed consumer that reads again is added
+        again, so nothing is lost. The embedded engine keeps no such names, and removes none.
 
-        Removing twice is safe. It is one step, and the server does nothing else meanwhile. A
-        consumer that waits for a message for so long may be removed as well, until it reads
-        again.
+        Removing twice is safe. The call is one step, and the server does nothing else while it
+        runs. A consumer that has waited that long for a message may be removed as well, until it
+        reads again.
 
-        :param min_idle: how long a consumer has been idle at least, in seconds
+        :param min_idle: how long a consumer must have been idle, in seconds
         :raises: as for :meth:`len`; :class:`~millpond.InvalidArgumentError` for a ``min_idle``
           over 100 years.
         """
@@ -354,10 +355,10 @@ class Garbage(Loop[list[AnyStr]]):
 
     @property
     def scanned(self) -> int:
-        """How many entries were scanned so far."""
+        """How many entries have been scanned so far."""
         return self._native.counts()[0]
 
     @property
     def deleted(self) -> int:
-        """How many records were deleted so far."""
+        """How many records have been deleted so far."""
         return self._native.counts()[1]

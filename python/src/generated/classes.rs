@@ -54,25 +54,25 @@ impl Task {
         }))
     }
 
-    /// Unique in the store, over all queues.
+    /// Unique in the store, across all queues.
     #[getter]
     fn id(&self) -> &str {
         &self.core.id
     }
 
-    /// From 0; 1 more with each claim, renewal and change.
+    /// Starts at 0; each claim, renewal and change adds 1.
     #[getter]
     fn version(&self) -> u64 {
         self.core.version
     }
 
-    /// The queue that it is in.
+    /// The queue that it belongs to.
     #[getter]
     fn queue(&self) -> &str {
         &self.core.queue
     }
 
-    /// From when on it can be claimed, in milliseconds since the Unix epoch.
+    /// The time from which it can be claimed, in milliseconds since the Unix epoch.
     #[getter]
     fn at_ms(&self) -> u64 {
         self.core.at_ms
@@ -96,7 +96,7 @@ impl Task {
         when::from_ms(py, self.core.created_ms)
     }
 
-    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
+    /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
     #[getter]
     fn modified_ms(&self) -> u64 {
         self.core.modified_ms
@@ -120,19 +120,19 @@ impl Task {
         self.core.claims
     }
 
-    /// How often it was tried, as its workers recorded.
+    /// How often it was tried, as recorded by its workers.
     #[getter]
     fn attempt(&self) -> u32 {
         self.core.attempt
     }
 
-    /// What went wrong, as its workers recorded.
+    /// What went wrong, as recorded by its workers.
     #[getter]
     fn err(&self) -> &str {
         &self.core.err
     }
 
-    /// 0 to 9: of the available tasks of a queue those with the highest are claimed first.
+    /// 0 to 9: of a queue's available tasks, those with the highest priority are claimed first.
     #[getter]
     fn priority(&self) -> u8 {
         self.core.priority
@@ -150,7 +150,7 @@ impl Task {
         self.core.expires_ms.map(|ms| when::from_ms(py, ms)).transpose()
     }
 
-    /// Its headers, by name: what travels with it and is not its value.
+    /// Its headers, by name: data that travels with it but is not part of its value.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         crate::fields::dict(py, &self.core.headers)
@@ -206,19 +206,19 @@ impl Doc {
         }))
     }
 
-    /// The namespace that it is in.
+    /// The namespace that it belongs to.
     #[getter]
     fn namespace(&self) -> &str {
         &self.core.namespace
     }
 
-    /// Unique in its namespace; made of its keys by default, see ``id``.
+    /// Unique in its namespace; derived from its keys by default, see ``id``.
     #[getter]
     fn id(&self) -> &str {
         &self.core.id
     }
 
-    /// From 0; 1 more with each claim, renewal and change.
+    /// Starts at 0; each claim, renewal and change adds 1.
     #[getter]
     fn version(&self) -> u64 {
         self.core.version
@@ -230,7 +230,7 @@ impl Doc {
         &self.core.key
     }
 
-    /// Its secondary key: the order of documents with the same primary key. Never changes.
+    /// Its secondary key, which sorts documents with the same primary key. Never changes.
     #[getter]
     fn secondary_key(&self) -> &str {
         &self.core.secondary_key
@@ -266,7 +266,7 @@ impl Doc {
         when::from_ms(py, self.core.created_ms)
     }
 
-    /// When it was inserted, claimed, renewed or changed last, in milliseconds since the Unix epoch.
+    /// When it was last inserted, claimed, renewed or changed, in milliseconds since the Unix epoch.
     #[getter]
     fn modified_ms(&self) -> u64 {
         self.core.modified_ms

@@ -1934,25 +1934,26 @@ impl Job {
 
 #[pymethods]
 impl Modification {
-    /// Inserts a task. Refused if a task of that id is there, in any queue.
+    /// Inserts a task. Refused if a task with that id exists, in any queue.
     ///
-    /// :param queue: the queue's name, which need not be there: 1 to 64 KiB
-    /// :param value: anything that JSON has, at most 16 MiB of it
+    /// :param queue: the name of the queue, which need not exist: 1 to 64 KiB
+    /// :param value: any JSON value, at most 16 MiB
     /// :param json: its value: a JSON text, which is kept byte for byte
     /// :param id: its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by
     ///   default
     /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
     ///   and ``delay`` is allowed
-    /// :param at_ms: from when on it can be claimed, in milliseconds since the Unix epoch; a time in
-    ///   the past counts for its age
+    /// :param at_ms: the time from which it can be claimed, in milliseconds since the Unix epoch; a
+    ///   time in the past counts towards its age
     /// :param delay: how long until it can be claimed, in seconds
     /// :param attempt: how often it was tried before
     /// :param err: what went wrong before
-    /// :param priority: 0, by default, to 9: of the available tasks of a queue those with the highest
-    ///   are claimed first
-    /// :param ttl: how long until it is deleted, done or not, leased or not, in seconds; without limit
-    ///   by default
-    /// :param headers: its headers, all of them: names with any bytes, as ``header`` adds them
+    /// :param priority: 0, the default, to 9: of a queue's available tasks, those with the highest
+    ///   priority are claimed first
+    /// :param ttl: how long until it is deleted, whether or not it is done or leased, in seconds;
+    ///   without limit by default
+    /// :param headers: its headers, all of them: names with any bytes as their values, as ``header``
+    ///   adds them
     /// :param skip_colliding: leaves this task out if its id is taken, instead of refusing the whole
     ///   modification
     #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None, at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None, headers = None, skip_colliding = false), text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, ttl=None, headers=None, skip_colliding=False)")]
@@ -2025,9 +2026,9 @@ impl Modification {
         Self::with(this, |core| core.insert(task))
     }
 
-    /// Changes a task. Refused if it is not there at that version, or held by another claimant.
+    /// Changes a task. Refused if it does not exist at that version, or if another claimant holds it.
     ///
-    /// :param change: what becomes of it
+    /// :param change: the change to make
     #[pyo3(signature = (change), text_signature = "($self, change)")]
     fn change<'py>(
         this: &Bound<'py, Self>,
@@ -2038,7 +2039,7 @@ impl Modification {
         Self::with(this, |core| core.change(change))
     }
 
-    /// Deletes a task. Refused if it is not there at that version, or held by another claimant.
+    /// Deletes a task. Refused if it does not exist at that version, or if another claimant holds it.
     ///
     /// :param task: the task
     #[pyo3(signature = (task), text_signature = "($self, task)")]
@@ -2051,7 +2052,7 @@ impl Modification {
         Self::with(this, |core| core.delete(task))
     }
 
-    /// Is refused if this task is not there at that version; who holds it does not matter.
+    /// Depends on a task. Refused if it does not exist at that version; who holds it does not matter.
     ///
     /// :param task: the task
     #[pyo3(signature = (task), text_signature = "($self, task)")]
@@ -2064,27 +2065,26 @@ impl Modification {
         Self::with(this, |core| core.depend(task))
     }
 
-    /// Inserts a document. Refused if one of that id is there in its namespace; without an ``id`` of
-    /// its own, if one of its keys is.
+    /// Inserts a document. Refused if one with that id exists in its namespace, or, without an explicit
+    /// ``id``, if one with its keys does.
     ///
-    /// Without an id it gets one that is made of its keys: the primary key, followed by ``|`` and the
-    /// secondary key if there is one. In the primary key ``%`` and ``|`` are percent-encoded, so that
-    /// different keys never make the same id. Several documents of the same keys need ids of their own,
-    /// and so does a document whose primary key is empty.
+    /// Without an id, the document gets one that is made from its keys: the primary key, followed by
+    /// ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
+    /// percent-encoded, so that different keys never make the same id. Several documents with the same
+    /// keys need explicit ids, and so does a document whose primary key is empty.
     ///
-    /// :param namespace: the namespace, which need not be there: 1 to 64 characters
+    /// :param namespace: the namespace, which need not exist: 1 to 64 characters
     /// :param key: the primary key, up to 256 characters
-    /// :param content: anything that JSON has, at most 16 MiB of it; a document that is put has to have
-    ///   one
+    /// :param content: any JSON value, at most 16 MiB; required for a document that is put
     /// :param json: its content: a JSON text, which is kept byte for byte
-    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of
-    ///   the keys, so that a second document of the same keys is refused: it is the primary key, followed
-    ///   by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
-    ///   percent-encoded (``%25``, ``%7C``), so that different keys never make the same id. Several
-    ///   documents of the same keys need ids of their own, and so does a document whose primary key is
+    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is derived
+    ///   from the keys, so that a second document with the same keys is refused: it is the primary key,
+    ///   followed by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
+    ///   percent-encoded (``%25``, ``%7C``), so that different keys never give the same id. Several
+    ///   documents with the same keys need explicit ids, and so does a document whose primary key is
     ///   empty
-    /// :param secondary_key: its secondary key, up to 256 characters: the order of documents with the
-    ///   same primary key
+    /// :param secondary_key: its secondary key, up to 256 characters. It sorts documents with the same
+    ///   primary key
     /// :param skip_colliding: leaves this document out if its id is taken, instead of refusing the
     ///   whole modification
     #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None, secondary_key = None, skip_colliding = false), text_signature = "($self, namespace, key, content=millpond.UNSET, *, json=millpond.UNSET, id=None, secondary_key=None, skip_colliding=False)")]
@@ -2124,27 +2124,27 @@ impl Modification {
         Self::with(this, |core| core.insert_doc(doc))
     }
 
-    /// Inserts a document, or replaces the content of the one of that id. It has to have a content.
-    /// Refused if another claimant holds it, and as a collision if it has other keys. Its holder stays
-    /// the same. It is among the inserted documents of what the modification did.
+    /// Inserts a document, or replaces the content of the document with that id. The document must have
+    /// a content. Refused if another claimant holds the existing document, and as a collision if that
+    /// has other keys. The claimant that holds it stays the same. The result lists it among the
+    /// inserted documents.
     ///
     /// In the modification that ends a :class:`Job`, a put of a document that the job holds is a
-    /// change: the document has to be at the version that is held, is released, and is among the
-    /// changed documents.
+    /// change: the document must be at the version that the job holds, is released, and is listed among
+    /// the changed documents.
     ///
-    /// :param namespace: the namespace, which need not be there: 1 to 64 characters
+    /// :param namespace: the namespace, which need not exist: 1 to 64 characters
     /// :param key: the primary key, up to 256 characters
-    /// :param content: anything that JSON has, at most 16 MiB of it; a document that is put has to have
-    ///   one
+    /// :param content: any JSON value, at most 16 MiB; required for a document that is put
     /// :param json: its content: a JSON text, which is kept byte for byte
-    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is made of
-    ///   the keys, so that a second document of the same keys is refused: it is the primary key, followed
-    ///   by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
-    ///   percent-encoded (``%25``, ``%7C``), so that different keys never make the same id. Several
-    ///   documents of the same keys need ids of their own, and so does a document whose primary key is
+    /// :param id: its id, unique in its namespace: 1 to 1,025 characters. By default the id is derived
+    ///   from the keys, so that a second document with the same keys is refused: it is the primary key,
+    ///   followed by ``|`` and the secondary key if there is one. In the primary key ``%`` and ``|`` are
+    ///   percent-encoded (``%25``, ``%7C``), so that different keys never give the same id. Several
+    ///   documents with the same keys need explicit ids, and so does a document whose primary key is
     ///   empty
-    /// :param secondary_key: its secondary key, up to 256 characters: the order of documents with the
-    ///   same primary key
+    /// :param secondary_key: its secondary key, up to 256 characters. It sorts documents with the same
+    ///   primary key
     #[pyo3(signature = (namespace, key, content = Given(None), *, json = Given(None), id = None, secondary_key = None), text_signature = "($self, namespace, key, content=millpond.UNSET, *, json=millpond.UNSET, id=None, secondary_key=None)")]
     fn put_doc<'py>(
         this: &Bound<'py, Self>,
@@ -2178,9 +2178,10 @@ impl Modification {
         Self::with(this, |core| core.put_doc(doc))
     }
 
-    /// Changes a document. Refused if it is not there at that version, or held by another claimant.
+    /// Changes a document. Refused if it does not exist at that version, or if another claimant holds
+    /// it.
     ///
-    /// :param change: what becomes of it
+    /// :param change: the change to make
     #[pyo3(signature = (change), text_signature = "($self, change)")]
     fn change_doc<'py>(
         this: &Bound<'py, Self>,
@@ -2191,7 +2192,8 @@ impl Modification {
         Self::with(this, |core| core.change_doc(change))
     }
 
-    /// Deletes a document. Refused if it is not there at that version, or held by another claimant.
+    /// Deletes a document. Refused if it does not exist at that version, or if another claimant holds
+    /// it.
     ///
     /// :param doc: the document
     #[pyo3(signature = (doc), text_signature = "($self, doc)")]
@@ -2204,7 +2206,8 @@ impl Modification {
         Self::with(this, |core| core.delete_doc(doc))
     }
 
-    /// Is refused if this document is not there at that version; who holds it does not matter.
+    /// Depends on a document. Refused if it does not exist at that version; who holds it does not
+    /// matter.
     ///
     /// :param doc: the document
     #[pyo3(signature = (doc), text_signature = "($self, doc)")]
@@ -2220,22 +2223,21 @@ impl Modification {
 
 #[pymethods]
 impl Task {
-    /// A change of the task, for ``change``: what is given here changes, the rest stays. Without a time
-    /// the task is released: available at once.
+    /// A change of the task, for ``change``: the given fields change, the rest stays. Without a time,
+    /// the task is released: it is available immediately.
     ///
-    /// :param value: the new value, which is anything that JSON has
-    /// :param json: a JSON text in place of a value, which is kept byte for byte
+    /// :param value: the new value, which is any JSON value
+    /// :param json: a JSON text instead of a value, which is kept byte for byte
     /// :param queue: moves the task to this queue; it keeps its id
     /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
     ///   and ``delay`` is allowed
-    /// :param at_ms: from when on it can be claimed, in milliseconds since the Unix epoch. Until a time
-    ///   in the future the claimant that changes it holds it
-    /// :param delay: how long from now it can be claimed, by the engine's clock, in seconds. Until then
-    ///   the claimant that changes it holds it
+    /// :param at_ms: the time from which it can be claimed, in milliseconds since the Unix epoch. If
+    ///   that is in the future, the claimant that makes the change holds it until then
+    /// :param delay: how long until it can be claimed, by the engine's clock, in seconds. Until then
+    ///   the claimant that makes the change holds it
     /// :param attempt: how often it was tried
     /// :param err: what went wrong
-    /// :param headers: replaces all headers by these, as ``header`` has them; they stay as they are by
-    ///   default
+    /// :param headers: replaces all headers with these, in the form of ``header``; unchanged by default
     ///
     /// >>> import millpond
     /// >>> store = millpond.connect("memory:").tasks("shop")
@@ -2300,10 +2302,10 @@ impl Task {
 
 #[pymethods]
 impl TaskChange {
-    /// The same, but for what is given here: see ``change``.
+    /// The same change, except for what is given here: see ``change``.
     ///
-    /// :param value: the new value, which is anything that JSON has
-    /// :param json: a JSON text in place of a value, which is kept byte for byte
+    /// :param value: the new value, which is any JSON value
+    /// :param json: a JSON text instead of a value, which is kept byte for byte
     /// :param queue: the queue's name, 1 to 64 KiB
     /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
     ///   and ``delay`` is allowed
@@ -2363,7 +2365,7 @@ impl TaskChange {
         Bound::new(py, TaskChange { core })
     }
 
-    /// One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
+    /// Adds an attempt, and what went wrong in it as a new line after what went wrong before.
     ///
     /// :param err: what went wrong
     #[pyo3(signature = (err), text_signature = "($self, err)")]
@@ -2376,12 +2378,12 @@ impl TaskChange {
         Self::with(this, |core| core.retry(&err))
     }
 
-    /// ``retry``, and with the attempt ``max`` a move to this queue; never for a ``max`` of 0 or a
-    /// queue without a name.
+    /// ``retry``, and a move to this queue when the attempt reaches ``max``; never if ``max`` is 0 or
+    /// the queue has no name.
     ///
     /// :param err: what went wrong
     /// :param queue: the queue's name, 1 to 64 KiB
-    /// :param max: the attempt with which the task is moved
+    /// :param max: the attempt at which the task is moved
     #[pyo3(signature = (err, queue, max), text_signature = "($self, err, queue, max)")]
     fn retry_or_quarantine<'py>(
         this: &Bound<'py, Self>,

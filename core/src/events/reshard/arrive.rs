@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// Gives a partition a part of the key space, and makes the partition if it is not there. It delivers nothing until
+/// Gives a partition a part of the key space, and makes the partition if it does not exist. It delivers nothing until
 /// all events of that part are there, and its generation is that of the change.
 #[derive(Clone, Debug)]
 pub struct Arrive {

@@ -16,8 +16,8 @@ pub(in crate::events) const BATCH_EVENTS: usize = 500;
 /// More than any batch has: a page of a small hash is all of it.
 const BATCH_EVENTS_MAX: usize = 10_000;
 
-/// Reads the next batch of what a partition gives away, which stays there until it is told that the other partition has
-/// it.
+/// Reads the next batch of what a partition gives away. The batch stays there until the partition is told that the
+/// other one has it.
 #[derive(Clone, Debug)]
 pub struct Export {
     partition: Partition,

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Adds a batch of what another partition gives away; or says that there is no more, and the partition delivers again.
+/// Adds a batch of what another partition gives away; or says that there is no more, after which the partition delivers
+/// again.
 #[derive(Clone, Debug)]
 pub struct Import {
     partition: Partition,

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
-/// Gives a part of the key space of a partition away. The partition delivers nothing until all of it has gone, and its
-/// generation is that of the change.
+/// Gives away a part of the key space of a partition. The partition delivers nothing until all of that part has gone,
+/// and its generation is that of the change.
 #[derive(Clone, Debug)]
 pub struct Leave {
     partition: Partition,

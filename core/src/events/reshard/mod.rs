@@ -34,13 +34,13 @@ const STEP_BATCHES: usize = 20;
 const HELP_BATCHES: usize = 5;
 
 impl<M: Mode> EventQueue<M> {
-    /// Gives the queue another number of partitions, and moves events accordingly, as few as possible. The queue is made
-    /// if it is not there.
+    /// Changes the queue's number of partitions, and moves as few events as possible. The queue is made if it does not
+    /// exist.
     ///
-    /// It is used meanwhile as always, but the two partitions between which events move deliver nothing until these are
-    /// there: some 20 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
-    /// stay. Whoever makes this call again goes on where another one stopped, and so do consumers that wait for events
-    /// of a move that nobody drives.
+    /// The queue stays in use, but the two partitions between which events move deliver nothing until those events have
+    /// arrived: some 20 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
+    /// stay valid. A repeated call continues where an earlier one stopped. Consumers that wait for events also continue
+    /// a move that no caller drives any more.
     ///
     /// ```
     /// use millpond::events::NewEvent;
@@ -54,10 +54,10 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a number that is not from 1 to 1,024; `WRONG_TYPE` if a key holds something else.
+    /// `INVALID_ARGUMENT` for a number outside 1 to 1,024; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// Many steps. After an error some events have moved and the others have not: make the call again.
+    /// The call takes many steps. After an error some events have moved and the others have not: make the call again.
     pub fn reshard(&self, partitions: usize) -> M::Reply<()> {
         self.call(check(partitions), async |calls, partitions| {
             while calls.reshard(partitions).await?.is_some() {}
@@ -65,9 +65,9 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// A part of [`reshard`](Self::reshard), of up to 10,000 events or so, for a caller that shows how far it is or that
-    /// may stop. Returns how many events and other things have moved by this; 0 if there is nothing left to do. Call it
-    /// until then: meanwhile two partitions deliver nothing.
+    /// Does a part of [`reshard`](Self::reshard), of about 10,000 events at most, for a caller that shows its progress
+    /// or that may stop. Returns how many events and other things this call has moved; 0 if nothing is left to do. Call
+    /// it until then, since two partitions deliver nothing before that.
     ///
     /// ```
     /// let queue = millpond::connect("memory:")?.events("orders");

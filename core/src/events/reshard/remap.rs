@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Changes the map of a queue, in its partition 0, unless somebody else has.
+/// Changes the map of a queue, in its partition 0, unless another client has changed it.
 #[derive(Clone, Debug)]
 pub struct Remap {
     partition: Partition,

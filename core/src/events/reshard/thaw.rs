@@ -11,7 +11,7 @@ use crate::step::{Invocation, Operation, StepContext, head};
 /// For how long a partition without a part of the key space knows which calls it has done: they may be sent again.
 const KEPT: Duration = Duration::from_secs(10 * 60);
 
-/// Lets a partition deliver again that has given away all that it was to give.
+/// Lets a partition deliver again once it has given away all that it had to give.
 #[derive(Clone, Debug)]
 pub struct Thaw {
     partition: Partition,

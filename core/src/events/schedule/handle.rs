@@ -23,16 +23,16 @@ const TRIES_MAX: usize = 100;
 /// The most schedules of one [`EventQueue::sync_schedules`].
 const SYNC_MAX: usize = 10_000;
 
-/// What putting a schedule came to.
+/// The result of putting a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PutStatus {
-    /// It was not there.
+    /// It did not exist before.
     Created,
-    /// It was there just so: its ticks stay as they are.
+    /// The same schedule existed: its ticks stay as they are.
     Unchanged,
-    /// It was there, and has changed: its next tick is the first one after now.
+    /// It existed, and has changed: its next tick is the first one after now.
     Updated,
-    /// One with a higher revision is there, and stays.
+    /// One with a higher revision exists, and stays.
     Ignored,
 }
 
@@ -48,30 +48,30 @@ impl PutStatus {
     }
 }
 
-/// What [`EventQueue::sync_schedules`] came to.
+/// The result of [`EventQueue::sync_schedules`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SyncedSchedules {
-    /// Whether nothing was done, as the owner has a higher revision.
+    /// Whether nothing was done, since the owner has a higher revision.
     pub ignored: bool,
-    /// How many were not there.
+    /// How many did not exist before.
     pub created: u64,
     /// How many have changed.
     pub updated: u64,
-    /// How many were there just so.
+    /// How many existed without a change.
     pub unchanged: u64,
     /// How many were removed.
     pub removed: u64,
 }
 
 impl<M: Mode> EventQueue<M> {
-    /// Adds a schedule, or changes the one of its id: it publishes an event at the times of a calendar rule. One that is
-    /// there just so stays as it is, so a program may put its schedules whenever it starts. One that is paused stays so.
-    /// Returns what putting it came to.
+    /// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a calendar rule.
+    /// An identical schedule is left as it is, so a program may put its schedules whenever it starts. A paused schedule
+    /// stays paused. Returns the result.
     ///
-    /// No process of its own fires schedules: whoever receives from the queue makes events of the ticks that have come, so
-    /// each tick fires once, however many processes there are. While nobody receives, nothing fires; what is due then
-    /// fires late, as the schedule's [`missed`](super::Schedule::missed) says.
+    /// No separate process fires schedules. A consumer that receives from the queue turns the ticks that have come into
+    /// events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;
+    /// what is due then fires late, as the schedule's [`missed`](super::Schedule::missed) says.
     ///
     /// ```
     /// use millpond::events::{PutStatus, Schedule};
@@ -92,17 +92,17 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an id that is empty or has more than 256 bytes, for what is no cron expression or no time
-    /// zone, for a schedule without a rule, and for what is beyond its limits, before anything is sent.
+    /// `INVALID_ARGUMENT` for an id that is empty or has more than 256 bytes, for an invalid cron expression or time
+    /// zone, for a schedule without a rule, and for a value beyond its limits, before anything is sent.
     ///
     /// # Delivery
-    /// A tick that is due fires once, by the schedule that was there when it came.
+    /// A tick that is due fires once, according to the schedule that existed when it came.
     pub fn put_schedule(&self, schedule: Schedule) -> M::Reply<PutStatus> {
         let checked = schedule.check().map(|_| schedule);
         self.call(checked, async |calls, schedule| calls.put(&schedule).await)
     }
 
-    /// Removes a schedule, and returns whether it was there. Events of ticks that have come stay.
+    /// Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
@@ -115,7 +115,7 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Reads a schedule, if it is there.
+    /// Reads a schedule, if it exists.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
@@ -138,7 +138,7 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Stops a schedule: ticks pass, and nothing comes of them. Returns whether it is there.
+    /// Pauses a schedule: its ticks pass without events. Returns whether it exists.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
@@ -146,8 +146,8 @@ impl<M: Mode> EventQueue<M> {
         self.of_schedule(id, async |calls, id| calls.set_schedule_paused(&id, true).await)
     }
 
-    /// Lets a schedule go on after a [`pause_schedule`](Self::pause_schedule), with its first tick after now. Returns
-    /// whether it is there.
+    /// Resumes a schedule after a [`pause_schedule`](Self::pause_schedule), with its first tick after now. Returns
+    /// whether it exists.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
@@ -155,8 +155,8 @@ impl<M: Mode> EventQueue<M> {
         self.of_schedule(id, async |calls, id| calls.set_schedule_paused(&id, false).await)
     }
 
-    /// Publishes an event of a schedule now, also of one that is paused; its ticks stay as they are. Returns what became of
-    /// it, if there is such a schedule.
+    /// Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns the result, if
+    /// there is such a schedule.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
@@ -169,9 +169,9 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Makes the schedules of an owner those of a list: puts each, and removes all others that were put for this owner.
-    /// For a program that says at each start which schedules it has. The revision counts for all of them: one below that
-    /// of an earlier call for this owner changes nothing. Returns what it came to.
+    /// Makes the schedules of an owner match a list: puts each of them, and removes all others that were put for this
+    /// owner. For a program that says at each start which schedules it has. The revision counts for all of them: a call
+    /// with a lower revision than an earlier call for this owner changes nothing. Returns the result.
     ///
     /// ```
     /// use millpond::events::Schedule;
@@ -186,10 +186,10 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// As [`put_schedule`](Self::put_schedule); also for an owner that is empty, and an id that comes twice.
+    /// As [`put_schedule`](Self::put_schedule); also for an owner that is empty, and for an id that is listed twice.
     ///
     /// # Delivery
-    /// Not one step: after an error some of it may be done, and the same call again does the rest.
+    /// The call is not one step: after an error a part of it may have been done, and the same call again does the rest.
     pub fn sync_schedules(
         &self,
         owner: impl AsRef<str>,

@@ -25,7 +25,7 @@ const ZONE_DEFAULT: &str = "UTC";
 const EVERY_MIN: Duration = Duration::from_secs(1);
 const GRACE_DEFAULT: Duration = Duration::from_secs(60);
 
-/// When events are to be published, and what: an id and a calendar rule, which is either [`cron`](Self::cron) or
+/// Which events are to be published, and when: an id and a calendar rule, which is either [`cron`](Self::cron) or
 /// [`every`](Self::every).
 ///
 /// ```
@@ -43,14 +43,16 @@ const GRACE_DEFAULT: Duration = Duration::from_secs(60);
 /// ```
 ///
 /// # Cron expressions
-/// Five fields, or six with seconds before them: minute 0 to 59, hour 0 to 23, day of the month 1 to 31, month 1 to 12 or
-/// `jan` to `dec`, day of the week 0 to 7 or `sun` to `sat`, of which 0 and 7 are Sunday. A field is `*`, a value, a range
-/// `1-5`, each with a step such as `*/15`, or a list of these with commas. If neither of the two days begins with `*`, one
-/// of them is enough. Also `@yearly`, `@monthly`, `@weekly`, `@daily` and `@hourly`.
+/// Five fields, or six with seconds before them: minute 0 to 59, hour 0 to 23, day of the month 1 to 31, month 1 to 12
+/// or `jan` to `dec`, day of the week 0 to 7 or `sun` to `sat`, of which 0 and 7 are Sunday. A field is `*`, a value,
+/// or a range `1-5`, each with an optional step such as `*/15`, or a list of these with commas. If neither of the two
+/// day fields begins with `*`, it is enough that one of them matches. `@yearly`, `@monthly`, `@weekly`, `@daily` and
+/// `@hourly` also work.
 ///
-/// Where the clock is changed, an expression whose minute and hour do not begin with `*` means times of day: one that is
-/// skipped fires once when the clock is changed, and one that comes twice fires the first time. Any other follows the time
-/// that passes: what is skipped is not made up for, and what comes twice fires twice.
+/// When the clock is changed, as for daylight saving time, an expression whose minute and hour do not begin with `*`
+/// means times of day: a time that is skipped fires once, at the change, and a time that comes twice fires the first
+/// time. Any other expression follows the time that passes: skipped times are not made up for, and times that come
+/// twice fire twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Schedule {
@@ -71,7 +73,7 @@ pub struct Schedule {
     pub(super) owner: Arc<str>,
 }
 
-/// What becomes of the event of a tick that nobody has received in time.
+/// What becomes of the event of a tick that was not received in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missed {
     /// It waits until the next tick, whose event replaces it.
@@ -81,13 +83,13 @@ pub enum Missed {
     Skip,
 }
 
-/// Whether the event of a tick waits for that of the one before.
+/// Whether the event of a tick waits for the event of the previous tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overlap {
     /// One at a time: the id of the schedule is their key.
     #[default]
     Wait,
-    /// They have no key, and may be worked on at once.
+    /// They have no key, and may be worked on at the same time.
     Allow,
 }
 
@@ -112,7 +114,7 @@ impl Overlap {
 }
 
 impl Schedule {
-    /// A schedule of this id, which has no rule yet. The id is the key of its events, unless these may
+    /// A schedule with this id, which has no rule yet. The id is the key of its events, unless these may
     /// [overlap](Self::overlap).
     pub fn new(id: impl AsRef<str>) -> Self {
         Self {
@@ -132,7 +134,7 @@ impl Schedule {
         }
     }
 
-    /// It fires when the clock of its [zone](Self::zone) shows what a cron expression means.
+    /// It fires when the clock of its [zone](Self::zone) matches a cron expression.
     pub fn cron(self, expression: impl AsRef<str>) -> Self {
         Self { cron: Some(expression.as_ref().into()), ..self }
     }
@@ -143,8 +145,7 @@ impl Schedule {
         Self { zone: Some(zone.as_ref().into()), ..self }
     }
 
-    /// It fires at a fixed interval, a second or more: however late one event is received, the next is not later for
-    /// that.
+    /// It fires at a fixed interval of a second or more. An event that is received late does not delay the next one.
     pub fn every(self, length: Duration) -> Self {
         Self { every: Some(length), ..self }
     }
@@ -161,7 +162,7 @@ impl Schedule {
         Self { event, ..self }
     }
 
-    /// The headers of its events: names with any bytes.
+    /// The headers of its events: each a name with any bytes as its value.
     pub fn headers<N: AsRef<[u8]>, V: AsRef<[u8]>>(
         self,
         headers: impl IntoIterator<Item = (N, V)>,
@@ -169,17 +170,17 @@ impl Schedule {
         Self { event: self.event.headers(headers), ..self }
     }
 
-    /// An event is dropped if it was not received for this time after it was to fire.
+    /// How long after its time an event is dropped if it was not received.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { event: self.event.ttl(ttl), ..self }
     }
 
-    /// What becomes of an event that nobody has received in time; [`Missed::Latest`] by default.
+    /// What becomes of an event that was not received in time; [`Missed::Latest`] by default.
     pub fn missed(self, missed: Missed) -> Self {
         Self { missed, ..self }
     }
 
-    /// For how long an event can be received before it is missed, with [`Missed::Skip`]; 60 seconds by default.
+    /// How long an event can be received before it is missed, with [`Missed::Skip`]; 60 seconds by default.
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
@@ -189,18 +190,18 @@ impl Schedule {
         Self { overlap, ..self }
     }
 
-    /// No tick comes before, in milliseconds since the Unix epoch.
+    /// The time before which no tick comes, in milliseconds since the Unix epoch.
     pub fn from_ms(self, from_ms: u64) -> Self {
         Self { from_ms, ..self }
     }
 
-    /// No tick comes at this time or later, in milliseconds since the Unix epoch.
+    /// The time from which on no tick comes, in milliseconds since the Unix epoch.
     pub fn until_ms(self, until_ms: u64) -> Self {
         Self { until_ms: Some(until_ms), ..self }
     }
 
-    /// Rises with each change of the program that puts the schedule: one with a lower revision than that of the schedule
-    /// that is there changes nothing. 0 by default.
+    /// A number that rises with each change of the program that puts the schedule: putting a schedule with a lower
+    /// revision than the existing one changes nothing. 0 by default.
     pub fn revision(self, revision: u64) -> Self {
         Self { revision, ..self }
     }
@@ -221,8 +222,8 @@ impl Schedule {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for what is no cron expression, no zone, or beyond its limits, and for a schedule that has no
-    /// rule, or two.
+    /// `INVALID_ARGUMENT` for an invalid cron expression or zone, for a value beyond its limits, and for a schedule
+    /// without a rule or with two.
     pub fn next_ms(&self, after_ms: u64) -> Result<Option<u64>> {
         let plan = self.check()?;
         Ok(plan.next(after_ms.saturating_mul(1_000)).map(|next| next / 1_000))
@@ -444,7 +445,7 @@ impl Plan {
     }
 }
 
-/// A schedule that is there.
+/// An existing schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScheduleInfo {
@@ -464,11 +465,11 @@ pub struct ScheduleInfo {
     pub next_us: Option<Timestamp>,
     /// Its last tick, in microseconds since the Unix epoch.
     pub passed_us: Option<Timestamp>,
-    /// How many of its ticks nobody received in time, as far as that was noticed.
+    /// How many of its ticks were not received in time, as far as that was noticed.
     pub missed: u64,
     /// Its revision.
     pub revision: u64,
-    /// Who synchronizes it; empty for nobody.
+    /// The owner that synchronizes it; empty if there is none.
     pub owner: Arc<str>,
 }
 

@@ -10,7 +10,7 @@ use crate::events::partition::Partition;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Adds or changes a schedule, or gives it more ticks, unless somebody else has changed it.
+/// Adds or changes a schedule, or gives it more ticks, unless another client has changed it.
 #[derive(Clone, Debug)]
 pub struct PutSchedule {
     partition: Partition,
@@ -24,8 +24,9 @@ pub struct PutSchedule {
 }
 
 impl PutSchedule {
-    /// Puts a schedule in place of one of this version, or of none for 0. Of the record the flags, the time to live and
-    /// the ticks count. Without a template it gets more ticks; else what is due by then fires before.
+    /// Puts a schedule in place of one with this version, or, for version 0, where there is none. Only the flags, the
+    /// time to live and the ticks of the record count. Without a template the schedule gets more ticks; with one, ticks
+    /// that are due by then fire before.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long, and for ticks that do not rise or are too many.

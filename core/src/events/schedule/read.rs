@@ -35,17 +35,17 @@ enum Which {
 pub struct SchedulesRead {
     /// The time, in microseconds since the Unix epoch.
     pub now_us: Timestamp,
-    /// The schedules; some of a page may have come before.
+    /// The schedules; some of a page may have been returned before.
     pub schedules: Vec<StoredSchedule>,
-    /// Behind what the next page begins, if there is one.
+    /// The position that the next page comes after, if there is one.
     pub next: Option<Arc<[u8]>>,
 }
 
 impl ReadSchedules {
-    /// Reads those of these ids that are there.
+    /// Reads the schedules with these ids, as far as they exist.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for none or more than 100 ids, and for one that is empty or too long.
+    /// `INVALID_ARGUMENT` for no ids or more than 100, and for one that is empty or too long.
     pub fn of(partition: Partition, ids: Vec<Arc<str>>) -> Result<Self> {
         let is_allowed = (1..=IDS_MAX).contains(&ids.len());
         ensure!(is_allowed, "1 to {IDS_MAX} schedules are read, not {}", ids.len());
@@ -53,7 +53,7 @@ impl ReadSchedules {
         Ok(Self { partition, which: Which::Ids(ids) })
     }
 
-    /// Reads the first page, or the one behind another.
+    /// Reads the first page, or the one that comes after another.
     pub fn page(partition: Partition, after: Option<Arc<[u8]>>) -> Self {
         let which = Which::Page(after.unwrap_or_else(|| b"0".as_slice().into()));
         Self { partition, which }

@@ -17,21 +17,21 @@ pub(crate) const TICKS_MAX: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScheduleRecord {
-    /// A tick replaces the event of the one before that nobody has received.
+    /// Whether a tick replaces the event of the previous tick if that was not received.
     pub is_latest: bool,
-    /// The id is the key of its events.
+    /// Whether the id is the key of its events.
     pub is_in_order: bool,
-    /// No other ticks follow those that are there.
+    /// Whether no ticks follow those that are there.
     pub ends: bool,
-    /// It has no ticks for now.
+    /// Whether it is paused, and so has no ticks for now.
     pub is_paused: bool,
-    /// How long its events live, in microseconds; 0 for ever.
+    /// How long its events live, in microseconds; 0 for no limit.
     pub ttl_us: u64,
     /// Its next ticks, in microseconds since the Unix epoch.
     pub ticks: Vec<Timestamp>,
     /// Rises with each change.
     pub version: u64,
-    /// How many ticks nobody received in time.
+    /// How many ticks were not received in time.
     pub missed: u64,
     /// The last tick that has passed, in microseconds since the Unix epoch; 0 for none.
     pub passed_us: Timestamp,
@@ -55,7 +55,7 @@ pub struct StoredSchedule {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Template {
-    /// What only clients read: its rule.
+    /// Its rule, which only clients read.
     pub rule: Arc<[u8]>,
     /// The body of its events.
     pub body: Arc<[u8]>,
@@ -124,7 +124,8 @@ impl ScheduleRecord {
 }
 
 impl Template {
-    /// What is published by this rule: a body as [`NewEvent`](crate::events::NewEvent) packs it.
+    /// What a schedule with this rule publishes: a body as [`NewEvent`](crate::events::NewEvent)
+    /// packs it.
     pub fn new(rule: impl Into<Arc<[u8]>>, body: impl Into<Arc<[u8]>>) -> Self {
         Self { rule: rule.into(), body: body.into() }
     }

@@ -21,7 +21,7 @@ pub struct RemoveSchedule {
 }
 
 impl RemoveSchedule {
-    /// Removes a schedule if it has this version, or whatever it has for 0. What is due by then fires before.
+    /// Removes a schedule if it has this version, or any version for 0. Ticks that are due by then fire before.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.

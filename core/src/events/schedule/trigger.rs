@@ -12,7 +12,7 @@ use crate::events::{Published, Status};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
 
-/// Publishes an event of a schedule, for now; no tick moves.
+/// Publishes an event of a schedule, which fires now; its ticks stay as they are.
 #[derive(Clone, Debug)]
 pub struct Trigger {
     partition: Partition,

@@ -17,7 +17,7 @@ pub struct Cordon {
 }
 
 impl Cordon {
-    /// Looks back `within`, in whole seconds; a part of one counts as one.
+    /// Looks back `within`, in whole seconds; a fraction of a second counts as one.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long and for a `within` above 10^15

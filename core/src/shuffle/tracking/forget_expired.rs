@@ -6,7 +6,7 @@ use crate::shuffle::head;
 use crate::shuffle::name::Name;
 use crate::step::{Invocation, Operation, Reply, StepContext};
 
-/// Deletes what is recorded of deadlines that have passed. The messages themselves stay.
+/// Deletes the records of deadlines that have passed. The messages themselves stay.
 #[derive(Clone, Debug)]
 pub struct ForgetExpired {
     keys: Keys,
@@ -17,7 +17,7 @@ impl ForgetExpired {
     /// Forgets what [`ScanExpired`](super::ScanExpired) found.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a name that is empty or too long and for a deadline that is no number.
+    /// `INVALID_ARGUMENT` for a name that is empty or too long and for a deadline that is not a number.
     pub fn new(
         name: impl AsRef<[u8]>,
         track_keys: TrackKeys,

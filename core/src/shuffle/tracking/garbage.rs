@@ -11,8 +11,8 @@ use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, iterate};
 /// Values of tracked messages whose deadline has passed, in batches. Made by
 /// [`ShuffleQueue::gc`].
 ///
-/// Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one
-/// for the next collection. The messages themselves stay in their streams.
+/// Asking for the next batch deletes the records of the last one. If the caller stops, the last batch is left for the
+/// next collection. The messages themselves stay in their streams.
 ///
 /// ```
 /// let client = millpond::connect("memory:")?;
@@ -53,20 +53,20 @@ impl<M: Mode> Garbage<M> {
         }))
     }
 
-    /// Scans only deadlines that begin with this many of the first digits of the time, 1 to 10:
-    /// with 6, those of the same 10,000 seconds. What was cordoned is scanned in any case.
+    /// Scans only deadlines that share this many leading digits with the current time, 1 to 10: with 6, those of the
+    /// same 10,000 seconds. Cordoned values are always scanned.
     #[must_use]
     pub fn time_digits(mut self, digits: impl Into<Option<u8>>) -> Self {
         self.0.source.digits = digits.into();
         self
     }
 
-    /// How many entries were scanned so far.
+    /// How many entries have been scanned so far.
     pub fn scanned(&self) -> u64 {
         self.0.source.scanned
     }
 
-    /// How many records were deleted so far.
+    /// How many records have been deleted so far.
     pub fn deleted(&self) -> u64 {
         self.0.source.deleted
     }

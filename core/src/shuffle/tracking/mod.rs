@@ -25,24 +25,24 @@ use std::time::Duration;
 use super::name::Name;
 use crate::error::{Result, invalid};
 
-/// Seconds since the Unix epoch; before it below 0.
+/// Seconds since the Unix epoch; negative before it.
 pub type Deadline = i64;
 
-/// The farthest a deadline is from the epoch either way: 2^53 seconds, which a score still holds
-/// exactly.
+/// The greatest distance of a deadline from the epoch, in either direction: 2^53 seconds, which a
+/// score can still hold exactly.
 pub const DEADLINE_MAX: Deadline = 1 << 53;
 
-/// How long after its message the record of a tracked message may be collected, where neither a
+/// How long after its message the record of a tracked message may be collected, if neither a
 /// deadline nor a `ttl` is given: a day.
 pub const DEADLINE_DEFAULT: Duration = Duration::from_secs(86_400);
 
 /// Where the records of tracked messages are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TrackKeys {
-    /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, together
-    /// with those of every other queue of the server that tracks so: where the package that
-    /// introduced this queue has them. A cluster refuses it with `CROSS_SLOT`, as nothing ties
-    /// these keys to the queue's slot.
+    /// In the three keys `meta:cancelation`, `meta:deadlines` and `meta:presortedgarbage`, which
+    /// all queues of the server with this setting share, as in the package that introduced this
+    /// queue. A cluster refuses it with `CROSS_SLOT`, since nothing ties these keys to the queue's
+    /// slot.
     #[default]
     Global,
     /// In three keys of the queue, `<queue>:meta:cancelation` and so on.

@@ -25,7 +25,7 @@ pub struct ScanExpired {
 pub struct Expired {
     /// Where the next page begins; empty if this was the last.
     pub cursor: Vec<u8>,
-    /// How many entries were looked at.
+    /// How many entries were examined.
     pub scanned: u64,
     /// Those whose deadline has passed.
     pub expiries: Vec<Expiry>,
@@ -38,14 +38,13 @@ pub struct Expiry {
     pub value: Vec<u8>,
     /// The deadline as it is stored.
     pub deadline: Vec<u8>,
-    /// Whether the value's record is still that of this deadline: it was not deleted or written
-    /// again since.
+    /// Whether the value's record still has this deadline, so that it was neither deleted nor written again.
     pub is_current: bool,
 }
 
 impl ScanExpired {
-    /// Goes on after `cursor`, which is empty at first. `digits`, 1 to 10, restricts it to deadlines
-    /// that begin with as many of the first digits of the time, `None` to none.
+    /// Continues after `cursor`, which is empty at first. With `digits`, 1 to 10, only deadlines count that share this
+    /// many leading digits with the current time; `None` does not restrict them.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty or too long and for other `digits`.

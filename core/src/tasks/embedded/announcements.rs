@@ -5,14 +5,14 @@ use super::registry::Guard;
 use crate::step::StepContext;
 use crate::tasks::name::Name;
 
-/// What a modification brings to each of its queues.
+/// The changes that a modification makes available in each of its queues.
 pub(super) struct Announcements(Vec<News>);
 
 #[derive(Clone, Copy, Default)]
 struct News {
-    /// How many tasks are available that were not there before, or not like this.
+    /// How many tasks are available that were not available before, or not in this form.
     available: usize,
-    /// When the first of those is available that are not yet.
+    /// When the first of those that are not yet available becomes available.
     next_at_ms: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ impl Announcements {
         Self(vec![News::default(); queues])
     }
 
-    /// Notes that a task has been put into a queue at this time.
+    /// Records that a task has been put into a queue, with this time.
     pub(super) fn note(&mut self, queue: usize, at_ms: u64, now_ms: u64) {
         let news = &mut self.0[queue];
         match at_ms <= now_ms {
@@ -39,7 +39,7 @@ impl Announcements {
         now_ms: u64,
         context: &mut StepContext<'_>,
     ) {
-        // A queue that is paused has nothing for them.
+        // A paused queue has nothing for them.
         let queues = self.0.into_iter().zip(queues).filter(|(_, queue)| !queue.is_paused);
         for (news, queue) in queues {
             context.wake(|| name.topic(queue.name()), news.available);

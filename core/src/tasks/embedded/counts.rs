@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// What is counted in a queue or, as far as it has that, in a namespace.
+/// The counts of a queue, or of a namespace as far as they apply to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) size: u64,
@@ -14,7 +14,7 @@ pub(super) struct Counts {
     pub(super) is_paused: bool,
     pub(super) oldest_available_ms: Option<u64>,
     pub(super) oldest_lease_ms: Option<u64>,
-    /// Until when it stays like this if nobody changes anything; not at that time and later.
+    /// Until when the counts stay valid if nothing changes, excluding that time.
     pub(super) until_ms: u64,
 }
 
@@ -38,7 +38,7 @@ impl Published {
         self.writes.store(writes + 2, Ordering::Release);
     }
 
-    /// The counts, all of one moment; nothing if they are being written.
+    /// The counts, all from the same moment; nothing if they are being written.
     pub(super) fn read(&self) -> Option<Counts> {
         let writes = self.writes.load(Ordering::Acquire);
         let numbers = self.numbers.each_ref().map(|number| number.load(Ordering::Relaxed));
@@ -49,7 +49,7 @@ impl Published {
 }
 
 impl Counts {
-    /// What is published; a time as 1 more, and 0 for none, as in counts that never were.
+    /// The published numbers. A time is stored plus 1, and 0 is none, as in counts that were never published.
     fn numbers(&self) -> [u64; 10] {
         let time = |at_ms: Option<u64>| at_ms.map_or(0, |at_ms| at_ms + 1);
         [

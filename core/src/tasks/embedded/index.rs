@@ -1,4 +1,4 @@
-//! Where each task is, by its id: the one thing that all queues of a store share.
+//! Where each task is, by its id: the only thing that all queues of a store share.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ const SHARDS: usize = or_in_schedules(64, 2);
 pub(super) type Shard = HashMap<Arc<str>, Location, Hashes>;
 
 /// Tasks by id.
-// Lock order: queues and namespaces before shards of the index, and shards by their numbers. What is
-// said of a task holds for as long as its queue is locked.
+// Lock order: queues and namespaces before shards of the index, and shards by their numbers. What the index says of a
+// task stays true while its queue is locked.
 pub(super) struct Index {
     hasher: Hashes,
     shards: [Lock<Shard>; SHARDS],
@@ -42,12 +42,12 @@ impl Index {
         self.shard_of(id).get(id).cloned()
     }
 
-    /// The shard that this id is in, locked.
+    /// The shard of this id, locked.
     pub(super) fn shard_of(&self, id: &str) -> MutexGuard<'_, Shard> {
         self.shards[self.number(id)].lock()
     }
 
-    /// Locks what these ids are in.
+    /// Locks the shards of these ids.
     pub(super) fn lock<'i>(&self, ids: impl Iterator<Item = &'i Arc<str>>) -> LockedShards<'_> {
         let mut numbers: Vec<usize> = ids.map(|id| self.number(id)).collect();
         numbers.sort_unstable();
@@ -66,7 +66,7 @@ impl Index {
         all
     }
 
-    /// The number of the shard that this id is in.
+    /// The number of the shard of this id.
     fn number(&self, id: &str) -> usize {
         self.hasher.hash_one(id) as usize % SHARDS
     }
@@ -79,7 +79,7 @@ pub(super) struct LockedShards<'a> {
 }
 
 impl LockedShards<'_> {
-    /// The shard that this id is in, which is one of an id of the step.
+    /// The shard of this id, which must be one of the step's ids.
     pub(super) fn shard_of(&mut self, id: &str) -> &mut Shard {
         let number = self.index.number(id);
         let at = self.shards.binary_search_by_key(&number, |(number, _)| *number);

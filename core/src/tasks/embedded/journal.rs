@@ -1,8 +1,8 @@
-//! A store's records in the journal: what its steps did, and how it comes back from that.
+//! A store's records in the journal: what its steps did, and how it is recovered from them.
 //!
-//! A snapshot is one copy after the other, of one queue or one namespace each, while steps go on. The copy
-//! says up to which record it reaches, so a record that is replayed later leaves out what it says about a
-//! task or a document whose queue or namespace was copied after it was written.
+//! A snapshot is a series of copies, each of one queue or one namespace, made while steps continue. Each copy says up
+//! to which record it reaches. So when a record is replayed later, its effects on a task or a document are skipped if
+//! the queue or namespace was copied after the record was written.
 
 use std::sync::Arc;
 
@@ -16,41 +16,40 @@ use crate::step::codec::{Reader, put_bytes, put_integer};
 use crate::step::{Effects, Snapshot};
 use crate::tasks::{Headers, NewDoc};
 
-/// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, so
-/// that a later version with other rules still makes the same state of them.
+/// Effects in the journal: a tag and its data. They say what changed, not what was requested, so that a later version
+/// with other rules still builds the same state from them.
 pub(super) mod tag {
     /// Queue: what the next effects are about.
     pub(crate) const QUEUE: u8 = 1;
-    /// A task, all of it, new or in the place of one of its id.
+    /// A whole task, new or replacing the one with its id.
     pub(crate) const TASK: u8 = 2;
-    /// What a claim or a renewal changes. What is claimed once more has one more claim without an end.
+    /// What a claim or a renewal changes. A task that is claimed again has one more claim that has not ended.
     pub(crate) const LEASE: u8 = 3;
-    /// The task is not in this queue any more.
+    /// The task is no longer in this queue.
     pub(crate) const TASK_REMOVED: u8 = 4;
     /// Namespace: what the next effects are about.
     pub(crate) const NAMESPACE: u8 = 5;
-    /// A document, all of it, new or in the place of one of its id.
+    /// A whole document, new or replacing the one with its id.
     pub(crate) const DOC: u8 = 6;
     /// What a claim or a renewal changes.
     pub(crate) const DOC_LEASE: u8 = 7;
-    /// The document is not in this namespace any more.
+    /// The document is no longer in this namespace.
     pub(crate) const DOC_REMOVED: u8 = 8;
     /// Sequence: the queue or the namespace that was named last was copied before this record.
     pub(crate) const COPIED: u8 = 9;
-    /// How often the task was claimed since it was inserted, changed or released. 0 for a task of
-    /// which nothing else is said.
+    /// How often the task was claimed since it was inserted, changed or released. 0 for a task without this effect.
     pub(crate) const UNENDED: u8 = 10;
     /// The queue is paused; nothing else.
     pub(crate) const PAUSED: u8 = 11;
-    /// The queue is not paused any more; nothing else.
+    /// The queue is no longer paused; nothing else.
     pub(crate) const RESUMED: u8 = 12;
-    /// The task's headers. None for a task of which nothing else is said.
+    /// The task's headers. None for a task without this effect.
     pub(crate) const HEADERS: u8 = 13;
-    /// The claim of the task is cancelled, until the next claim and until it has no claim without an end.
+    /// The claim of the task is cancelled, until the next claim or until all its claims have ended.
     pub(crate) const CANCELLED: u8 = 14;
 }
 
-/// Writes and reads what the effects of each tag say of a task or a document, in this order.
+/// Writes and reads the fields that the effects of each tag hold of a task or a document, in this order.
 macro_rules! said {
     ($of:ty { $($tag:ident: $($field:ident)+;)+ }) => {
         impl Said for $of {
@@ -101,16 +100,16 @@ said!(Doc {
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
 
-/// How many claimants are known at a time while a journal is replayed.
+/// How many claimants are kept at a time while a journal is replayed.
 const CLAIMANTS_MAX: usize = 4_096;
 
-/// What a step changed, as its record.
+/// What a step changed, as its record in the journal.
 pub(super) struct Changes {
     effects: Effects,
     section: Option<Section>,
 }
 
-/// What the copies of a snapshot are of.
+/// What a copy of a snapshot contains.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Section {
     Queue(Arc<str>),
@@ -138,7 +137,7 @@ impl Changes {
         self.section = Some(section);
     }
 
-    /// Notes what effects of this tag say of a queue by themselves.
+    /// Records an effect of this tag, which concerns the queue itself.
     pub(super) fn queue(&mut self, tag: u8, queue: &Arc<str>) {
         if self.effects.are_recorded() {
             self.section(Section::Queue(queue.clone()));
@@ -146,7 +145,7 @@ impl Changes {
         }
     }
 
-    /// Notes of a task what effects of this tag say; of all of it also what only some have.
+    /// Records an effect of this tag on a task; for a whole task, also the fields that only some tasks have.
     pub(super) fn task(&mut self, tag: u8, queue: &Arc<str>, task: &Record) {
         let section = || Section::Queue(queue.clone());
         self.note(tag, task, section);
@@ -165,7 +164,7 @@ impl Changes {
         }
     }
 
-    /// Notes of a document what effects of this tag say.
+    /// Records an effect of this tag on a document.
     pub(super) fn doc(&mut self, tag: u8, doc: &Doc) {
         self.note(tag, doc, || Section::Namespace(doc.namespace.clone()));
     }
@@ -178,16 +177,16 @@ impl Changes {
     }
 }
 
-/// What is known while a journal is replayed: up to which record the copies reach.
+/// The state of a replay: up to which record the copies reach.
 #[derive(Default)]
 pub(super) struct Replayed {
     copied: HashMap<Section, u64>,
-    /// Claimants, of which many hold more than one thing, are one text each.
+    /// Claimants are stored once each, since many hold more than one task or document.
     texts: Texts,
 }
 
 impl Replayed {
-    /// Whether the copy of this section holds what the record of this sequence says of it.
+    /// Whether the copy of this section already contains the effects of the record with this sequence.
     fn holds(&self, section: &Section, sequence: Option<u64>) -> bool {
         let copied = || self.copied.get(section).copied();
         sequence.is_some_and(|sequence| copied().is_some_and(|copied| sequence < copied))
@@ -197,7 +196,7 @@ impl Replayed {
         if text.is_empty() {
             return NOBODY.clone();
         }
-        // Those of jobs are many, and none of them comes back.
+        // Those of jobs are many, and none of them occurs again.
         if self.texts.len() >= CLAIMANTS_MAX {
             self.texts = Texts::default();
         }
@@ -274,7 +273,7 @@ impl State {
         }
         said.claimant = replayed.text(&said.claimant);
         let found = self.index.find(&said.id);
-        // A task is in one queue: where a later copy has it is where it was.
+        // A task is in one queue only: if a later copy has it, that is where it was.
         let is_copied = |queue: &Arc<str>| replayed.holds(&Section::Queue(queue.clone()), sequence);
         if is_copied(queue) || found.as_ref().is_some_and(|found| is_copied(&found.queue.name)) {
             return Ok(());
@@ -320,7 +319,7 @@ impl State {
         Ok(())
     }
 
-    /// Does something to a task while nobody else is at work.
+    /// Changes a task while nothing else runs.
     fn replay_on(&self, at: &Location, work: impl FnOnce(&mut Queue, Slot)) -> Result<()> {
         let mut guard =
             at.queue.lock().ok_or_else(|| unreadable("is about a queue that is gone"))?;
@@ -360,10 +359,10 @@ impl State {
     }
 
     pub(super) fn write_snapshot(&self, out: &mut dyn Snapshot) {
-        // What is emptied meanwhile stays, so that its copy can say up to when that is known.
+        // Entries that become empty in the meantime stay, so that their copies can say up to which record they reach.
         self.queues.keep(true);
         self.namespaces.keep(true);
-        // What was recorded up to here is in the copies, as they are made after it.
+        // Everything recorded up to here is in the copies, since they are made after it.
         out.begin();
         for queue in self.queues.all() {
             let Some(guard) = queue.lock() else { continue };
@@ -395,7 +394,7 @@ impl State {
     }
 }
 
-/// The copy of one queue or one namespace on its way into a snapshot.
+/// The copy of one queue or one namespace while it is written to a snapshot.
 struct Copy<'a> {
     section: Section,
     changes: Changes,
@@ -425,15 +424,15 @@ impl<'a> Copy<'a> {
     }
 }
 
-/// What effects say something of.
+/// What effects can be about.
 trait Said {
     fn put(&self, tag: u8, record: &mut Vec<u8>);
 
-    /// Reads what effects of this tag say, and leaves the rest as it is.
+    /// Reads the fields that effects of this tag hold, and leaves the rest unchanged.
     fn read(&mut self, tag: u8, record: &mut Reader<'_>) -> Result<()>;
 }
 
-/// A part of what is said.
+/// A field that an effect holds.
 trait Field: Sized {
     fn put(&self, record: &mut Vec<u8>);
 
@@ -482,7 +481,7 @@ impl Field for Arc<str> {
     }
 }
 
-/// The `err`; the headers are said by themselves.
+/// The `err`; the headers have their own effect.
 impl Field for Notes {
     fn put(&self, record: &mut Vec<u8>) {
         self.err().put(record);

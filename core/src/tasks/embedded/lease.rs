@@ -40,8 +40,8 @@ macro_rules! leased {
 
 leased!(Record, Doc);
 
-/// What is wrong with something that was found: that it is `missing` at its version, or `held` against
-/// this claimant.
+/// What is wrong with a task or document that was looked up: it is `missing` at its version, or `held` by another
+/// claimant.
 pub(super) fn fault<F>(
     found: Option<&impl Leased>,
     version: u64,
@@ -56,7 +56,7 @@ pub(super) fn fault<F>(
     }
 }
 
-/// Who holds something until this time after a change.
+/// The claimant that holds something until this time after a change.
 pub(super) fn holder(claimant: &Arc<str>, at_ms: u64, now_ms: u64) -> &Arc<str> {
     if at_ms > now_ms { claimant } else { &NOBODY }
 }

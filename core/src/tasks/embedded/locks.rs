@@ -1,6 +1,6 @@
-//! The locks of a store: the standard library's, or those of shuttle, which goes through the schedules of
-//! threads, in tests that are built with `--cfg shuttle`. Such a test needs the same hashes of names in each
-//! run, and few shards, so that steps meet.
+//! The locks of a store: those of the standard library, or, in tests built with `--cfg shuttle`, those of shuttle,
+//! which explores the schedules of threads. Such a test needs the same hashes of names in each run, and few shards,
+//! so that steps contend.
 
 use std::sync::PoisonError;
 
@@ -20,12 +20,12 @@ pub(super) use sync::atomic::{AtomicBool, AtomicUsize};
 #[cfg(all(test, shuttle))]
 pub(super) type Hashes = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
-/// A number that is smaller where schedules are gone through.
+/// A number that is smaller when schedules are explored.
 pub(super) const fn or_in_schedules(usual: usize, there: usize) -> usize {
     if cfg!(all(test, shuttle)) { there } else { usual }
 }
 
-/// A lock for one.
+/// A mutex.
 #[derive(Default)]
 pub(super) struct Lock<T>(Mutex<T>);
 
@@ -34,7 +34,7 @@ impl<T> Lock<T> {
         Self(Mutex::new(value))
     }
 
-    /// Locks, also after a panic elsewhere: what these locks guard is whole between any two lines.
+    /// Locks, even after a panic elsewhere: the data behind these locks is consistent between any two lines.
     pub(super) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,11 +1,10 @@
 //! A store on the embedded engine.
 //!
-//! Each queue has a lock of its own, and so has each namespace; a claim locks its queue, a modification the
-//! queues and namespaces that it names and no others. Beside them there is an index of all tasks by id, in
-//! shards with a lock each, which claims do not need. Locks are taken in one order, so that there is no
-//! deadlock: queues, then namespaces, then shards of the index, each in the order of their names or numbers.
-//! As a task may move before its queue is locked, a step finds its tasks, locks their queues, and checks
-//! that they are still there.
+//! Each queue and each namespace has its own lock. A claim locks its queue; a modification locks the queues and
+//! namespaces that it names and no others. In addition, there is an index of all tasks by id, in shards with a lock
+//! each, which claims do not need. Locks are taken in one order, so that there is no deadlock: queues, then
+//! namespaces, then shards of the index, each in the order of their names or numbers. Since a task may move before
+//! its queue is locked, a step looks up its tasks, locks their queues, and checks that the tasks are still there.
 //!
 //! A page or a snapshot holds a queue's lock only to take references to [chunks](order) of tasks.
 //! Statistics take no lock: the holder of a lock publishes the [counts](counts). Documents are read under
@@ -52,11 +51,11 @@ use crate::step::{self, Chance, Effects, Snapshot, StepContext};
 /// The number of a store in the journal.
 pub(crate) const KIND: u8 = 4;
 
-/// How many tasks are counted or, expired, removed under one hold of a queue's lock.
+/// How many tasks are counted, or removed because they have expired, while a queue's lock is held once.
 const TASKS_A_HOLD: usize = 256;
 
-/// How many tasks are listed from one hold of a queue's lock: some dozen chunks, of which each is taken in
-/// a moment.
+/// How many tasks are listed while a queue's lock is held once: a few dozen chunks, each of which is quick to
+/// reference.
 const LISTED_A_HOLD: usize = 1_024;
 
 /// A store.
@@ -65,14 +64,14 @@ pub struct State {
     queues: Registry<Queue>,
     namespaces: Registry<Namespace>,
     index: Index,
-    /// While the journal is replayed.
+    /// Set while the journal is replayed.
     replayed: std::sync::Mutex<Replayed>,
 }
 
 /// What a claim asks for.
 pub(super) struct Taking<'a> {
     pub(super) claimant: &'a Arc<str>,
-    /// Whether each task gets a claimant of its own.
+    /// Whether each task gets its own claimant.
     pub(super) is_each: bool,
     pub(super) lease_ms: u64,
     pub(super) max: usize,
@@ -120,7 +119,8 @@ impl State {
         });
     }
 
-    /// In how many milliseconds the next task of a queue is available; 0 for now. Nothing if it is paused.
+    /// In how many milliseconds the next task of a queue becomes available; 0 for now. Nothing if the queue is
+    /// paused.
     pub(super) fn next_in_ms(&self, queue: &str, context: &StepContext<'_>) -> Option<u64> {
         let next_at_ms = self.queues.with(queue, |guard| match guard.is_paused {
             true => None,
@@ -151,7 +151,7 @@ impl State {
             let mut changes = Changes::new(Effects::of(context));
             changes.queue(tag::RESUMED, queue);
             changes.into_effects().record(context);
-            // Those who find that there is more pass it on.
+            // Claims that find that there is more pass the wake-up on.
             context.wake(|| name.topic(queue), guard.available(now_ms, TASKS_A_HOLD));
             if let Some(at_ms) = guard.next_at_ms().filter(|at_ms| *at_ms > now_ms) {
                 context.wake_in(|| name.topic(queue), at_ms - now_ms);
@@ -162,8 +162,9 @@ impl State {
         }
     }
 
-    /// Renews tasks and documents; returns until when, and which tasks were cancelled. Says of each that cannot be, by its number, the
-    /// tasks before the documents, whether another claimant holds it, and then renews nothing.
+    /// Renews tasks and documents; returns until when, and which tasks were cancelled. If some cannot be renewed,
+    /// renews nothing and returns, for each of them, its number (tasks before documents) and whether another claimant
+    /// holds it.
     pub(super) fn renew(
         &self,
         name: &Name,
@@ -220,7 +221,7 @@ impl State {
         }
     }
 
-    /// Cancels a task; returns whether somebody has claimed it and still holds it.
+    /// Cancels a task; returns whether a claimant still holds it under a lease.
     pub(super) fn cancel(&self, id: &str, context: &mut StepContext<'_>) -> bool {
         let now_ms = context.now() / 1_000;
         let cancelled = self.with_task(id, context, |guard, slot, context| {
@@ -279,7 +280,7 @@ impl State {
         let mut left = limit;
         loop {
             let part = left.min(LISTED_A_HOLD);
-            // One more than is wanted tells whether there are more.
+            // One more than requested shows whether there are more.
             let found = self
                 .with_queue(queue, context, |guard, _| guard.page(page.next.as_ref(), part + 1));
             let Some(found) = found else { return TaskPage { next: None, ..page } };
@@ -409,7 +410,7 @@ impl State {
         counted.take(filter.limit_or_most()).collect()
     }
 
-    /// Does something with a task in its queue, which is locked; nothing if it is not there.
+    /// Runs a function on a task in its locked queue; returns nothing if the task does not exist.
     fn with_task<R>(
         &self,
         id: &str,
@@ -429,7 +430,8 @@ impl State {
         None
     }
 
-    /// Does something with a queue that holds nothing that has expired; nothing if there is none.
+    /// Runs a function on a queue from which all expired tasks have been removed; returns nothing if there is no such
+    /// queue.
     fn with_queue<R>(
         &self,
         queue: &str,
@@ -451,9 +453,8 @@ impl State {
         }
     }
 
-    /// Removes tasks that have expired, some of them at a time; returns whether those were all. It is
-    /// recorded before their ids are free, as a step that takes one for another queue need not wait for this
-    /// one.
+    /// Removes expired tasks, some at a time; returns whether those were all. This is recorded before their ids
+    /// become free, since a step that reuses such an id in another queue need not wait for this step.
     fn remove_expired(&self, queue: &mut Guard<'_, Queue>, context: &mut StepContext<'_>) -> bool {
         let now_ms = context.now() / 1_000;
         if queue.expired(now_ms).is_none() {

@@ -1,13 +1,13 @@
-//! Steps that meet on one store, in all orders of their locks that matter: a scheduler in the place of
-//! the system's runs the threads of each test thousands of times, one at a time, and switches at every
-//! lock. In the small tests it goes through all orders there are.
+//! Steps that contend on one store, in all relevant orders of their locks: a scheduler that replaces the system's
+//! runs the threads of each test thousands of times, one thread at a time, and may switch at every lock. In the small
+//! tests it explores all possible orders.
 //!
-//! After each run: each task is in one queue, and in the index exactly there; what is counted is what
-//! is there; no version was made twice and none is missing, so nothing was done by half or refused and
-//! done; and the journal, from its beginning or from a snapshot on, makes the same store again. A
-//! deadlock, or a step that never ends, is found by the scheduler.
+//! Checked after each run: each task is in exactly one queue, and the index agrees; the counts match the contents; no
+//! version was created twice and none is missing, so nothing was half done, or refused and yet done; and replaying
+//! the journal, from its beginning or from a snapshot, recreates the same store. The scheduler detects a deadlock, or
+//! a step that never ends.
 //!
-//! A run that fails prints its schedule, which [`shuttle::replay`] goes through again.
+//! A run that fails prints its schedule, which [`shuttle::replay`] runs again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,7 +53,7 @@ impl Journal for Log {
     }
 }
 
-/// No step of a store spans states.
+/// No step of a store spans several states.
 struct Alone;
 
 impl States for Alone {
@@ -66,8 +66,8 @@ impl States for Alone {
     }
 }
 
-/// How often steps made each version of a task or a document, and how often it was deleted there. An id that
-/// was deleted can be inserted again, so each version can be made more than once.
+/// How often steps created each version of a task or a document, and how often it was deleted at that version. A
+/// deleted id can be inserted again, so a version can be created more than once.
 #[derive(Default)]
 struct Books {
     made: BTreeMap<Version, usize>,
@@ -86,7 +86,7 @@ impl Books {
         *self.ended.entry((is_doc, id.clone(), version)).or_default() += 1;
     }
 
-    /// Each version that was made became the next one, was deleted, or is there still.
+    /// Each version that was created became the next one, was deleted, or still exists.
     fn check(&self, mut living: BTreeSet<Version>) {
         let mut followed = 0;
         for (version @ (is_doc, id, number), made) in &self.made {
@@ -119,7 +119,7 @@ impl Store {
         step.unwrap().apply(&self.state, &mut context)
     }
 
-    /// Does a modification; returns whether it was done.
+    /// Applies a modification; returns whether it was applied.
     fn modify(&self, claimant: &str, of: Modification) -> bool {
         let deleted: Vec<_> =
             of.deletes.iter().map(|task| (task.id.clone(), task.version)).collect();
@@ -201,14 +201,14 @@ impl Store {
         all
     }
 
-    /// A snapshot of now.
+    /// A snapshot of the current state.
     fn snapshot(&self) -> Copied {
         let mut copied = Copying { log: &self.log, copied: Copied::default() };
         self.state.snapshot(&mut copied);
         copied.copied
     }
 
-    /// Looks whether all is as it has to be, when nobody is at work any more.
+    /// Checks all invariants, when no step is running any more.
     fn check(&self, snapshots: &[Copied]) {
         check_state(&self.state);
         let found = contents(&self.state);
@@ -238,7 +238,7 @@ impl Store {
     }
 }
 
-/// A snapshot, and the sequence of the first record that it may not hold.
+/// A snapshot, and the sequence of the first record that it may not contain.
 #[derive(Default)]
 struct Copied {
     first: u64,
@@ -264,7 +264,7 @@ impl Snapshot for Copying<'_> {
     }
 }
 
-/// A task or a document that is there, or a queue that is paused.
+/// A task or a document in the store, or a paused queue.
 #[derive(Debug, PartialEq)]
 enum Found {
     Task(Task),
@@ -306,7 +306,7 @@ fn check_state(state: &State) {
     state.namespaces.check();
     let mut indexed: BTreeMap<_, _> = state.index.all().into_iter().collect();
     for queue in state.queues.all() {
-        // Later than any step, as what has been counted stays counted.
+        // Later than any step, since tasks that have been counted stay counted.
         let now_ms = FIRST_MS + 1_000;
         let told = queue.counts(now_ms);
         let mut guard = queue.lock().unwrap();
@@ -337,7 +337,7 @@ fn check_state(state: &State) {
         assert_eq!(stats.oldest_available_ms, first(&is_available), "{}", queue.name);
         assert_eq!(stats.oldest_lease_ms, first(&is_leased), "{}", queue.name);
         if let Some(told) = told {
-            // Until then they say the same.
+            // Until then they are the same.
             assert_eq!(told, counts::Counts { until_ms: told.until_ms, ..stats }, "{}", queue.name);
         }
     }
@@ -353,16 +353,16 @@ fn check_state(state: &State) {
     }
 }
 
-/// Runs a test in one schedule after the other; returns in how many.
+/// Runs a test in one schedule after another; returns the number of schedules.
 fn run(scheduler: impl Scheduler + 'static, test: fn()) -> usize {
     let mut config = Config::new();
     config.stack_size = 1 << 18;
-    // Orders of memory are not what these tests are about.
+    // These tests are not about memory ordering.
     config.silence_warnings = true;
     Runner::new(scheduler, config).run(test)
 }
 
-/// Runs a test in `schedules` random schedules: half of them any, half with few changes of threads.
+/// Runs a test in `schedules` random schedules: half of them arbitrary, half with few thread switches.
 fn in_random_schedules(schedules: usize, test: fn()) {
     run(RandomScheduler::new(schedules / 2), test);
     run(PctScheduler::new(3, schedules / 2), test);
@@ -374,7 +374,7 @@ fn in_all(test: fn()) {
     println!("{schedules} schedules");
 }
 
-/// Does all of this at once on a store, looks at it, and hands it on.
+/// Does all of this at the same time on a store, checks the store, and hands it on.
 fn at_once(store: Store, steps: Vec<Box<dyn FnOnce(&Store) + Send>>) -> Arc<Store> {
     let store = Arc::new(store);
     let threads: Vec<_> = steps
@@ -426,7 +426,7 @@ fn store_with(tasks: &[(&str, &str)]) -> Store {
     store
 }
 
-/// A change of the task of this id, as it was inserted or at this version.
+/// A change of the task with this id, as it was inserted or at this version.
 fn change(queue: &str, id: &str, version: u64) -> TaskChange {
     let task =
         Task { version, ..NewTask::new(queue).id(id).inserted(&super::queue::NOBODY, FIRST_MS) };
@@ -449,7 +449,7 @@ fn two_claims_and_one_task() {
     });
 }
 
-/// One puts something into a place that another one empties, which takes the place away.
+/// One step puts something into an entry that another step empties, which removes the entry.
 #[test]
 fn a_place_that_is_emptied_and_filled() {
     #[derive(Default)]
@@ -568,7 +568,7 @@ fn one_id_is_inserted_into_two_queues_at_once() {
     });
 }
 
-/// Who loses sees what took its place.
+/// The loser sees what replaced its version.
 #[test]
 fn an_id_is_freed_and_taken() {
     in_random_schedules(4_000, || {
@@ -597,7 +597,7 @@ fn an_id_is_freed_and_taken() {
     });
 }
 
-/// Queues run empty and are taken out of the table while others look them up.
+/// Queues become empty and are removed from the registry while other steps look them up.
 #[test]
 fn queues_come_and_go() {
     in_random_schedules(4_000, || {
@@ -711,7 +711,7 @@ fn tasks_and_documents_in_one_step() {
     });
 }
 
-/// What has expired is removed by any step that comes by, and its id is free.
+/// Any step removes expired tasks that it finds, and their ids become free.
 #[test]
 fn tasks_expire_while_others_work() {
     in_random_schedules(4_000, || {
@@ -751,7 +751,7 @@ fn tasks_expire_while_others_work() {
     });
 }
 
-/// Tasks that come and go between the look at them and the locks.
+/// Tasks that appear and disappear between the lookup and the locks.
 #[test]
 fn a_sweep_of_tasks_that_others_change() {
     in_random_schedules(4_000, || {
@@ -786,7 +786,7 @@ fn a_sweep_of_tasks_that_others_change() {
     });
 }
 
-/// A queue that is paused holds nothing, and is made and given up by others at the same time.
+/// A paused queue that holds nothing, and that other steps create and remove at the same time.
 #[test]
 fn a_pause_of_a_queue_that_runs_empty() {
     in_random_schedules(4_000, || {
@@ -842,7 +842,7 @@ fn a_snapshot_keeps_no_queue_for_good() {
     });
 }
 
-/// Steps at random, with a snapshot under way.
+/// Random steps, while a snapshot is taken.
 #[test]
 fn anything_and_a_snapshot() {
     in_random_schedules(4_000, || {
@@ -870,7 +870,7 @@ fn anything_and_a_snapshot() {
     });
 }
 
-/// Something at random, with the versions that are there, which others may change meanwhile.
+/// A random step, with the current versions, which other steps may change before it runs.
 fn any_step(store: &Store, who: &str) {
     const IDS: [&str; 4] = ["a", "b", "c", "d"];
     const QUEUES: [&str; 3] = ["p", "q", "r"];

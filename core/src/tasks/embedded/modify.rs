@@ -1,4 +1,4 @@
-//! Modifications: lock everything that one names, check all of it, then do it.
+//! Modifications: lock everything that a modification names, check all of it, then apply it.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) struct LockSet {
     namespaces: Vec<Arc<Registered<Namespace>>>,
 }
 
-/// The queues, the namespaces and the parts of the index of a step, locked, and what it does to them.
+/// The queues, namespaces and index shards of a step, locked, and what the step does to them.
 pub(super) struct Locked<'a> {
     name: &'a Name,
     pub(super) now_ms: u64,
@@ -70,8 +70,8 @@ impl State {
         }
     }
 
-    /// Locks everything that a step names; nothing if some of it has moved in between, or more
-    /// has expired than is removed at once; then the caller tries again.
+    /// Locks everything that a step names. Returns nothing if some of it has moved in the meantime, or if more has
+    /// expired than is removed in one go; the caller then tries again.
     // Lock order: queues by name, then namespaces by name, then parts of the index by number.
     pub(super) fn lock<'a, 'i>(
         &'a self,
@@ -106,13 +106,13 @@ impl State {
         None
     }
 
-    /// Records and announces what was done, and unlocks.
+    /// Records and announces what was done, then unlocks.
     pub(super) fn unlock(&self, mut locked: Locked<'_>, context: &mut StepContext<'_>) {
         locked.announcements.tell(locked.name, &locked.queues, locked.now_ms, context);
         locked.changes.into_effects().record(context);
         locked.queues.iter_mut().for_each(|queue| self.queues.used(queue));
         locked.namespaces.iter_mut().for_each(|namespace| self.namespaces.used(namespace));
-        // The engine checks whether it can be evicted.
+        // The engine then checks whether the store can be evicted.
         if self.is_unused() {
             context.mark_evictable();
         }
@@ -127,7 +127,7 @@ impl LockSet {
     }
 
     pub(super) fn queue(&mut self, queues: &Registry<Queue>, name: &Arc<str>) {
-        // Most steps name one queue many times over.
+        // Most steps name the same queue many times.
         if self.queues.last().is_none_or(|last| last.name != *name) {
             self.queues.push(queues.find_or_make(name));
         }
@@ -168,7 +168,7 @@ impl Locked<'_> {
         self.namespaces[position(&self.namespaces, namespace)?].get(id)
     }
 
-    /// Changes a task that stays in its queue, as effects of this tag say it.
+    /// Changes a task that stays in its queue, and records an effect of this tag.
     pub(super) fn update(
         &mut self,
         tag: u8,
@@ -186,7 +186,7 @@ impl Locked<'_> {
         self.announcements.note(queue, record.at_ms, self.now_ms);
     }
 
-    /// Takes a task out of its queue, not out of the index.
+    /// Removes a task from its queue, but not from the index.
     pub(super) fn remove(&mut self, queue: usize, slot: Slot) -> Record {
         let record = self.queues[queue].remove(slot);
         self.changes.task(tag::TASK_REMOVED, self.queues[queue].name(), &record);
@@ -204,7 +204,7 @@ impl Locked<'_> {
         slot
     }
 
-    /// Puts a document in the place of the one with its id, as effects of this tag say it.
+    /// Inserts a document, or replaces the one with the same id, and records an effect of this tag.
     pub(super) fn put_doc(&mut self, tag: u8, doc: Doc) {
         self.changes.doc(tag, &doc);
         self.namespace(&doc.namespace).put(doc);
@@ -215,8 +215,7 @@ impl Locked<'_> {
         &mut self.namespaces[at.expect("the namespaces of a step are locked")]
     }
 
-    /// Refuses a modification that cannot be done; returns which tasks and which documents to leave
-    /// out.
+    /// Refuses a modification that cannot be applied; returns which tasks and documents to leave out.
     fn check(&mut self, of: &Modification, claimant: &str) -> Result<Skipped> {
         use Fault::{
             Change, ClaimedChange, ClaimedDelete, ClaimedDocChange, ClaimedDocDelete,
@@ -280,7 +279,7 @@ impl Locked<'_> {
         Ok(skipped)
     }
 
-    /// Does what was [checked](Self::check).
+    /// Applies what was [checked](Self::check).
     fn apply(&mut self, of: &Modification, skipped: &Skipped, claimant: &Arc<str>) -> Modified {
         const CHECKED: &str = "what was checked under the same locks is there";
         let now_ms = self.now_ms;
@@ -368,7 +367,7 @@ struct Skipped {
     docs: Vec<usize>,
 }
 
-/// Which of the things that are sorted by name has this one.
+/// The index of this name in a list that is sorted by name.
 fn position<T: Content>(things: &[Guard<'_, T>], name: &str) -> Option<usize> {
     things.binary_search_by(|thing| (**thing.name()).cmp(name)).ok()
 }

@@ -1,4 +1,4 @@
-//! One namespace: its documents in the order of their keys, and who holds them.
+//! One namespace: its documents in the order of their keys, and the claimants that hold them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -11,7 +11,7 @@ use super::queue::NOBODY;
 use super::registry::Content;
 use crate::tasks::{Doc, DocPosition, DocQuery};
 
-/// Where a document stands: its keys and its id.
+/// The position of a document: its keys and its id.
 type SortKey = (Arc<str>, Arc<str>, Arc<str>);
 
 /// A namespace.
@@ -19,7 +19,7 @@ type SortKey = (Arc<str>, Arc<str>, Arc<str>);
 pub(super) struct Namespace {
     docs: BTreeMap<SortKey, Doc>,
     keys: HashMap<Arc<str>, (Arc<str>, Arc<str>)>,
-    /// Documents that have a claimant, by the time until when; of some the time has passed.
+    /// Documents that have a claimant, by the time until which they are held; some of these times have passed.
     held: BTreeSet<(u64, Arc<str>)>,
 }
 
@@ -44,7 +44,7 @@ impl Namespace {
         self.docs.get(&(key.clone(), secondary.clone(), id.clone()))
     }
 
-    /// Puts a document in the place of the one with its id, if there is one.
+    /// Inserts a document, or replaces the one with the same id.
     pub(super) fn put(&mut self, doc: Doc) {
         self.remove(&doc.id);
         if !doc.claimant.is_empty() {
@@ -63,13 +63,13 @@ impl Namespace {
         Some(doc)
     }
 
-    /// The documents of this primary key, by secondary key.
+    /// The documents with this primary key, by secondary key.
     pub(super) fn of_key<'a>(&'a self, key: &'a Arc<str>) -> impl Iterator<Item = &'a Doc> {
         let first = (key.clone(), NOBODY.clone(), NOBODY.clone());
         self.docs.range(first..).take_while(move |(place, _)| place.0 == *key).map(|(_, doc)| doc)
     }
 
-    /// The first `max` documents that are asked for.
+    /// The first `max` documents that match the query.
     pub(super) fn page(&self, query: &DocQuery, max: usize) -> Vec<&Doc> {
         let from = |key: &Arc<str>| (key.clone(), NOBODY.clone(), NOBODY.clone());
         let start = query.start.as_ref().map(from);
@@ -88,7 +88,7 @@ impl Namespace {
         docs.take_while(is_before_end).take(max).collect()
     }
 
-    /// Counts documents no longer whose time has passed.
+    /// Stops counting documents whose time has passed.
     pub(super) fn count_held(&mut self, now_ms: u64) {
         while self.held.first().is_some_and(|(at_ms, _)| *at_ms <= now_ms) {
             self.held.pop_first();

@@ -1,8 +1,8 @@
 //! The tasks of one priority, by time and id.
 //!
-//! They stand in chunks of 64 that are copied on write: a chunk that is being read is copied before it
-//! changes, and so is a task, so a reader keeps what it took. Taking references to some chunks costs a moment
-//! under the queue's lock, and reading them delays nobody.
+//! They are stored in chunks of 64 that are copied on write: a chunk that is being read is copied before it changes,
+//! and so is a task, so a reader keeps a stable view. Taking references to some chunks is quick under the queue's
+//! lock, and reading them blocks no other thread.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -14,15 +14,16 @@ use triomphe::Arc as Shared;
 use super::queue::{NOBODY, Record, Slot};
 use crate::tasks::Position;
 
-/// Tasks in a chunk: this many are moved for one that comes or goes, and copied if the chunk is being read.
+/// Tasks in a chunk: up to this many are moved when one is inserted or removed, and copied if the chunk is being
+/// read.
 const CHUNK: usize = 64;
 
-/// What a task is whose time is to come.
+/// The state of a task whose time is in the future.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Later {
     /// It was never claimed.
     Future,
-    /// It was claimed, and waits to be tried again.
+    /// It was claimed, and is waiting to be tried again.
     Retrying,
     /// It is leased.
     Claimed,
@@ -38,8 +39,8 @@ impl Later {
     }
 }
 
-/// A task in the order. What has to be known to find it, and to count it, is here: looking at the task
-/// itself would be a miss of the cache each time.
+/// A task in the order. Everything that is needed to find and count it is stored here: reading the task itself would
+/// be a cache miss each time.
 #[derive(Clone)]
 pub(super) struct Entry {
     at_ms: u64,
@@ -74,7 +75,7 @@ impl Entry {
     }
 }
 
-/// Where a chunk begins, or a task stands.
+/// The start of a chunk, or the position of a task.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Start {
     at_ms: u64,
@@ -92,7 +93,7 @@ impl Start {
         Self { at_ms, head: 0, id: NOBODY.clone() }
     }
 
-    /// Behind this task, and before every other one that is.
+    /// After this task, and before every other task that comes after it.
     fn behind(entry: &Entry) -> Self {
         let id = [&*entry.record.id, "\0"].concat();
         Self { at_ms: entry.at_ms, head: head(&id), id: id.into() }
@@ -103,8 +104,8 @@ type Chunk = Vec<Entry>;
 
 /// An order.
 pub(super) struct Order {
-    /// A chunk's tasks are at or behind its start, and before the next one's. There is one for the first
-    /// of all; the others are not empty.
+    /// A chunk's tasks are at or after its start, and before the start of the next chunk. There is always a first
+    /// chunk; all others are not empty.
     chunks: BTreeMap<Start, Shared<Chunk>>,
 }
 
@@ -123,7 +124,7 @@ impl Order {
         if chunk.len() < CHUNK {
             Shared::make_mut(chunk).insert(at, entry);
         } else if at == CHUNK {
-            // Most come behind all others, and leave full chunks behind them.
+            // Most tasks are inserted at the end, and leave full chunks behind them.
             let start = Start::behind(&chunk[CHUNK - 1]);
             self.chunks.insert(start, Shared::new(vec![entry]));
         } else {
@@ -166,7 +167,7 @@ impl Order {
         chunks.flat_map(|chunk| chunk.iter()).skip_while(move |entry| entry.at_ms < at_ms)
     }
 
-    /// At least the first `max` behind a position, or all.
+    /// At least the first `max` tasks after a position, or all.
     pub(super) fn run(&self, after: Option<&Position>, max: usize) -> Run {
         let after = after.map(|after| Start::of(after.at_ms, &after.id));
         let mut run = Run::default();
@@ -175,7 +176,7 @@ impl Order {
             if left == 0 {
                 break;
             }
-            // The position is in the first one, if in any.
+            // The position is in the first chunk, if in any.
             if let Some(after) = &after
                 && run.chunks.is_empty()
             {
@@ -188,13 +189,13 @@ impl Order {
         run
     }
 
-    /// The chunk where this stands, or would, and its start.
+    /// The chunk that contains this position, or would contain it, and its start.
     fn chunk_of(&mut self, start: &Start) -> (&Start, &mut Shared<Chunk>) {
         let mut before = self.chunks.range_mut((Bound::Unbounded, Bound::Included(start)));
         before.next_back().expect("a chunk begins before everything")
     }
 
-    /// The chunk where this stands, or would, and those behind it.
+    /// The chunk that contains this position, or would contain it, and the chunks after it.
     fn chunks_from(&self, start: Start) -> impl Iterator<Item = &Shared<Chunk>> {
         let mut before = self.chunks.range((Bound::Unbounded, Bound::Included(&start)));
         let (begin, _) = before.next_back().expect("a chunk begins before everything");
@@ -202,11 +203,11 @@ impl Order {
     }
 }
 
-/// A part of an order as it was at one moment.
+/// A part of an order, as of one moment.
 #[derive(Default)]
 pub(super) struct Run {
     chunks: Vec<Shared<Chunk>>,
-    /// Tasks of the first chunk that are not meant.
+    /// How many tasks of the first chunk to skip.
     skipped: usize,
 }
 
@@ -217,7 +218,7 @@ impl Run {
     }
 }
 
-/// The first eight bytes of an id, as a number that is in order as they are.
+/// The first eight bytes of an id, as a number that sorts in the same order.
 fn head(id: &str) -> u64 {
     let mut head = [0; 8];
     let length = id.len().min(8);
@@ -241,8 +242,8 @@ mod tests {
         records.map(|record| (record.at_ms, record.id.to_string())).collect()
     }
 
-    /// Random inserts and removals, in clusters, so that chunks split, run empty and begin anew; readers
-    /// keep what they took.
+    /// Random inserts and removals, in clusters, so that chunks split, become empty and start again; readers keep a
+    /// stable view.
     #[test]
     fn holds_what_a_sorted_set_holds() {
         let mut order = Order::default();
@@ -254,7 +255,7 @@ mod tests {
             (seed >> 33) % below
         };
         for round in 0..60_000_u64 {
-            // It grows and shrinks in turn; ids share their beginning, some are shorter than that.
+            // The order grows and shrinks in turn; ids share a prefix, and some are shorter than it.
             let grows = round / 10_000 % 2 == 0;
             let at_ms = random(5) * 100 + random(3);
             let id = match random(10) {
@@ -266,7 +267,7 @@ mod tests {
                     order.insert(&record(at_ms, &id), round as Slot);
                 }
             } else {
-                // Any one, if it is there, and the first one.
+                // A random task, if it exists, and the first one.
                 if known.remove(&(at_ms, id.clone())) {
                     order.remove(&record(at_ms, &id));
                 }
@@ -307,7 +308,7 @@ mod tests {
         assert!(room <= 400, "room for {room} where 100 are left");
     }
 
-    /// Such as tasks that are put off, each to before the last one.
+    /// For example tasks that are postponed, each to a time before the previous one.
     #[test]
     fn those_that_come_before_the_last_one_fill_chunks_as_well() {
         for first in [0, 64] {

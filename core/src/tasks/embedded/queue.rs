@@ -1,4 +1,4 @@
-//! One queue: its tasks in the order of their time, and what is counted of them.
+//! One queue: its tasks in the order of their time, and their counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -15,7 +15,7 @@ use crate::step::Chance;
 use crate::tasks::claim::{PICK_WINDOW, pick};
 use crate::tasks::{Headers, Position, Task};
 
-/// Which of a queue's records a task is.
+/// The index of a task among a queue's records.
 pub(super) type Slot = u32;
 
 /// A task as a queue holds it. Texts are shared with the results of steps, and never change.
@@ -41,7 +41,7 @@ pub(super) struct Record {
 }
 
 /// A task's `err` and its headers.
-// A million tasks without headers are as large as they would be if there were none.
+// This way, tasks without headers take no more memory than if headers did not exist.
 #[derive(Clone)]
 pub(super) enum Notes {
     Err(Arc<str>),
@@ -87,7 +87,7 @@ impl Record {
         self.to_task_with(queue, omit_value, Arc::clone)
     }
 
-    /// The task, with copies of the texts that many tasks share, its claimant and the empty one: counting
+    /// The task, with copies of the texts that many tasks share (its claimant and the empty text): counting
     /// references to those would slow down the threads that work with them.
     pub(super) fn copy(&self, queue: &Arc<str>, omit_value: bool, texts: &mut Texts) -> Task {
         self.to_task_with(queue, omit_value, |text| texts.copy(text))
@@ -118,7 +118,7 @@ impl Record {
         }
     }
 
-    /// Its claims have come to their end, by a change or a release.
+    /// Its claims have ended, by a change or a release.
     pub(super) fn end_claims(&mut self) {
         self.unended = 0;
         self.is_cancelled = false;
@@ -144,12 +144,12 @@ impl Record {
     }
 }
 
-/// This text, or the one empty text.
+/// This text, or the shared empty text.
 pub(super) fn shared(text: &Arc<str>) -> Arc<str> {
     if text.is_empty() { NOBODY.clone() } else { text.clone() }
 }
 
-/// Copies of texts, each once.
+/// Copies of texts, one of each.
 #[derive(Default)]
 pub(super) struct Texts(HashMap<Arc<str>, ()>);
 
@@ -167,9 +167,9 @@ impl Texts {
 #[derive(Default)]
 pub(super) struct Queue {
     records: Slab<Shared<Record>>,
-    /// By priority, the highest first; those that were used.
+    /// By priority, the highest first; only priorities that were used.
     orders: Vec<(u8, Order)>,
-    /// Up to when tasks are counted as available.
+    /// The time up to which tasks are counted as available.
     counted_ms: u64,
     /// No task becomes available after `counted_ms` and before this.
     due_ms: u64,
@@ -177,9 +177,9 @@ pub(super) struct Queue {
     claimed: u64,
     retrying: u64,
     future: u64,
-    /// How many tasks were claimed so often; without those that never were.
+    /// The number of tasks by number of claims, without those that were never claimed.
     claims: BTreeMap<u32, u64>,
-    /// Tasks whose claims have not ended, by their time; of some it has passed.
+    /// Tasks whose claims have not ended, by their time; some of these times have passed.
     leases: BTreeSet<(u64, Slot)>,
     expiring: BTreeSet<(u64, Slot)>,
     /// Whether claims find nothing in it.
@@ -191,7 +191,7 @@ impl Content for Queue {
         self.records.is_empty() && !self.is_paused
     }
 
-    /// Of the moment up to which tasks are [counted](Self::count_available).
+    /// As of the moment up to which tasks are [counted](Self::count_available).
     fn counts(&self) -> Counts {
         let expires_ms = self.expiring.first().map_or(u64::MAX, |(expires_ms, _)| *expires_ms);
         Counts {
@@ -210,12 +210,12 @@ impl Content for Queue {
 }
 
 impl Queue {
-    /// The task of this slot, if it is still the one with this id.
+    /// The task in this slot, if it is still the one with this id.
     pub(super) fn get(&self, slot: Slot, id: &str) -> Option<&Record> {
         self.records.get(slot as usize).map(|record| &**record).filter(|record| *record.id == *id)
     }
 
-    /// The task of this slot, which is known to be there.
+    /// The task in this slot, which is known to exist.
     pub(super) fn record(&self, slot: Slot) -> &Record {
         &self.records[slot as usize]
     }
@@ -239,7 +239,7 @@ impl Queue {
         record
     }
 
-    /// Changes what a task is, its time and claims included; not its id, priority and expiry.
+    /// Changes a task, including its time and claims, but not its id, priority and expiry.
     pub(super) fn update(&mut self, slot: Slot, change: impl FnOnce(&mut Record)) -> &Record {
         self.detach(slot);
         change(Shared::make_mut(&mut self.records[slot as usize]));
@@ -247,8 +247,8 @@ impl Queue {
         self.record(slot)
     }
 
-    /// Takes up to `max` available tasks out of the order, one pick after the other: each of the
-    /// first [`PICK_WINDOW`] that are left. They have to be [put back](Self::lease).
+    /// Takes up to `max` available tasks out of the order, one pick after another, each from the first
+    /// [`PICK_WINDOW`] that remain. They must be [put back](Self::lease).
     pub(super) fn take(&mut self, now_ms: u64, max: usize, chance: &mut Chance) -> Vec<Slot> {
         let mut taken = Vec::new();
         for number in 0..self.orders.len() {
@@ -285,7 +285,7 @@ impl Queue {
         self.record(slot)
     }
 
-    /// How many tasks are available, if not more than `max`.
+    /// How many tasks are available, up to `max`.
     pub(super) fn available(&self, now_ms: u64, max: usize) -> usize {
         let entries = self
             .orders
@@ -294,23 +294,23 @@ impl Queue {
         entries.take(max).count()
     }
 
-    /// When the first task is available.
+    /// When the first task becomes available.
     pub(super) fn next_at_ms(&self) -> Option<u64> {
         self.orders.iter().filter_map(|(_, order)| Some(order.entries().next()?.at_ms())).min()
     }
 
-    /// The slot of a task that has expired.
+    /// The slot of an expired task.
     pub(super) fn expired(&self, now_ms: u64) -> Option<Slot> {
         self.expiring.first().filter(|(expires, _)| *expires <= now_ms).map(|(_, slot)| *slot)
     }
 
-    /// At least the first `max` tasks behind a position, or all.
+    /// At least the first `max` tasks after a position, or all.
     pub(super) fn page(&self, after: Option<&Position>, max: usize) -> Page {
         Page(self.orders.iter().map(|(_, order)| order.run(after, max)).collect())
     }
 
-    /// Counts the tasks that have become available up to now, at most `max` of them; returns whether
-    /// those were all. Each is counted once, however often this is called.
+    /// Counts the tasks that have become available by now, at most `max` of them; returns whether those were all.
+    /// Each task is counted once, however often this is called.
     pub(super) fn count_available(&mut self, now_ms: u64, max: usize) -> bool {
         let mut left = max;
         let mut until_ms = now_ms;
@@ -320,7 +320,7 @@ impl Queue {
         let from_ms = self.counted_ms + 1;
         for (_, order) in &self.orders {
             for entry in order.entries_from(from_ms).take_while(|entry| entry.at_ms() <= until_ms) {
-                // Tasks of one time are counted together.
+                // Tasks with the same time are counted together.
                 if left == 0 && entry.at_ms() < until_ms {
                     until_ms = entry.at_ms();
                     break;
@@ -383,7 +383,7 @@ impl Queue {
         }
     }
 
-    /// Takes a task out of the order and counts it no longer.
+    /// Removes a task from the order and from the counts.
     fn detach(&mut self, slot: Slot) {
         let record = &self.records[slot as usize];
         let (claims, priority, at_ms) = (record.claims, record.priority, record.at_ms);
@@ -413,7 +413,7 @@ impl Queue {
     }
 }
 
-/// Tasks of a queue as they were at one moment. Reading them takes no lock.
+/// Tasks of a queue, as of one moment. Reading them takes no lock.
 pub(super) struct Page(Vec<Run>);
 
 impl Page {

@@ -1,4 +1,4 @@
-//! A sharded registry: queues, or namespaces, by their names, each behind a lock of its own.
+//! A sharded registry: queues, or namespaces, by their names, each behind its own lock.
 
 use std::hash::BuildHasher;
 use std::ops::{Deref, DerefMut};
@@ -13,23 +13,23 @@ use super::locks::{
     AtomicBool, AtomicUsize, Hashes, Lock, MutexGuard, SharedLock, or_in_schedules,
 };
 
-/// Each shard has its own lock, so that threads seldom meet.
+/// Each shard has its own lock, so that threads rarely contend.
 const SHARDS: usize = or_in_schedules(16, 2);
 
-/// How many empty entries may be kept for their next use, beside as many as are in use.
+/// How many empty entries may be kept for their next use, in addition to as many as are in use.
 const EMPTY_KEPT: usize = or_in_schedules(64, 0);
 
 type Shard<T> = HashMap<Arc<str>, Arc<Registered<T>>, Hashes>;
 
-/// What is kept under a name.
+/// The value that is kept under a name.
 pub(super) trait Content: Default {
     fn is_empty(&self) -> bool;
 
     fn counts(&self) -> Counts;
 }
 
-/// Entries by name. One that is empty counts as absent; it is kept for its next use, as a queue that
-/// runs empty and fills again is the usual case, until there are too many.
+/// Entries by name. An empty entry counts as absent. It is kept for its next use until there are too many, since a
+/// queue usually becomes empty and fills again.
 // Lock order: an entry before a shard, never the other way round: a lookup releases the shard before the
 // entry is locked, and looks the name up again if the entry has been removed by then.
 #[derive(Default)]
@@ -38,9 +38,9 @@ pub(super) struct Registry<T> {
     shards: [SharedLock<Shard<T>>; SHARDS],
     /// Entries in the shards.
     count: AtomicUsize,
-    /// Those of them that are empty.
+    /// How many of them are empty.
     empty: AtomicUsize,
-    /// Set while nothing may be removed.
+    /// Set while no entry may be removed.
     is_kept: AtomicBool,
     /// How often an entry was inserted or removed.
     changes: AtomicUsize,
@@ -48,15 +48,15 @@ pub(super) struct Registry<T> {
     in_order: CachePadded<Lock<(usize, InOrder<T>)>>,
 }
 
-/// Entries in the order of their names. The names are copies, so that handing them out does not count
-/// references on cache lines that are read by those who work with the entries.
+/// Entries in the order of their names. The names are copies, so that handing them out does not touch reference
+/// counts on cache lines that are read by threads that work with the entries.
 type InOrder<T> = Arc<[(Arc<str>, Arc<Registered<T>>)]>;
 
 /// An entry: what is registered under a name.
 pub(super) struct Registered<T> {
     pub(super) name: Arc<str>,
-    /// What is counted, as of the last time that it was changed.
-    // On cache lines of its own, so that reading it does not touch those that workers need.
+    /// The counts, as of the last change of the entry.
+    // On separate cache lines, so that reading the counts does not touch those that workers need.
     counts: CachePadded<Published>,
     inner: Lock<Inner<T>>,
 }
@@ -87,12 +87,12 @@ impl<T: Content> Registry<T> {
             let counts = CachePadded::default();
             Arc::new(Registered { name: name.clone(), counts, inner: Lock::new(inner) })
         });
-        // Before the shard is released: who reads this number finds the entry.
+        // Before the shard is released, so that a thread that reads this number finds the entry.
         self.changes.fetch_add(1, Ordering::AcqRel);
         made.clone()
     }
 
-    /// Does something with the entry of this name, locked; nothing if there is none.
+    /// Runs a function on the entry with this name, locked; returns nothing if there is none.
     pub(super) fn with<R>(
         &self,
         name: &str,
@@ -108,7 +108,7 @@ impl<T: Content> Registry<T> {
         }
     }
 
-    /// All entries, in no order, at about this moment; empty ones as well.
+    /// All entries, in no particular order, as of about this moment, including empty ones.
     pub(super) fn all(&self) -> Vec<Arc<Registered<T>>> {
         let mut all = Vec::new();
         for shard in &self.shards {
@@ -117,7 +117,7 @@ impl<T: Content> Registry<T> {
         all
     }
 
-    /// As [`all`](Self::all), by name; also some that have been removed since, which are empty.
+    /// As [`all`](Self::all), sorted by name; may include entries that have been removed since, which are empty.
     pub(super) fn in_order(&self) -> InOrder<T> {
         let mut known = self.in_order.lock();
         let changes = self.changes.load(Ordering::Acquire);
@@ -135,13 +135,13 @@ impl<T: Content> Registry<T> {
         self.count.load(Ordering::Acquire) == self.empty.load(Ordering::Acquire)
     }
 
-    /// Removes no entry from now on, empty or not, or does so again.
+    /// Stops or resumes the removal of entries.
     pub(super) fn keep(&self, is_kept: bool) {
         self.is_kept.store(is_kept, Ordering::SeqCst);
         match is_kept {
             // Removals that began before this was set have ended.
             true => self.shards.iter().for_each(|shard| drop(shard.write())),
-            // What became empty meanwhile may never be used again.
+            // Entries that became empty in the meantime may never be used again.
             false => {
                 for named in self.all() {
                     if let Some(mut guard) = named.lock() {
@@ -152,8 +152,8 @@ impl<T: Content> Registry<T> {
         }
     }
 
-    /// Counts an entry that has been used, and removes it if there are too many empty ones. What was done
-    /// to it has to be recorded before.
+    /// Counts an entry that has been used, and removes it if there are too many empty ones. What was done to it must
+    /// have been recorded before.
     pub(super) fn used(&self, guard: &mut Guard<'_, T>) {
         let is_empty = guard.inner.content.is_empty();
         match (std::mem::replace(&mut guard.inner.is_counted_empty, is_empty), is_empty) {
@@ -176,7 +176,7 @@ impl<T: Content> Registry<T> {
         }
         shard.remove(&guard.named.name);
         guard.inner.is_removed = true;
-        // A list that still has it keeps the name alone.
+        // A list that still contains it keeps only the name.
         guard.inner.content = T::default();
         self.changes.fetch_add(1, Ordering::AcqRel);
         self.count.fetch_sub(1, Ordering::AcqRel);
@@ -211,7 +211,7 @@ impl<T: Content> Registered<T> {
         (!inner.is_removed).then(|| Guard { named: self, inner, is_changed: false })
     }
 
-    /// What is counted at this time, without locking it; nothing if it has to be locked for that.
+    /// The counts at this time, without locking the entry; nothing if it must be locked for that.
     pub(super) fn counts(&self, now_ms: u64) -> Option<Counts> {
         self.counts.read().filter(|counts| now_ms < counts.until_ms || counts.size == 0)
     }
@@ -221,7 +221,7 @@ impl<T: Content> Registered<T> {
 pub(super) struct Guard<'a, T: Content> {
     named: &'a Arc<Registered<T>>,
     inner: MutexGuard<'a, Inner<T>>,
-    /// Whether it may have changed.
+    /// Whether the entry may have changed.
     is_changed: bool,
 }
 

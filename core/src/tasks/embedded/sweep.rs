@@ -1,4 +1,4 @@
-//! Sweeps: some tasks of a queue at a time are found, and then locked and seen again.
+//! Sweeps: find some tasks of a queue at a time, then lock them and check them again.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl State {
             let Some(found) = found else { return Swept { next: None, ..swept } };
             let mut records = found.records();
             let (mut ids, mut last, mut looked_at, mut bytes) = (Vec::new(), None, 0, 0);
-            // What is moved is recorded with its value and headers.
+            // A moved task is recorded with its value and headers.
             while looked_at < part
                 && bytes < VALUE_BYTES_MAX
                 && let Some(record) = records.next()
@@ -60,7 +60,7 @@ impl State {
         }
     }
 
-    /// Deletes or moves those of these tasks that are still meant; nothing if they have to be looked for again.
+    /// Deletes or moves those of these tasks that still match; returns nothing if they must be looked up again.
     fn sweep_some(
         &self,
         step: &Sweep,
@@ -80,7 +80,7 @@ impl State {
 }
 
 impl Locked<'_> {
-    /// Deletes or moves a task; returns whether it is meant.
+    /// Deletes or moves a task; returns whether it matches.
     fn sweep(&mut self, step: &Sweep, id: &Arc<str>) -> bool {
         let now_ms = self.now_ms;
         let Some((queue, slot)) = self.find(id) else { return false };

@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * Something of this id is there already: nothing was done.
+ * Something with this id already exists: nothing was done.
  */
 final class AlreadyExistsException extends \RuntimeException implements MillpondException
 {

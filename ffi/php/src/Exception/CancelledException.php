@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The caller cancelled.
+ * The caller cancelled the call.
  */
 final class CancelledException extends \RuntimeException implements MillpondException
 {

@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The connection broke after the call was sent: it may or may not have been done.
+ * The connection broke after the call was sent; the call may or may not have been done.
  */
 final class ConnectionLostException extends \RuntimeException implements MillpondException
 {

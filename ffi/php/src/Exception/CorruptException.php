@@ -9,8 +9,8 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair` opens what
- * lies before the damage.
+ * Stored data is damaged, or parts of it are missing from disk, in a way that no crash explains; `?repair`
+ * opens the data before the damage.
  */
 final class CorruptException extends \RuntimeException implements MillpondException
 {

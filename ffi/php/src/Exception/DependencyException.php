@@ -11,7 +11,7 @@ use Millpond\Tasks\DocId;
 use Millpond\Tasks\TaskId;
 
 /**
- * A task or a document is not as a modification says: nothing was done.
+ * A task or a document is not in the state that a modification requires: nothing was done.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     try {
@@ -44,31 +44,31 @@ final class DependencyException extends \RuntimeException implements MillpondExc
         'docClaims' => ['doc_claims', 'doc_claim_count', false],
     ];
 
-    /** @var list<TaskId> tasks to insert whose id is taken, at the version that is there */
+    /** @var list<TaskId> tasks to insert whose id is taken, at the version that exists */
     public readonly array $inserts;
 
-    /** @var list<TaskId> tasks to change that are not there at the version that was asked for */
+    /** @var list<TaskId> tasks to change that do not exist at the requested version */
     public readonly array $changes;
 
-    /** @var list<TaskId> tasks to delete that are not there at the version that was asked for */
+    /** @var list<TaskId> tasks to delete that do not exist at the requested version */
     public readonly array $deletes;
 
-    /** @var list<TaskId> tasks to depend on that are not there at the version that was asked for */
+    /** @var list<TaskId> tasks to depend on that do not exist at the requested version */
     public readonly array $depends;
 
     /** @var list<TaskId> tasks to delete or to change that another claimant holds */
     public readonly array $claims;
 
-    /** @var list<DocId> documents to insert whose id is taken, at the version that is there */
+    /** @var list<DocId> documents to insert whose id is taken, at the version that exists */
     public readonly array $docInserts;
 
-    /** @var list<DocId> documents to change that are not there at the version that was asked for */
+    /** @var list<DocId> documents to change that do not exist at the requested version */
     public readonly array $docChanges;
 
-    /** @var list<DocId> documents to delete that are not there at the version that was asked for */
+    /** @var list<DocId> documents to delete that do not exist at the requested version */
     public readonly array $docDeletes;
 
-    /** @var list<DocId> documents to depend on that are not there at the version that was asked for */
+    /** @var list<DocId> documents to depend on that do not exist at the requested version */
     public readonly array $docDepends;
 
     /** @var list<DocId> documents to delete, to change, to put or to claim that another claimant holds */
@@ -100,13 +100,13 @@ final class DependencyException extends \RuntimeException implements MillpondExc
         $this->docClaims = $lists['docClaims'] ?? [];
     }
 
-    /** Whether a task is not there at the version that was asked for. */
+    /** Whether a task does not exist at the requested version. */
     public function hasMissing(): bool
     {
         return $this->has['has_missing'] ?? false;
     }
 
-    /** Whether a document is not there at the version that was asked for. */
+    /** Whether a document does not exist at the requested version. */
     public function hasMissingDocs(): bool
     {
         return $this->has['has_missing_docs'] ?? false;
@@ -130,7 +130,7 @@ final class DependencyException extends \RuntimeException implements MillpondExc
         return $this->has['has_collisions'] ?? false;
     }
 
-    /** Whether nothing is wrong but that others hold something: the same can succeed later. */
+    /** Whether the only problem is that other claimants hold something: the same call can succeed later. */
     public function onlyClaims(): bool
     {
         return $this->has['only_claims'] ?? false;

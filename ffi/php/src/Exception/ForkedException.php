@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The embedded engine was opened before a fork; a child process has to open its own.
+ * The embedded engine was opened before a fork; a child process must open its own.
  */
 final class ForkedException extends \RuntimeException implements MillpondException
 {

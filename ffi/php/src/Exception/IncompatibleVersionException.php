@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The data was written by a version of the format that this version does not know.
+ * The data was written in a version of the format that this version of Millpond does not know.
  */
 final class IncompatibleVersionException extends \RuntimeException implements MillpondException
 {

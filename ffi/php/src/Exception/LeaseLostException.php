@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The lease has expired or another client holds it: nothing was done.
+ * The lease has expired, or another client holds it: nothing was done.
  */
 final class LeaseLostException extends \RuntimeException implements MillpondException
 {

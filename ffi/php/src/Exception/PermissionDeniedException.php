@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The server's access rules forbid this user the call.
+ * The server's access rules do not allow this user to make the call.
  */
 final class PermissionDeniedException extends \RuntimeException implements MillpondException
 {

@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The queue holds as much as it may: nothing was added.
+ * The queue is at its limit: nothing was added.
  */
 final class QueueFullException extends \RuntimeException implements MillpondException
 {

@@ -9,8 +9,8 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The disk refused: what was not acknowledged may or may not have been done, and may come back when the
- * directory is opened again.
+ * The disk returned an error: calls that were not acknowledged may or may not have been done, and their
+ * effects may reappear when the directory is opened again.
  */
 final class StorageException extends \RuntimeException implements MillpondException
 {

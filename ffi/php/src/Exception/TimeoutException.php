@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * No reply came in time: the call may or may not have been done.
+ * No reply arrived in time: the call may or may not have been done.
  */
 final class TimeoutException extends \RuntimeException implements MillpondException
 {

@@ -9,7 +9,7 @@ use Millpond\Internal\ErrorDetails;
 use Millpond\Retry;
 
 /**
- * The server is there but cannot do it now: loading, failing over, busy or read-only.
+ * The server is reachable but cannot serve the call now: loading, failing over, busy or read-only.
  */
 final class UnavailableException extends \RuntimeException implements MillpondException
 {

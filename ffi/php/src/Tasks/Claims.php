@@ -13,12 +13,11 @@ use Millpond\Internal\TaskResults;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * The loop of a claimant: batches of leased tasks, of one task if nothing is said. Made by
- * `TaskStore::claims()`.
+ * The loop of a claimant: batches of leased tasks, by default of one task. Made by `TaskStore::claims()`.
  *
- * Asking for the next batch does nothing to the one before: its tasks are leased until they are deleted or
- * changed, or until the lease is over. Without `wait` the loop ends when nothing is available, and in any
- * case after an error that trying again cannot mend.
+ * Asking for the next batch does not affect the one before: its tasks are leased until they are deleted or
+ * changed, or until the lease expires. Without `wait` the loop ends when nothing is available. A
+ * non-retryable error always ends the loop.
  *
  * A second `foreach` over the same object continues with the next batch.
  *

@@ -8,8 +8,8 @@ namespace Millpond\Tasks;
 use Millpond\Internal\DocMethods;
 
 /**
- * A document as the store holds it: found by its namespace and id, sorted by its keys, leased for a time as
- * tasks are, but never consumed.
+ * A document as the store holds it: looked up by its namespace and id, sorted by its keys, and leased for a
+ * time like a task, but never consumed.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 7]));
@@ -23,18 +23,18 @@ final class Doc
     use DocMethods;
 
     /**
-     * @param string      $namespace    the namespace that it is in
-     * @param string      $id           unique in its namespace; made of its keys by default, see `id`
-     * @param int         $version      from 0; 1 more with each claim, renewal and change
+     * @param string      $namespace    the namespace that it belongs to
+     * @param string      $id           unique in its namespace; derived from its keys by default, see `id`
+     * @param int         $version      starts at 0; each claim, renewal and change adds 1
      * @param string      $key          its primary key; several documents can have the same. Never changes
-     * @param string      $secondaryKey its secondary key: the order of documents with the same primary key. Never
+     * @param string      $secondaryKey its secondary key, which sorts documents with the same primary key. Never
      *                                  changes
      * @param string|null $json         its content: the JSON text, byte for byte as it was written; null if it has
      *                                  none, or if a listing left it out
      * @param int         $atMs         until when its claimant holds it, in milliseconds since the Unix epoch
      * @param string      $claimant     the claimant that holds it until `atMs`; empty if there is none
      * @param int         $createdMs    when it was inserted, in milliseconds since the Unix epoch
-     * @param int         $modifiedMs   when it was inserted, claimed, renewed or changed last, in milliseconds
+     * @param int         $modifiedMs   when it was last inserted, claimed, renewed or changed, in milliseconds
      *                                  since the Unix epoch
      */
     public function __construct(

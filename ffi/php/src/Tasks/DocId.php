@@ -13,7 +13,7 @@ final class DocId
     /**
      * @param string $namespace the document's namespace
      * @param string $id        the document's id
-     * @param int    $version   the version that it has to have
+     * @param int    $version   the version that it must have
      */
     public function __construct(
         public readonly string $namespace,

@@ -12,7 +12,7 @@ final class DocPage
 {
     /**
      * @param list<Doc>        $docs the documents, by primary key, secondary key and id
-     * @param DocPosition|null $next what the next page comes after; null for the last page
+     * @param DocPosition|null $next the position after which the next page begins; null on the last page
      */
     public function __construct(
         public readonly array $docs,

@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * Where a document stands in the order of its namespace.
+ * The position of a document in the order of its namespace.
  */
 final class DocPosition
 {

@@ -14,17 +14,18 @@ use Millpond\Internal\TaskResults;
 /**
  * A task that is being worked on; made by `Jobs`.
  *
- * A native thread renews it, and the documents that it claims, three times a lease, so a busy handler keeps
- * them. A job ends by one of the methods that say what becomes of the task, which waits for a renewal that
- * is under way and happens to the newest versions. A job that nobody ends leaves the task leased until the
- * lease is over. It belongs to its process: in the child of a fork what ends it fails with ForkedException.
+ * A native thread renews the task, and the documents that the job claims, three times per lease, so a busy
+ * handler keeps them. A job is ended by one of the methods that say what becomes of the task. They wait for
+ * a renewal that is in progress, and act on the newest versions. A job that is never ended leaves the task
+ * leased until the lease expires. A job belongs to its process: in the child of a fork, the methods that end
+ * it fail with ForkedException.
  *
- * It holds all that under a `claimant` of its own, the task's. So no two jobs hold the same, and nobody but
- * the job can change or delete what it holds: end it by its own methods, not by `TaskStore::modify()`, which
- * is refused.
+ * The job holds all of this under its own `claimant`, the task's. So no two jobs hold the same task or
+ * document, and only the job can change or delete what it holds: end it by its own methods, not by
+ * `TaskStore::modify()`, which is refused.
  *
- * What ends a job throws a LeaseLostException if the lease was lost. After another exception it can be tried
- * again while the lease lasts, which is not renewed any more.
+ * The methods that end a job throw a LeaseLostException if the lease was lost. After another exception, the
+ * call can be repeated while the lease lasts; the lease is no longer renewed.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 7]));

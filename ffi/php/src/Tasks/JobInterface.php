@@ -20,7 +20,8 @@ interface JobInterface
     public function handle(): TaskId;
 
     /**
-     * A modification that deletes the task: the usual end of a job, to add to and to finish() with.
+     * A modification that deletes the task, which is the usual end of a job: add entries to it and pass it
+     * to finish().
      */
     public function delete(): Modification;
 
@@ -33,18 +34,18 @@ interface JobInterface
 
     /**
      * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
-     * lease: stop working. What ends the job is refused then.
+     * lease. If so, stop working: ending the job is refused.
      */
     public function isLost(): bool;
 
     /**
-     * How long in seconds the handler may still work, as the worker's `timeout` says; null for ever.
+     * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
      */
     public function timeLeft(): ?float;
 
     /**
-     * Whether somebody has cancelled the task, as far as the last renewal knows: stop working. A handler
-     * that fails now ends the job, and the task is deleted. In the child of a fork it is false.
+     * Whether the task was cancelled, as of the last renewal. If so, stop working: a handler that fails now
+     * ends the job, and the task is deleted. Always false in the child of a fork.
      */
     public function isCancelled(): bool;
 
@@ -54,39 +55,39 @@ interface JobInterface
     public function isEnded(): bool;
 
     /**
-     * Leases all documents of these primary keys for as long as the job goes on, or none of them. They are
-     * the job's alone: no other job gets them in that time. What ends the job releases them, unless it
-     * deletes them or says until when they are to be held.
+     * Leases all documents with these primary keys until the job ends, or none of them. No other job gets
+     * them in that time. The end of the job releases them, unless its modification deletes them or sets
+     * until when they are held.
      *
-     * Claim all that a job needs in one call. Jobs that claim one key after the other can wait for each
-     * other, so a wait ends after 15 to 30 s, at random, even one without a limit: the job whose wait ends
+     * Claim all that a job needs in one call. Jobs that claim one key after another can wait for each other,
+     * so every wait ends after 15 to 30 s, at random, even a wait without a limit: the job whose wait ends
      * first gives back its task, and with it the documents that it holds.
      *
      * @param string                  $namespace the namespace of documents, up to 64 characters
      * @param string|iterable<string> $keys      primary keys of documents, 1 to 1,000 of up to 256 characters
      * @param float|null              $wait      how long in seconds to wait while another claimant holds one of
-     *                                           them. Waiters have no order: the claimant that held the documents
-     *                                           may get them again first; INF waits without limit
+     *                                           them. Waiters are not served in order: the claimant that held the
+     *                                           documents may get them again first
      *
      * @return list<Doc>
      *
      * @throws Exception\MillpondException as `TaskStore::claimDocs()`
-     * @throws Exception\DependencyException if somebody else holds one of them, and then none is leased: a
-     *     handler that lets this error through has not failed, and the task is given back, as fail() says
-     * @throws Exception\LeaseLostException once the job has ended, also if it ends meanwhile: nothing is
-     *     held then
+     * @throws Exception\DependencyException if another claimant holds one of them, in which case none is
+     *     leased: a handler that passes this error on has not failed, and the task is given back, as fail() says
+     * @throws Exception\LeaseLostException if the job has ended, or ends during the call: nothing is held
+     *     then
      */
     public function claimDocs(string $namespace, string|iterable $keys, ?float $wait = null): array;
 
     /**
-     * Ends the job with a modification, in which the task and the documents that the job holds are taken at
-     * their newest versions. The task is deleted unless the modification changes it.
+     * Ends the job with a modification, which applies to the newest versions of the task and the documents
+     * that the job holds. The task is deleted unless the modification changes it.
      *
-     * After an error it is as with `TaskStore::modify()`, and it can be tried again, or ended in another
-     * way, while the lease lasts, which is not renewed any more. LeaseLostException after an error of the
-     * connection can be for that call itself, which was done.
+     * After an error it is as with `TaskStore::modify()`. The call can be repeated, or the job ended in
+     * another way, while the lease lasts; the lease is no longer renewed. LeaseLostException after a
+     * connection error can mean that the earlier call was in fact done.
      *
-     * @param Modification $modification what is to happen, all of it or nothing
+     * @param Modification $modification the changes to make, all of them or none
      *
      * @throws Exception\MillpondException as `TaskStore::modify()`
      * @throws Exception\LeaseLostException if the lease was lost
@@ -94,12 +95,13 @@ interface JobInterface
     public function finish(Modification $modification): Modified;
 
     /**
-     * Ends the job as its handler's error does: as retry(), with this text as the reason. If that has in it
-     * what the job's last claim of documents said of one that is taken, nothing has failed: the task is
-     * given back untried for a short random time, of 8 to 16 ms and twice as long each time its worker finds
-     * no document free, up to 128 ms. Nor has it failed if the text has in it why an end of the job was
-     * refused, and that was documents alone, which others had changed: the task is given back untried for 10
-     * to 100 ms, growing. After 20 times in a row in one run that is an attempt.
+     * Ends the job as an error of its handler does: as retry(), with this text as the reason. There are two
+     * exceptions, in which the job has not failed. If the text contains the error of the job's last claim of
+     * documents, because another claimant held one, the task is given back untried for a short random time:
+     * 8 to 16 ms, doubled each time its worker finds no document free, up to 128 ms. If the text contains
+     * the error that refused an end of the job, and the only reason was documents that others had changed,
+     * the task is given back untried for 10 to 100 ms, with a growing delay. If this happens 20 times in a
+     * row in one run, the last time is an attempt.
      *
      * @param string $err what went wrong
      *
@@ -108,11 +110,11 @@ interface JobInterface
     public function fail(string $err): void;
 
     /**
-     * Ends the job and puts the task off for another attempt, as the `Worker` says, or into its error queue
-     * if that was the last.
+     * Ends the job and postpones the task for another attempt, as set on the `Worker`, or moves it to the
+     * error queue if that was the last.
      *
      * @param string     $err   what went wrong
-     * @param float|null $delay how long in seconds until it is tried again; null is as the worker says
+     * @param float|null $delay how long in seconds until it is retried; with null, the worker's options decide
      *
      * @throws Exception\MillpondException as finish()
      */
@@ -129,12 +131,13 @@ interface JobInterface
     public function moveTo(string $queue, string $err): void;
 
     /**
-     * Ends the job and gives the task back untried, available after a random time of 100 milliseconds or up
-     * to half of it less, so that it is not given and given back all the time. This is no attempt, and no
-     * claim without an end.
+     * Ends the job and gives the task back untried. It is available again after 100 milliseconds, shortened
+     * at random by up to half, so that it is not handed out and given back in a tight loop. This counts
+     * neither as an attempt nor as an expired lease.
      *
-     * @param float|null $delay how long in seconds until it is available; 0 is at once, and null a random time of
-     *                          0.05 to 0.1 seconds, so that a task is not claimed and released in a tight loop
+     * @param float|null $delay how long in seconds until it is available; 0 means immediately, and null a random
+     *                          time of 0.05 to 0.1 seconds, so that a task is not claimed and released in a tight
+     *                          loop
      *
      * @throws Exception\MillpondException as finish()
      */

@@ -12,8 +12,8 @@ use Millpond\Internal\Signals;
 use Millpond\Internal\YieldsBatches;
 
 /**
- * The jobs of a `Worker`. It ends as `Claims` do, but not before it has seen again the tasks that it gave
- * back because their documents were taken.
+ * The jobs of a `Worker`. The loop ends as `Claims` do, but first processes again the tasks that it gave
+ * back because their documents were held by others.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', ['order' => 7]));

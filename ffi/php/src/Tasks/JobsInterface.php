@@ -13,12 +13,12 @@ namespace Millpond\Tasks;
 interface JobsInterface extends \IteratorAggregate
 {
     /**
-     * Takes the next job; null when the loop is over. What `foreach` does. It throws what
+     * Takes the next job, as `foreach` does; returns null when the loop is over. It throws what
      * `TaskStore::claim()` throws.
      *
-     * After an exception that says Retry::Later or Retry::Unknown the loop can be continued. While it waits,
-     * signal handlers run (in the CLI, with the extension pcntl): one that throws ends the wait, and after
-     * one that returns the wait continues. What came meanwhile is returned by the next call.
+     * After an exception with Retry::Later or Retry::Unknown, the loop can be continued. While it waits,
+     * signal handlers run (in the CLI, with the extension pcntl): a handler that throws ends the wait; after
+     * one that returns, the wait continues. The next call returns what arrived in the meantime.
      */
     public function next(): ?JobInterface;
 }

@@ -9,8 +9,8 @@ use Millpond\Internal\Packed;
 use Millpond\Internal\TaskArguments;
 
 /**
- * Inserts, changes, deletes and dependencies on tasks and documents, for `TaskStore::modify()`: all happen
- * or none does. At most 100,000 entries; a task or document may be named only once.
+ * Inserts, changes, deletes and dependencies on tasks and documents, for `TaskStore::modify()`: all of them
+ * apply or none does. At most 100,000 entries; a task or document may be named only once.
  *
  * Each method adds to the object and returns it.
  *
@@ -29,7 +29,7 @@ final class Modification
     private array $entries = [];
 
     /**
-     * Inserts a task. Refused if a task of that id is there, in any queue.
+     * Inserts a task. Refused if a task with that id exists, in any queue.
      *
      * @param NewTask $task          the task
      * @param bool    $skipColliding leaves this task out if its id is taken, instead of refusing the whole
@@ -41,9 +41,9 @@ final class Modification
     }
 
     /**
-     * Changes a task. Refused if it is not there at that version, or held by another claimant.
+     * Changes a task. Refused if it does not exist at that version, or if another claimant holds it.
      *
-     * @param TaskChange $change what becomes of it
+     * @param TaskChange $change the change to make
      */
     public function change(TaskChange $change): self
     {
@@ -51,7 +51,7 @@ final class Modification
     }
 
     /**
-     * Deletes a task. Refused if it is not there at that version, or held by another claimant.
+     * Deletes a task. Refused if it does not exist at that version, or if another claimant holds it.
      *
      * @param Task|TaskId $task the task
      */
@@ -61,7 +61,7 @@ final class Modification
     }
 
     /**
-     * Is refused if this task is not there at that version; who holds it does not matter.
+     * Depends on a task. Refused if it does not exist at that version; who holds it does not matter.
      *
      * @param Task|TaskId $task the task
      */
@@ -71,8 +71,8 @@ final class Modification
     }
 
     /**
-     * Inserts a document. Refused if one of that id is there in its namespace; without an `id` of its own,
-     * if one of its keys is.
+     * Inserts a document. Refused if one with that id exists in its namespace, or, without an explicit `id`,
+     * if one with its keys does.
      *
      * @param NewDoc $doc           the document
      * @param bool   $skipColliding leaves this document out if its id is taken, instead of refusing the whole
@@ -84,12 +84,13 @@ final class Modification
     }
 
     /**
-     * Inserts a document, or replaces the content of the one of that id. It has to have a content. Refused
-     * if another claimant holds it, and as a collision if it has other keys. Its holder stays the same. It
-     * is among the inserted documents of what the modification did.
+     * Inserts a document, or replaces the content of the document with that id. The document must have a
+     * content. Refused if another claimant holds the existing document, and as a collision if that has other
+     * keys. The claimant that holds it stays the same. The result lists it among the inserted documents.
      *
      * In the modification that ends a `Job`, a put of a document that the job holds is a change: the
-     * document has to be at the version that is held, is released, and is among the changed documents.
+     * document must be at the version that the job holds, is released, and is listed among the changed
+     * documents.
      *
      * @param NewDoc $doc the document
      */
@@ -99,9 +100,9 @@ final class Modification
     }
 
     /**
-     * Changes a document. Refused if it is not there at that version, or held by another claimant.
+     * Changes a document. Refused if it does not exist at that version, or if another claimant holds it.
      *
-     * @param DocChange $change what becomes of it
+     * @param DocChange $change the change to make
      */
     public function changeDoc(DocChange $change): self
     {
@@ -109,7 +110,7 @@ final class Modification
     }
 
     /**
-     * Deletes a document. Refused if it is not there at that version, or held by another claimant.
+     * Deletes a document. Refused if it does not exist at that version, or if another claimant holds it.
      *
      * @param Doc|DocId $doc the document
      */
@@ -119,7 +120,7 @@ final class Modification
     }
 
     /**
-     * Is refused if this document is not there at that version; who holds it does not matter.
+     * Depends on a document. Refused if it does not exist at that version; who holds it does not matter.
      *
      * @param Doc|DocId $doc the document
      */

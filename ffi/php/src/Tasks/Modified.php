@@ -11,7 +11,7 @@ namespace Millpond\Tasks;
 final class Modified
 {
     /**
-     * @param list<Task> $inserted     the tasks that were inserted; without those that were skipped
+     * @param list<Task> $inserted     the tasks that were inserted, without those that were skipped
      * @param list<Task> $changed      the tasks that were changed, as they are now
      * @param list<Doc>  $insertedDocs the documents that were inserted or put, as they are now; without those that
      *                                 were skipped

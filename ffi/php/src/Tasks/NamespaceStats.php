@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * What is in a namespace.
+ * Statistics of a namespace.
  */
 final class NamespaceStats
 {

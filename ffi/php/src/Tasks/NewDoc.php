@@ -22,14 +22,13 @@ final class NewDoc
     public readonly ?string $json;
 
     /**
-     * @param string      $namespace    the namespace, which need not be there: 1 to 64 characters
+     * @param string      $namespace    the namespace, which need not exist: 1 to 64 characters
      * @param string      $key          the primary key, up to 256 characters
-     * @param mixed       $content      anything that JSON has, at most 16 MiB of it; a document that is put has to
-     *                                  have one
+     * @param mixed       $content      any JSON value, at most 16 MiB; required for a document that is put
      * @param string|null $json         its content: a JSON text, which is kept byte for byte
      * @param string|null $id           its id, unique in its namespace: 1 to 1,025 characters
-     * @param string|null $secondaryKey its secondary key, up to 256 characters: the order of documents with the
-     *                                  same primary key
+     * @param string|null $secondaryKey its secondary key, up to 256 characters. It sorts documents with the same
+     *                                  primary key
      *
      * @throws InvalidArgumentException for a value that JSON has not, and for two values
      */

@@ -26,30 +26,30 @@ final class NewTask
     public readonly ?string $json;
 
     /**
-     * @param string                                                 $queue    the queue's name, which need not be
-     *                                                                         there: 1 to 64 KiB
-     * @param mixed                                                  $value    anything that JSON has, at most 16 MiB
-     *                                                                         of it
+     * @param string                                                 $queue    the name of the queue, which need not
+     *                                                                         exist: 1 to 64 KiB
+     * @param mixed                                                  $value    any JSON value, at most 16 MiB
      * @param string|null                                            $json     its value: a JSON text, which is kept
      *                                                                         byte for byte
      * @param string|null                                            $id       its id, unique in the store: 1 to 64
      *                                                                         characters. 16 random hexadecimal digits
      *                                                                         by default
-     * @param int|\DateTimeInterface|null                            $atMs     from when on it can be claimed, in
-     *                                                                         milliseconds since the Unix epoch; a
-     *                                                                         time in the past counts for its age
-     * @param float|null                                             $delay    how long in seconds from now it can be
+     * @param int|\DateTimeInterface|null                            $atMs     the time from which it can be claimed,
+     *                                                                         in milliseconds since the Unix epoch; a
+     *                                                                         time in the past counts towards its age
+     * @param float|null                                             $delay    how long in seconds until it can be
      *                                                                         claimed, by the engine's clock
      * @param int                                                    $attempt  how often it was tried before
      * @param string                                                 $err      what went wrong before
-     * @param int                                                    $priority 0, by default, to 9: of the available
-     *                                                                         tasks of a queue those with the highest
-     *                                                                         are claimed first
+     * @param int                                                    $priority 0, the default, to 9: of a queue's
+     *                                                                         available tasks, those with the highest
+     *                                                                         priority are claimed first
      * @param float|null                                             $ttl      how long in seconds until it is deleted,
-     *                                                                         done or not, leased or not; without
-     *                                                                         limit by default
+     *                                                                         whether or not it is done or leased;
+     *                                                                         without limit by default
      * @param array<string, string>|list<array{string, string}>|null $headers  its headers, all of them: names with any
-     *                                                                         bytes, as `header` adds them
+     *                                                                         bytes as their values, as `header` adds
+     *                                                                         them
      *
      * @throws InvalidArgumentException for a value that JSON has not, and for two values
      */

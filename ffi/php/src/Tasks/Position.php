@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * Where a task stands in the order of its queue: by time, and by id where that is the same.
+ * The position of a task in the order of its queue: by time, and by id if the times are equal.
  */
 final class Position
 {

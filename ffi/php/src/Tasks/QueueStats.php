@@ -6,8 +6,8 @@ declare(strict_types=1);
 namespace Millpond\Tasks;
 
 /**
- * What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were
- * not paused.
+ * Statistics of a queue. `size` is the sum of `available`, `claimed`, `retrying` and `future`, which are
+ * counted as if the queue were not paused.
  */
 final class QueueStats
 {
@@ -17,15 +17,15 @@ final class QueueStats
      * @param int      $available         tasks that can be claimed now
      * @param int      $claimed           tasks that are leased now
      * @param int      $future            tasks that cannot be claimed now and never were
-     * @param int      $maxClaims         how often the most claimed task was claimed
+     * @param int      $maxClaims         the highest number of claims of any of its tasks
      * @param bool     $paused            whether it is paused, so that claims find nothing in it
-     * @param int|null $oldestAvailableMs since when the task is available that has been available the longest, in
-     *                                    milliseconds since the Unix epoch; null if none is available
-     * @param int|null $oldestLeaseMs     until when the lease lasts that ends first, in milliseconds since the
-     *                                    Unix epoch: of leases of one length the oldest. null if no task is
-     *                                    claimed
-     * @param int      $retrying          tasks that were claimed before, and cannot be claimed now because they
-     *                                    wait to be tried again
+     * @param int|null $oldestAvailableMs the time since which the oldest available task has been available, in
+     *                                    milliseconds since the Unix epoch; null if no task is available
+     * @param int|null $oldestLeaseMs     when the first of the current leases ends, in milliseconds since the Unix
+     *                                    epoch; if all leases are equally long, that is the oldest one. null if no
+     *                                    task is claimed
+     * @param int      $retrying          tasks that were claimed before and cannot be claimed now because they are
+     *                                    waiting to be tried again
      */
     public function __construct(
         public readonly string $queue,

@@ -14,8 +14,8 @@ final class Renewed
      * @param list<TaskId> $tasks     the tasks at their new versions
      * @param list<DocId>  $docs      the documents at their new versions
      * @param int          $atMs      until when all are held, in milliseconds since the Unix epoch
-     * @param list<string> $cancelled the ids of those tasks that somebody has cancelled: who holds them is to stop
-     *                                and to end them
+     * @param list<string> $cancelled the ids of the tasks that were cancelled: their claimant should stop working
+     *                                and end them
      */
     public function __construct(
         public readonly array $tasks,

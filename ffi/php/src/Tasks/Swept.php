@@ -12,7 +12,7 @@ final class Swept
 {
     /**
      * @param int           $tasks how many tasks it deleted or moved
-     * @param Position|null $next  what the next step comes after; null if this was the last
+     * @param Position|null $next  the position after which the next step continues; null if this was the last
      */
     public function __construct(
         public readonly int $tasks,

@@ -24,26 +24,27 @@ final class Task
     use TaskMethods;
 
     /**
-     * @param string                $id         unique in the store, over all queues
-     * @param int                   $version    from 0; 1 more with each claim, renewal and change
-     * @param string                $queue      the queue that it is in
-     * @param int                   $atMs       from when on it can be claimed, in milliseconds since the Unix
-     *                                          epoch
+     * @param string                $id         unique in the store, across all queues
+     * @param int                   $version    starts at 0; each claim, renewal and change adds 1
+     * @param string                $queue      the queue that it belongs to
+     * @param int                   $atMs       the time from which it can be claimed, in milliseconds since the
+     *                                          Unix epoch
      * @param int                   $createdMs  when it was inserted, in milliseconds since the Unix epoch
-     * @param int                   $modifiedMs when it was inserted, claimed, renewed or changed last, in
+     * @param int                   $modifiedMs when it was last inserted, claimed, renewed or changed, in
      *                                          milliseconds since the Unix epoch
      * @param string                $claimant   the claimant that holds it until `atMs`, or that set `atMs`; empty
      *                                          if there is none
      * @param int                   $claims     how often it was claimed; renewals do not count
-     * @param int                   $attempt    how often it was tried, as its workers recorded
-     * @param string                $err        what went wrong, as its workers recorded
+     * @param int                   $attempt    how often it was tried, as recorded by its workers
+     * @param string                $err        what went wrong, as recorded by its workers
      * @param string|null           $json       its value: the JSON text, byte for byte as it was written; null if
      *                                          it has none, or if a listing left it out
-     * @param int                   $priority   0 to 9: of the available tasks of a queue those with the highest
-     *                                          are claimed first
+     * @param int                   $priority   0 to 9: of a queue's available tasks, those with the highest
+     *                                          priority are claimed first
      * @param int|null              $expiresMs  when it is deleted, leased or not, in milliseconds since the Unix
      *                                          epoch; null for never
-     * @param array<string, string> $headers    its headers, by name: what travels with it and is not its value
+     * @param array<string, string> $headers    its headers, by name: data that travels with it but is not part of
+     *                                          its value
      */
     public function __construct(
         public readonly string $id,

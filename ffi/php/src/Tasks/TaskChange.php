@@ -7,9 +7,9 @@ namespace Millpond\Tasks;
 use Millpond\Internal\Arguments;
 
 /**
- * What becomes of a task: all of what a caller can set, as `Task::change()` fills it in.
+ * What becomes of a task: everything that a caller can set, as `Task::change()` fills it in.
  *
- * Of several calls of retry(), retryOrQuarantine() and quarantine() the last one holds.
+ * If retry(), retryOrQuarantine() and quarantine() are called several times, the last call applies.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', 'slow'));
@@ -33,7 +33,7 @@ final class TaskChange
     }
 
     /**
-     * One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
+     * Adds an attempt, and what went wrong in it as a new line after what went wrong before.
      *
      * @param string $err what went wrong
      */
@@ -43,12 +43,12 @@ final class TaskChange
     }
 
     /**
-     * `retry`, and with the attempt `max` a move to this queue; never for a `max` of 0 or a queue without a
-     * name.
+     * `retry`, and a move to this queue when the attempt reaches `max`; never if `max` is 0 or the queue has
+     * no name.
      *
      * @param string $err   what went wrong
      * @param string $queue the queue's name, 1 to 64 KiB
-     * @param int    $max   with which attempt the task moves; 0 is never
+     * @param int    $max   the attempt with which the task moves; 0 is never
      */
     public function retryOrQuarantine(string $err, string $queue, int $max): self
     {

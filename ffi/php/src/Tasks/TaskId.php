@@ -12,7 +12,7 @@ final class TaskId
 {
     /**
      * @param string $id      the task's id
-     * @param int    $version the version that it has to have
+     * @param int    $version the version that it must have
      */
     public function __construct(
         public readonly string $id,

@@ -12,7 +12,7 @@ final class TaskPage
 {
     /**
      * @param list<Task>    $tasks the tasks, by time and id
-     * @param Position|null $next  what the next page comes after; null for the last page
+     * @param Position|null $next  the position after which the next page begins; null on the last page
      */
     public function __construct(
         public readonly array $tasks,

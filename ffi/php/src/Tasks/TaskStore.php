@@ -17,23 +17,22 @@ use Millpond\Internal\TaskResults;
 use Millpond\Internal\TaskStoreCalls;
 
 /**
- * A store of tasks and documents by its name; made by `Client::tasks()`. Everything that one modification
- * spans is in one store.
+ * A named store of tasks and documents; made by `Client::tasks()`. One modification stays within one store.
  *
  * There are two ways to change it: a *claim* leases an available task to one claimant, and a *modification*
- * inserts, changes and deletes tasks and documents, all of it or nothing. So a worker deletes the task that
- * it has done and inserts what follows in one step, and nothing is lost or done twice if it dies before or
- * after.
+ * inserts, changes and deletes tasks and documents, completely or not at all. So a worker can delete the
+ * task that it has finished and insert the follow-up work in one step, and nothing is lost or done twice if
+ * it crashes before or after.
  *
- * Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed, but
- * the oldest tasks of the highest priority come first, nearly.
+ * Delivery is at least once: a task is available again when its lease expires. Order is not guaranteed;
+ * roughly, the oldest tasks of the highest priority come first.
  *
- * A modification with a stale version is refused with a DependencyException: a worker whose lease is over,
- * and whose task another one has claimed, can do no harm.
+ * A modification with a stale version is refused with a DependencyException, so a worker whose lease has
+ * expired, and whose task another worker has claimed, can do no harm.
  *
- * If a signal handler throws during a call, the call may be done, and what it returns is lost.
+ * If a signal handler throws during a call, the call may have taken effect, but its result is lost.
  *
- * Names and JSON texts are UTF-8. Every call may throw what the connection throws, and an
+ * Names and JSON texts are UTF-8. Every call may throw the connection's exceptions, and an
  * InvalidArgumentException for wrong arguments, before anything is sent; a WrongTypeException or an
  * IncompatibleVersionException if the keys of the store hold something else.
  *

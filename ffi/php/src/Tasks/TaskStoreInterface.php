@@ -15,23 +15,23 @@ use Millpond\Exception;
 interface TaskStoreInterface
 {
     /**
-     * Inserts one task; for more than one see `Modification::insert()`. Refused with a DependencyException
-     * if the id is taken.
+     * Inserts one task; for more than one, see `Modification::insert()`. A task whose id is taken is refused
+     * with a DependencyException.
      *
-     * After a ConnectionLostException or a TimeoutException the task may or may not be there; with an id of
-     * its own it can be inserted again.
+     * After a ConnectionLostException or a TimeoutException, the task may or may not have been inserted;
+     * with an explicit id, it is safe to insert it again.
      *
      * @throws Exception\MillpondException as modify()
      */
     public function insert(NewTask $task): Task;
 
     /**
-     * Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it is
-     * now. Without an `id` of its own that is the document of its keys. A claimant that holds the document
-     * still does.
+     * Inserts a document, or replaces the content of the document with the same id, in one step, and returns
+     * it as it is now. Without an explicit `id`, that is the document with the same keys. A claimant that
+     * holds the document keeps holding it.
      *
-     * After ConnectionLostException or TimeoutException it may be done; sent again, it replaces what others
-     * put meanwhile.
+     * After ConnectionLostException or TimeoutException it may have been done; if it is sent again, it
+     * overwrites what others have put since.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $store->putDoc(new NewDoc('accounts', 'ann', ['balance' => 100]));
@@ -46,13 +46,13 @@ interface TaskStoreInterface
     public function putDoc(NewDoc $doc): Doc;
 
     /**
-     * Leases one available task of these queues, or returns null if there is none now; see claims() for more
-     * tasks, and to wait. Of each queue one of the oldest is picked at random, the oldest with a probability
-     * of one half, so that a task that fails again and again does not block the others; the order of the
-     * queues is random too.
+     * Leases one available task from these queues, or returns null if there is none now; see claims() for
+     * several tasks, and for waiting. The task is picked at random from the oldest of its queue, the oldest
+     * with a probability of one half, so that a task that keeps failing does not block the others. The order
+     * of the queues is random too.
      *
-     * At least once: the task is available again when the lease is over, unless it was deleted or changed
-     * before. After ConnectionLostException or TimeoutException a task may be leased that no caller
+     * At least once: the task is available again when the lease expires, unless it was deleted or changed
+     * before. After ConnectionLostException or TimeoutException a task may have been leased that no caller
      * received.
      *
      * @param string|iterable<string> $queues names of queues, 1 to 1,000
@@ -65,12 +65,12 @@ interface TaskStoreInterface
     public function claim(string|iterable $queues, float $lease = 30.0): ?Task;
 
     /**
-     * Leases up to `max` available tasks, as `max` calls of claim() would; one step.
+     * Leases up to `max` available tasks in one step, as `max` calls of claim() would.
      *
-     * After an error it is as with claim().
+     * The same as for claim().
      *
      * @param string|iterable<string> $queues names of queues, 1 to 1,000
-     * @param int                     $max    how many tasks at most, 1 to 1,000
+     * @param int                     $max    the maximum number of tasks, 1 to 1,000
      * @param float                   $lease  how long in seconds to lease, at most 100 years
      *
      * @return list<Task>
@@ -81,33 +81,33 @@ interface TaskStoreInterface
     public function claimMany(string|iterable $queues, int $max, float $lease = 30.0): array;
 
     /**
-     * The loop of claims: leased tasks, one after the other or in batches, and it can wait for them. See
+     * A loop of claims that yields leased tasks, one at a time or in batches, and can wait for them. See
      * `Claims`.
      *
      * @param string|iterable<string> $queues names of queues, 1 to 1,000
-     * @param int                     $max    how many tasks at most, 1 to 1,000
+     * @param int                     $max    the maximum number of tasks, 1 to 1,000
      * @param float|null              $wait   how long in seconds to wait when no task is available; without it the
-     *                                        loop ends then; INF waits without limit
+     *                                        loop ends instead; INF waits without limit
      * @param float                   $lease  how long in seconds tasks are leased; 30 seconds by default
      */
     public function claims(string|iterable $queues, int $max = 1, ?float $wait = null, float $lease = 30.0): ClaimsInterface;
 
     /**
-     * A worker for these queues, which renews what it works on, retries what failed, and moves what fails
-     * too often to the error queue. See `Worker`.
+     * A worker for these queues, which renews the tasks that it works on, retries those that fail, and moves
+     * those that fail too often to the error queue. See `Worker`.
      *
      * @param string|iterable<string> $queues names of queues, 1 to 1,000
      */
     public function worker(string|iterable $queues, WorkerOptions $options = new WorkerOptions()): WorkerInterface;
 
     /**
-     * The queues that hold tasks or are paused, by name, with how many tasks: those that are asked for, or
-     * all.
+     * The queues that hold tasks or are paused, by name, each with its number of tasks: those that the
+     * filter selects, or all.
      *
-     * PHP makes an int of a name like '7'.
+     * PHP turns a name like '7' into an int.
      *
-     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
-     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
+     * @param string|iterable<string> $exact    exact names, up to 10,000 together with the prefixes
+     * @param string|iterable<string> $prefixes prefixes of names, up to 10,000 together with the exact names
      * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return array<string, int>
@@ -118,19 +118,19 @@ interface TaskStoreInterface
 
     /**
      * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their
-     * new versions, and which of the tasks somebody has cancelled.
+     * new versions and which of the tasks were cancelled.
      *
-     * After ConnectionLostException or TimeoutException all may be renewed, at versions that no caller
-     * received.
+     * After ConnectionLostException or TimeoutException all may have been renewed, at versions that no
+     * caller received.
      *
      * @param Task|TaskId|iterable<Task|TaskId> $tasks tasks, or their ids and versions
      * @param Doc|DocId|iterable<Doc|DocId>     $docs  documents, or their namespaces, ids and versions
      * @param float                             $lease how long in seconds to lease, at most 100 years
      *
-     * @throws Exception\InvalidArgumentException for nothing to renew, more than 100,000 and what is named
-     *     twice
-     * @throws Exception\DependencyException if one of them is not there at that version or another claimant
-     *     holds it, and then nothing has changed
+     * @throws Exception\InvalidArgumentException for nothing to renew, more than 100,000 entries, and a task
+     *     or document that is named twice
+     * @throws Exception\DependencyException if one of them does not exist at that version or another
+     *     claimant holds it, in which case nothing has changed
      */
     public function renew(
         Task|TaskId|iterable $tasks = [],
@@ -139,32 +139,33 @@ interface TaskStoreInterface
     ): Renewed;
 
     /**
-     * Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and tasks
-     * and documents that have to be as they were seen.
+     * Applies a modification completely or not at all: inserts, changes and deletes of tasks and documents,
+     * and dependencies on tasks and documents that must not have changed.
      *
-     * After ConnectionLostException or TimeoutException it is done as a whole or not at all; fetch() tells
-     * which. Sent again, what it changed or deleted is not there at that version any more, so nothing is
-     * done twice unless it only inserts tasks; give those an id of your own then.
+     * After ConnectionLostException or TimeoutException the modification has been applied completely or not
+     * at all; fetch() tells which. If it is sent again, what it changed or deleted no longer exists at that
+     * version, so nothing is done twice. The exception is a modification that neither changes nor deletes
+     * anything: give the tasks that it inserts explicit ids. A document that it puts replaces what others
+     * have put since.
      *
-     * @param Modification $modification what is to happen, all of it or nothing
+     * @param Modification $modification the changes to make, all of them or none
      *
      * @throws Exception\InvalidArgumentException for names, values and times beyond their limits, values
-     *     that are no JSON texts, and what is named twice, before anything is sent
-     * @throws Exception\DependencyException if something is not as it has to be, with all that is not
-     *     (`dependency`), and then nothing has changed
+     *     that are not JSON texts, and a task or document that is named twice, before anything is sent
+     * @throws Exception\DependencyException if something is not in the required state, with a list of every
+     *     such problem (`dependency`), in which case nothing has changed
      * @throws Exception\WrongTypeException|Exception\IncompatibleVersionException if the keys hold something
      *     else
      */
     public function modify(Modification $modification): Modified;
 
     /**
-     * Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
-     * (`cancelled`), where a worker finds it. Returns of each id whether somebody has the task and will be
-     * told; a task that nobody has claimed is not cancelled but deleted. The task itself stays as it is: its
-     * claimant ends it as it likes, and is not refused. The next claim of the task and each change take the
-     * note away.
+     * Cancels claimed tasks: the next renewal (`cancelled`), such as a worker's, tells the claimant to stop.
+     * Returns whether the task of each id is claimed, so that its claimant will be told. A task that is not
+     * claimed is not cancelled; delete it instead. The task itself stays as it is: its claimant can end it
+     * in any way, and is not refused. The next claim of the task and every change remove the cancellation.
      *
-     * After ConnectionLostException or TimeoutException it may be done; cancelling again is safe.
+     * After ConnectionLostException or TimeoutException it may have been done; cancelling again is safe.
      *
      * @param string|iterable<string> $ids ids, 1 to 10,000
      *
@@ -175,7 +176,7 @@ interface TaskStoreInterface
     public function cancel(string|iterable $ids): array;
 
     /**
-     * The tasks of these ids, from any queue, in the same order; missing ones are left out.
+     * The tasks with these ids, from any queue, in the same order; missing ones are left out.
      *
      * @param string|iterable<string> $ids ids, 1 to 10,000
      *
@@ -189,7 +190,7 @@ interface TaskStoreInterface
 
     /**
      * A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between
-     * two pages may be on both or on none.
+     * two pages may be on both or on neither.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $store->modify((new Modification())->insert(new NewTask('inbox', 1))->insert(new NewTask('inbox', 2))->insert(new NewTask('inbox', 3)));
@@ -200,10 +201,11 @@ interface TaskStoreInterface
      * @param string             $queue      the queue's name, 1 to 64 KiB
      * @param Position|Task|null $after      the page after this position
      * @param int|null           $limit      reads at most this many tasks; 1,000 by default, at most 10,000
-     * @param string|null        $claimant   only tasks that are this claimant's or available. A page may hold
-     *                                       fewer tasks then, or none, and still have a next one
-     * @param bool               $omitValues leaves the values out. A change that is made of such a task removes
-     *                                       its value
+     * @param string|null        $claimant   only tasks that this claimant holds or that are available. With this
+     *                                       filter a page may hold fewer tasks, or none, and still be followed by
+     *                                       another page
+     * @param bool               $omitValues leaves out the values. A change made from such a task removes its
+     *                                       value
      *
      * @throws Exception\InvalidArgumentException for names beyond their limits and a limit of 0 or above
      *     10,000
@@ -215,8 +217,8 @@ interface TaskStoreInterface
     /**
      * Whether none of these queues holds a task.
      *
-     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
-     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
+     * @param string|iterable<string> $exact    exact names, up to 10,000 together with the prefixes
+     * @param string|iterable<string> $prefixes prefixes of names, up to 10,000 together with the exact names
      *
      * @throws Exception\MillpondException as queueStats()
      * @throws Exception\InvalidArgumentException for a filter that names nothing
@@ -224,11 +226,11 @@ interface TaskStoreInterface
     public function areEmpty(string|iterable $exact = [], string|iterable $prefixes = []): bool;
 
     /**
-     * What is in the queues that hold tasks or are paused, those that are asked for or all, by name: exact
-     * at one point in time for each queue, and counted without reading the tasks.
+     * Statistics of the queues that hold tasks or are paused, by name: those that the filter selects, or
+     * all. They are exact at one point in time for each queue, and are computed without reading the tasks.
      *
-     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
-     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
+     * @param string|iterable<string> $exact    exact names, up to 10,000 together with the prefixes
+     * @param string|iterable<string> $prefixes prefixes of names, up to 10,000 together with the exact names
      * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return list<QueueStats>
@@ -242,8 +244,8 @@ interface TaskStoreInterface
 
     /**
      * Pauses a queue: claims find nothing in it, as if it held no available task, until it is resumed.
-     * Everything else goes on: tasks are inserted, changed and renewed, leases end and run out, and workers
-     * finish the tasks that they have. The pause is kept in the store, whether the queue holds tasks or not,
+     * Everything else continues: tasks are inserted, changed and renewed, leases end and expire, and workers
+     * finish the tasks that they hold. The pause is kept in the store, whether the queue holds tasks or not,
      * and queueStats() shows it.
      *
      * @param string $queue the queue's name, 1 to 64 KiB
@@ -255,7 +257,7 @@ interface TaskStoreInterface
     public function pause(string $queue): void;
 
     /**
-     * Ends the pause() of a queue, if it is paused, and wakes those who wait for its tasks.
+     * Ends the pause() of a queue, if it is paused, and wakes the claims that wait for its tasks.
      *
      * @param string $queue the queue's name, 1 to 64 KiB
      *
@@ -264,30 +266,30 @@ interface TaskStoreInterface
     public function resume(string $queue): void;
 
     /**
-     * Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit` tasks by
-     * time and id, and returns how many it deleted and what the next step comes after. So a caller sees the
-     * progress, stops by making no further step, and keeps to a rate by waiting between two of them. Tasks
-     * that another claimant holds stay, unless `includeHeld` is set.
+     * Deletes the tasks of a queue that match a filter, one step per call. A step looks at up to `limit`
+     * tasks by time and id, and returns how many it deleted and the position where the next step continues.
+     * So a caller can watch the progress, stop after any step, and limit the rate by waiting between steps.
+     * Tasks that another claimant holds are kept, unless `includeHeld` is set.
      *
-     * After ConnectionLostException or TimeoutException the step may be done. It can be made again: it finds
-     * what is left.
+     * After ConnectionLostException or TimeoutException the step may have been done. It can be repeated: it
+     * finds what is left.
      *
      * @param string             $queue       the queue's name, 1 to 64 KiB
-     * @param Position|Task|null $after       goes on after this position, such as the one that the step before
+     * @param Position|Task|null $after       continues after this position, such as the one that the previous step
      *                                        returned
      * @param int|null           $limit       looks at up to this many tasks; 1,000 by default, at most 2,000. A
-     *                                        server serves nobody else meanwhile, for about 8 ms with 1,000 of
-     *                                        them
-     * @param bool               $available   only tasks that can be claimed now, and those of the other states
-     *                                        that are set
+     *                                        server serves no other client during the step, which takes about 8 ms
+     *                                        with 1,000 tasks
+     * @param bool               $available   only tasks that can be claimed now, and those in other selected
+     *                                        states
      * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
-     *                                        those of the other states that are set
-     * @param bool               $future      only tasks that cannot be claimed now and never were, and those of
-     *                                        the other states that are set
-     * @param string|null        $claimant    only tasks that are this claimant's or available
-     * @param string             $err         only tasks whose `err` begins like this
+     *                                        those in other selected states
+     * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
+     *                                        those in other selected states
+     * @param string|null        $claimant    only tasks that this claimant holds or that are available
+     * @param string             $err         only tasks whose `err` begins with this text
      * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
-     *                                        whose jobs are lost then, and those that it has put off or inserted
+     *                                        whose jobs are then lost, and those that it has postponed or inserted
      *                                        for a time in the future
      *
      * @throws Exception\InvalidArgumentException for names beyond their limits and a limit of 0 or above
@@ -298,30 +300,30 @@ interface TaskStoreInterface
     public function purge(string $queue, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept;
 
     /**
-     * Moves tasks of a queue that a filter lets through to another queue, some in one step as purge()
-     * deletes them. They keep everything but their version: their time, their claimant, attempts and err as
-     * well. A job of a task that is moved is lost.
+     * Moves tasks that match a filter from one queue to another, one step per call like purge(). They keep
+     * everything but their version, including their time, claimant, attempts and err. If a job holds a task
+     * that is moved, the job is lost.
      *
-     * After ConnectionLostException or TimeoutException the step may be done. It can be made again: it finds
-     * what is left.
+     * After ConnectionLostException or TimeoutException the step may have been done. It can be repeated: it
+     * finds what is left.
      *
      * @param string             $queue       the queue's name, 1 to 64 KiB
-     * @param string             $to          the queue where the tasks go, which need not be there: 1 to 64 KiB
-     * @param Position|Task|null $after       goes on after this position, such as the one that the step before
+     * @param string             $to          the queue to which the tasks go, which need not exist: 1 to 64 KiB
+     * @param Position|Task|null $after       continues after this position, such as the one that the previous step
      *                                        returned
      * @param int|null           $limit       looks at up to this many tasks; 1,000 by default, at most 2,000. A
-     *                                        server serves nobody else meanwhile, for about 8 ms with 1,000 of
-     *                                        them
-     * @param bool               $available   only tasks that can be claimed now, and those of the other states
-     *                                        that are set
+     *                                        server serves no other client during the step, which takes about 8 ms
+     *                                        with 1,000 tasks
+     * @param bool               $available   only tasks that can be claimed now, and those in other selected
+     *                                        states
      * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
-     *                                        those of the other states that are set
-     * @param bool               $future      only tasks that cannot be claimed now and never were, and those of
-     *                                        the other states that are set
-     * @param string|null        $claimant    only tasks that are this claimant's or available
-     * @param string             $err         only tasks whose `err` begins like this
+     *                                        those in other selected states
+     * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
+     *                                        those in other selected states
+     * @param string|null        $claimant    only tasks that this claimant holds or that are available
+     * @param string             $err         only tasks whose `err` begins with this text
      * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
-     *                                        whose jobs are lost then, and those that it has put off or inserted
+     *                                        whose jobs are then lost, and those that it has postponed or inserted
      *                                        for a time in the future
      *
      * @throws Exception\MillpondException as purge()
@@ -330,34 +332,35 @@ interface TaskStoreInterface
     public function moveTasks(string $queue, string $to, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept;
 
     /**
-     * Moves tasks as moveTasks() does, and takes away their attempts and err: for those of an error queue,
-     * such as `inbox/err`, that are to be tried again. As they keep their time, those that are available
-     * count as old as they are.
+     * Moves tasks as moveTasks() does, and clears their attempts and err: for tasks of an error queue, such
+     * as `inbox/err`, that should be tried again. They keep their time, so tasks that are available keep
+     * their age.
      *
-     * One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks a
-     * second, set that as the limit and wait a second between two calls, until a step returns no next
-     * position. Stop whenever you like: each step is done as a whole, and what is left stays where it is.
+     * One call is one step, which looks at up to the limit of its filter. To redrive at a rate, such as 100
+     * tasks a second, set that number as the limit and wait a second between calls, until a step returns no
+     * next position. You can stop after any step: each one is atomic, and the remaining tasks stay where
+     * they are.
      *
-     * After ConnectionLostException or TimeoutException the step may be done. It can be made again: it finds
-     * what is left.
+     * After ConnectionLostException or TimeoutException the step may have been done. It can be repeated: it
+     * finds what is left.
      *
      * @param string             $queue       the queue's name, 1 to 64 KiB
-     * @param string             $to          the queue where the tasks go, which need not be there: 1 to 64 KiB
-     * @param Position|Task|null $after       goes on after this position, such as the one that the step before
+     * @param string             $to          the queue to which the tasks go, which need not exist: 1 to 64 KiB
+     * @param Position|Task|null $after       continues after this position, such as the one that the previous step
      *                                        returned
      * @param int|null           $limit       looks at up to this many tasks; 1,000 by default, at most 2,000. A
-     *                                        server serves nobody else meanwhile, for about 8 ms with 1,000 of
-     *                                        them
-     * @param bool               $available   only tasks that can be claimed now, and those of the other states
-     *                                        that are set
+     *                                        server serves no other client during the step, which takes about 8 ms
+     *                                        with 1,000 tasks
+     * @param bool               $available   only tasks that can be claimed now, and those in other selected
+     *                                        states
      * @param bool               $claimed     only tasks that cannot be claimed now and were claimed before, and
-     *                                        those of the other states that are set
-     * @param bool               $future      only tasks that cannot be claimed now and never were, and those of
-     *                                        the other states that are set
-     * @param string|null        $claimant    only tasks that are this claimant's or available
-     * @param string             $err         only tasks whose `err` begins like this
+     *                                        those in other selected states
+     * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
+     *                                        those in other selected states
+     * @param string|null        $claimant    only tasks that this claimant holds or that are available
+     * @param string             $err         only tasks whose `err` begins with this text
      * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
-     *                                        whose jobs are lost then, and those that it has put off or inserted
+     *                                        whose jobs are then lost, and those that it has postponed or inserted
      *                                        for a time in the future
      *
      * @throws Exception\MillpondException as moveTasks()
@@ -365,10 +368,12 @@ interface TaskStoreInterface
     public function redrive(string $queue, string $to, Position|Task|null $after = null, ?int $limit = null, bool $available = false, bool $claimed = false, bool $future = false, ?string $claimant = null, string $err = '', bool $includeHeld = false): Swept;
 
     /**
-     * Leases all documents of these primary keys, or none if another claimant holds one of them. They come
-     * in the order of the keys, those of one key by secondary key. Their holder can claim them again.
+     * Leases all documents with these primary keys, or none if another claimant holds one of them. They are
+     * in the order of the given keys, and within one key sorted by secondary key. The claimant that holds
+     * them can claim them again.
      *
-     * After ConnectionLostException or TimeoutException they may be leased; claiming them again is safe.
+     * After ConnectionLostException or TimeoutException they may have been leased; claiming them again is
+     * safe.
      *
      * @param string                  $namespace the namespace of documents, up to 64 characters
      * @param string|iterable<string> $keys      primary keys of documents, 1 to 1,000 of up to 256 characters
@@ -383,8 +388,8 @@ interface TaskStoreInterface
     public function claimDocs(string $namespace, string|iterable $keys, float $lease = 30.0): array;
 
     /**
-     * The document of these keys that was inserted without an id of its own, or null if it is not there. A
-     * document with an id of its own is found by that (fetchDocs()).
+     * The document with these keys that was inserted without an explicit id, or null if there is none. A
+     * document with an explicit id is looked up by that id (fetchDocs()).
      *
      * @param string $namespace    the namespace of documents, up to 64 characters
      * @param string $key          the primary key of documents, up to 256 characters
@@ -397,7 +402,7 @@ interface TaskStoreInterface
     public function getDoc(string $namespace, string $key, string $secondaryKey = ''): ?Doc;
 
     /**
-     * The documents of these ids, in the same order; missing ones are left out.
+     * The documents with these ids, in the same order; missing ones are left out.
      *
      * @param string                  $namespace the namespace of documents, up to 64 characters
      * @param string|iterable<string> $ids       ids, 1 to 10,000
@@ -412,21 +417,21 @@ interface TaskStoreInterface
      * A page of a namespace's documents, by primary key, secondary key and id.
      *
      * @param string               $namespace    the namespace of documents, up to 64 characters
-     * @param string               $start        from this primary key on
-     * @param string               $end          up to this primary key, and without it; an empty one is no end
+     * @param string               $start        from this primary key on, including it
+     * @param string               $end          up to this primary key, excluding it; an empty key is no limit
      * @param DocPosition|Doc|null $after        the page after this position
      * @param int|null             $limit        at most this many; 1,000 by default, at most 10,000
-     * @param bool                 $omitContents leaves the contents out
+     * @param bool                 $omitContents leaves out the contents
      *
      * @throws Exception\MillpondException as list()
      */
     public function listDocs(string $namespace, string $start = '', string $end = '', DocPosition|Doc|null $after = null, ?int $limit = null, bool $omitContents = false): DocPage;
 
     /**
-     * What is in the namespaces that hold documents, by name.
+     * Statistics of the namespaces that hold documents, by name.
      *
-     * @param string|iterable<string> $exact    names, up to 10,000 with the prefixes
-     * @param string|iterable<string> $prefixes what names begin with, up to 10,000 with the names
+     * @param string|iterable<string> $exact    exact names, up to 10,000 together with the prefixes
+     * @param string|iterable<string> $prefixes prefixes of names, up to 10,000 together with the exact names
      * @param int|null                $limit    at most this many, the first by name; 100,000 by default
      *
      * @return list<NamespaceStats>
@@ -436,8 +441,8 @@ interface TaskStoreInterface
     public function namespaceStats(string|iterable $exact = [], string|iterable $prefixes = [], ?int $limit = null): array;
 
     /**
-     * The time on the clock that decides when tasks are available and leases are over, in milliseconds since
-     * the Unix epoch.
+     * The time on the clock that decides when tasks become available and leases expire, in milliseconds
+     * since the Unix epoch.
      *
      * @throws Exception\MillpondException only those of the connection
      */

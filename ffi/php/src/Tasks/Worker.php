@@ -8,19 +8,20 @@ use FFI\CData;
 use Millpond\Internal\Works;
 
 /**
- * Says how tasks are worked on; made by `TaskStore::worker()`. run() works until it is stopped, and drain()
- * until nothing is left. The handler of both gets a `Job`.
+ * Says how tasks are processed; created by `TaskStore::worker()`. run() works until it is stopped, and
+ * drain() until nothing is left. The handler of both gets a `Job`.
  *
- * A Modification that it returns happens in one step, with the job's own versions. The task is deleted
- * unless the modification changes it, and also after any other value: the job is done. It may throw or
- * return a `RetryJob`, a `MoveJob`, a `RejectJob` or a `ReleaseJob`; any other exception is a failure with
- * its class and message, and the task is tried again, as the options say. So is what was plainly meant as
- * something else: a generator, since the handler has a yield; an array with the names of a modification; a
- * change that is in none. Nothing is done to a job that the handler ended itself.
+ * A Modification that the handler returns is applied in one step, with the job's own versions. The task is
+ * deleted unless the modification changes it. Any other return value also deletes it: the job is done. The
+ * handler may throw or return a `RetryJob`, a `MoveJob`, a `RejectJob` or a `ReleaseJob`; any other
+ * exception is a failure with its class and message, and the task is retried as the options say. A return
+ * value that was plainly meant as something else is a failure too: a generator, because the handler contains
+ * a yield; an array with the names of a modification; a change outside a modification. A job that the
+ * handler ended itself is left alone.
  *
- * A handler that calls exit() ends the program, and the job is given back; a fatal error, such as one about
- * memory, is a failure with its message. The job of a process that is killed is available when its lease is
- * over.
+ * A handler that calls exit() ends the program, and that is a failed attempt of the job; a fatal error, such
+ * as running out of memory, is a failure with its message. The job of a killed process becomes available
+ * when its lease expires.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->modify((new Modification())->insert(new NewTask('inbox', ['price' => 7]))->insert(new NewTask('inbox', 'free')));

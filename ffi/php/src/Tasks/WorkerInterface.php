@@ -16,46 +16,51 @@ use Millpond\Report;
 interface WorkerInterface
 {
     /**
-     * The jobs, one after the other, for a loop that ends each by a method of the job. See `Jobs`.
+     * The jobs, one at a time, for a loop that ends each by one of the job's methods. See `Jobs`.
      */
     public function jobs(): JobsInterface;
 
     /**
      * Works until it is stopped, one job after the other, or with `processes` in several processes. Returns
-     * what it did, or null with `processes`. A server that is away is asked again until it is back.
+     * its counts, or null with `processes`. If the server is unreachable, the worker retries until the
+     * server is back.
      *
-     * SIGTERM and SIGINT stop it with `stopWithin`, a second one at once; what they did before is put back
-     * when it returns. PHP hears of a signal between two of its own steps, so a handler that is in one long
-     * call, such as a query, delays the stop. A sleep() in a handler ends early. In a program that does not
-     * run in the CLI, or without the extension pcntl, a worker hears of no signals. What another signal
-     * handler throws comes out of run(), and what is held is given back, untried; the same holds for its
-     * exit(). With SIGALRM, which limits the time of a job, that is a failure of the job.
+     * SIGTERM and SIGINT stop it with `stopWithin`, a second signal immediately; their previous handlers are
+     * restored when it returns. PHP handles a signal between two of its own steps, so a job handler that is
+     * in one long call, such as a query, delays the stop. A sleep() in a handler ends early. Outside the
+     * CLI, or without the extension pcntl, a worker receives no signals. If another signal handler throws,
+     * run() throws the same exception, and the jobs that are held are given back without counting an
+     * attempt; the same holds if it calls exit(). With SIGALRM, which limits the time of a job, such an
+     * exception is a failure of the job.
      *
-     * With `processes` this process works on nothing. It forks that many, each of which connects anew:
-     * connections that the handler uses have to be made in it. One that dies is replaced, after a pause that
-     * grows if it died within ten seconds. It passes a stop on; after its time a second one, which makes the
-     * processes give back what they do, and two seconds later it kills what is left. If this process is
-     * killed, the others stop. This needs a server, the CLI and the extensions pcntl and posix.
+     * With `processes`, this process runs no jobs itself. It forks that many processes, each of which makes
+     * its own connection: connections that the handler uses have to be made in the handler. A process that
+     * dies is replaced, after a pause that grows if it died within ten seconds. This process passes a stop
+     * on. After the time of the stop it sends a second one, which makes the processes give back their jobs,
+     * and two seconds later it kills the processes that are left. If this process is killed, the others
+     * stop. This needs a server, the CLI and the extensions pcntl and posix.
      *
-     * @param callable(JobInterface): mixed                $handler       works on a job
-     * @param (callable(Job|null, \Throwable): mixed)|null $onError       gets the job, or null, and the exception:
-     *                                                                    what a handler threw, why a task was put
-     *                                                                    aside, lost or refused, and that the
-     *                                                                    server is away and back. A job that is
-     *                                                                    over knows its task, and calls of it are
-     *                                                                    refused. By default that goes to the
+     * @param callable(JobInterface): mixed                $handler       processes a job
+     * @param (callable(Job|null, \Throwable): mixed)|null $onError       receives the job, or null, and the
+     *                                                                    exception: what a handler threw, why a
+     *                                                                    task was moved to an error queue, lost or
+     *                                                                    refused, and that the server is away or
+     *                                                                    back. A job that has ended still has its
+     *                                                                    task, but calls to its methods are
+     *                                                                    refused. By default, all this goes to the
      *                                                                    client's `logger`, or without one to
      *                                                                    error_log()
-     * @param (callable(Report): mixed)|null               $onEvent       gets a report of each job that ended, for
-     *                                                                    metrics. What it throws is logged, as
-     *                                                                    that of $onError
-     * @param int|null                                     $processes     how many processes work; null is this one
+     * @param (callable(Report): mixed)|null               $onEvent       receives a report of each job that ended,
+     *                                                                    for metrics. What it throws is logged, as
+     *                                                                    for $onError
+     * @param int|null                                     $processes     how many processes to fork; with null,
+     *                                                                    this process does the work
      * @param float                                        $stopWithin    how long in seconds a stop by a signal
-     *                                                                    waits for jobs that are running
+     *                                                                    waits for running jobs
      * @param bool                                         $stopOnSignals whether SIGTERM and SIGINT stop the
      *                                                                    worker
      *
-     * @throws Exception\MillpondException what trying again cannot mend, such as WrongTypeException and
+     * @throws Exception\MillpondException a non-retryable error, such as WrongTypeException or
      *     InvalidArgumentException; running jobs have ended by then
      */
     public function run(
@@ -68,10 +73,10 @@ interface WorkerInterface
     ): ?JobCounts;
 
     /**
-     * Works on this thread until nothing is available, and says what happened. For tests, and for a program
+     * Works on this thread until nothing is available, and returns what it did. For tests, and for programs
      * that cron starts.
      *
-     * @param callable(JobInterface): mixed                $handler works on a job
+     * @param callable(JobInterface): mixed                $handler processes a job
      * @param (callable(Job|null, \Throwable): mixed)|null $onError as for run()
      * @param (callable(Report): mixed)|null               $onEvent as for run()
      *
@@ -80,11 +85,11 @@ interface WorkerInterface
     public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): JobCounts;
 
     /**
-     * Stops it: it takes nothing more and waits for the job that is running. What still runs after this time
-     * is given back, available at once; its handler finds that it is lost, and run() returns when it has
-     * returned. A worker that was stopped stays so.
+     * Stops the worker: it takes no more jobs and waits for the running one. A job that is still running
+     * after this time is given back and is available immediately; its handler finds that it is lost, and
+     * run() returns when the handler has returned. A stopped worker stays stopped.
      *
-     * A handler may call it, and a signal handler too.
+     * Job handlers and signal handlers may call it.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $store->insert(new NewTask('inbox', 'a.pdf'));
@@ -94,7 +99,7 @@ interface WorkerInterface
      *         $worker->stop();
      *     });
      *
-     * @param float $within how long in seconds to wait; 0 is at once, and INF without limit
+     * @param float $within how long in seconds to wait; 0 means not at all, and INF without limit
      */
     public function stop(float $within = 25.0): void;
 }

@@ -9,7 +9,7 @@ use FFI\CData;
 use Millpond\Internal\Arguments;
 
 /**
- * How tasks are worked on, for `TaskStore::worker()`; set by named arguments.
+ * How tasks are processed, for `TaskStore::worker()`; set with named arguments.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');
  *     $store->insert(new NewTask('inbox', 'a.pdf'));
@@ -21,20 +21,20 @@ final class WorkerOptions
 {
     /**
      * @param float       $lease       how long in seconds a task is leased; 30 seconds by default. A native thread
-     *                                 renews it three times a lease
-     * @param float       $backoff     how long in seconds a task is delayed after its first failure; then twice as
-     *                                 long each time, each time minus a random part of up to a half
-     * @param float       $backoffMax  how long in seconds a failed task is delayed at most
+     *                                 renews it three times per lease
+     * @param float       $backoff     how long in seconds a task waits after its first failure; then twice as long
+     *                                 each time, each time shortened at random by up to half
+     * @param float       $backoffMax  how long in seconds a failed task waits at most
      * @param int         $maxAttempts after this many attempts a task goes to the error queue; 0 is never
-     * @param int         $maxCrashes  after this many leases in a row that ran out a task goes to the error queue
-     *                                 and to no handler, as it may be what kills the workers; 0 is never
-     * @param string|null $errorQueue  where tasks go that failed too often; the queue that each is in with `/err`
-     *                                 behind it, by default
-     * @param int         $concurrency how many jobs a process works on at a time; PHP takes only 1, and run() has
-     *                                 `processes` for more
-     * @param int         $prefetch    how many more jobs `run` holds ready, so that one step leases several
-     * @param float|null  $timeout     how long in seconds a handler may work; it finds what is left of it in
-     *                                 `Job::timeLeft()`, and nothing else happens
+     * @param int         $maxCrashes  after this many expired leases in a row a task goes to the error queue and
+     *                                 not to a handler, since it may be what crashes the workers; 0 is never
+     * @param string|null $errorQueue  the queue for tasks that failed too often; by default, the name of the
+     *                                 task's own queue followed by `/err`
+     * @param int         $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more,
+     *                                 use the `processes` of run()
+     * @param int         $prefetch    how many more jobs `run` leases ahead, so that one step leases several
+     * @param float|null  $timeout     how long in seconds a handler may work; `Job::timeLeft()` returns the
+     *                                 remaining time, and the handler is not interrupted
      * @param float|null  $wait        how long in seconds `jobs` waits for a task when none is available; without
      *                                 it the loop ends then
      */

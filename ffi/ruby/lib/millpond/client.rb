@@ -8,8 +8,8 @@ require "millpond/shuffle_queue"
 require "millpond/task_store"
 
 module Millpond
-  # A server or an embedded engine, and the way to the queues on it. Safe to use from many threads and, on Redis,
-  # after a fork.
+  # Access to the queues on a server or an embedded engine. Safe to use from many threads and, on Redis, after a
+  # fork.
   class Client
     # @return [Encoding] the encoding of returned members and names, as far as they are valid in it
     attr_reader :encoding
@@ -23,7 +23,7 @@ module Millpond
       @encoding = encoding
     end
 
-    # The Ick of this name. Makes no call.
+    # The Ick with this name. Makes no call.
     #
     # @param name [String] the queue's name, 1 to 64 KiB
     # @return [Ick]
@@ -35,12 +35,12 @@ module Millpond
       Ick.new(self, name)
     end
 
-    # The channel of `shards` Icks of this name. Makes no call.
+    # The channel of `shards` Icks with this name. Makes no call.
     #
     # @param name [String] the queue's name, 1 to 64 KiB
-    # @param shards [Integer] how many Icks, 1 to 65,536
+    # @param shards [Integer] the number of Icks, 1 to 65,536
     # @return [IckChannel]
-    # @raise [InvalidArgumentError] for no Ick or more than 65,536
+    # @raise [InvalidArgumentError] for zero Icks or more than 65,536
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -49,24 +49,24 @@ module Millpond
       IckChannel.new(self, name, Convert.small_size("shards", shards))
     end
 
-    # The shuffle queue of this name. Makes no call.
+    # The shuffle queue with this name. Makes no call.
     #
     # Invalid settings are refused by the first call that needs them.
     #
     # @param name [String] the queue's name, 1 to 64 KiB
-    # @param streams [Integer, nil] how many streams the queue has. The first write to a queue makes it so; a write to
-    #   one that has another number is refused with both numbers, and {ShuffleQueue#resize} changes it. By default
-    #   writers take the number that the queue has, and a new queue gets 16. Readers need not know
+    # @param streams [Integer, nil] how many streams the queue has. The first write to a queue sets it. A write with
+    #   another number is refused, with both numbers in the error, and {ShuffleQueue#resize} changes it. By default
+    #   writers use the queue's number, and a new queue gets 16. Readers need not know the number
     # @param streams_per_shard [Integer, nil] how many of the streams a tenant may write to; by default 2
     # @param ttl [Numeric, nil] how long a stream lives after it was last written to, in seconds. **When that time is
-    #   over the stream is deleted with all that is in it, unprocessed messages too.** By default nothing that is
-    #   written expires. At least a second, at most 100 years. All writers of a queue should have the same
+    #   over, the stream is deleted with everything in it, including unprocessed messages.** By default nothing that is
+    #   written expires. At least a second, at most 100 years. All writers of a queue should use the same time
     # @param dead_ttl [Numeric, nil] how long a dead letter is kept, in seconds. By default dead letters stay until
-    #   they are {ShuffleQueue#delete_dead_letters deleted}. Each {ShuffleConsumer#reclaim} of this handle's consumers
-    #   deletes those that are older. At least a second, at most 100 years
+    #   they are {ShuffleQueue#delete_dead_letters deleted}. Each {ShuffleConsumer#reclaim} and {ShuffleConsumer#reject}
+    #   of this handle's consumers deletes those that are older. At least a second, at most 100 years
     # @param track_keys [Symbol] where the records of tracked messages are: `:global`, in keys that all queues of a
     #   server share, or `:queue`. All programs that write, delete or collect tracked messages of a queue have to set
-    #   the same
+    #   the same value
     # @return [ShuffleQueue]
     # @raise [TypeError] for arguments of other types
     #
@@ -84,16 +84,16 @@ module Millpond
       ShuffleQueue.new(self, name, options)
     end
 
-    # The task store of this name. Makes no call.
+    # The task store with this name. Makes no call.
     #
     # @param name [String] the queue's name, 1 to 64 KiB
-    # @param claimant [String, nil] who claims, and holds what is claimed: 1 to 64 characters. By default 16 random
-    #   hexadecimal digits for each handle that is made. It is no secret: a program that takes a claimant's name can do
-    #   what it could. What this handle claims, renews, inserts and changes by itself is by this claimant. Each job of a
-    #   {TaskStore#worker} has a claimant of its own: this one, cut to 47 characters, `/` and 16 random hexadecimal
-    #   digits. So two jobs never hold the same, whatever they share, and what a job holds only the job can change:
-    #   {TaskStore#modify} is refused for it, and {Job#finish} is the way. What a job's end puts off to a time in the
-    #   future, this claimant holds until then
+    # @param claimant [String, nil] the name under which this handle claims and holds tasks and documents: 1 to 64
+    #   characters. By default, each new handle gets 16 random hexadecimal digits. The name is not a secret: a program
+    #   that uses another claimant's name can do whatever that claimant can. The handle's own claims, renewals, inserts
+    #   and changes are made under this claimant. Each job of a {TaskStore#worker} has its own claimant: this one cut to
+    #   47 characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same task or document, even if
+    #   they share this handle, and only a job can change what it holds: use {Job#finish}, since {TaskStore#modify} is
+    #   refused. If a job ends by postponing its task, this claimant holds the task until then
     # @return [TaskStore]
     # @raise [TypeError] for arguments of other types
     #
@@ -105,7 +105,7 @@ module Millpond
       TaskStore.new(self, name, claimant)
     end
 
-    # The queue of events of this name. Makes no call: a queue comes to be when it is first used, with one partition
+    # The queue of events with this name. Makes no call: a queue is created when it is first used, with one partition
     # and the default {EventConfig}, unless it was {EventQueue#configure configured} before.
     #
     # @param name [String] the queue's name, 1 to 64 KiB
@@ -118,16 +118,17 @@ module Millpond
       EventQueue.new(self, name)
     end
 
-    # The names of all task stores that hold tasks or documents, or of which a queue is paused, by name.
+    # The names of all task stores that hold tasks or documents, or that have a paused queue, by name.
     #
-    # On Redis there is no list of them, as that would cost every insert something: this goes through all keys of the
-    # server, and of a cluster through those of one master after the other. A step looks at about 1,000 keys and takes
-    # less than a millisecond, and there are as many steps as the server has thousands of keys. A store that is there
-    # all the time is found, unless its slot moves to another server meanwhile; a user sees those to which it has a
-    # right.
+    # On Redis there is no list of stores, since maintaining one would make every insert more expensive. Instead, this
+    # call scans all keys of the server, or, in a cluster, those of one master after another. A step scans about 1,000
+    # keys and takes less than a millisecond, so a server with a million keys takes about 1,000 steps. A store that
+    # exists during the whole scan is found, unless its slot moves to another server in that time. A user sees only
+    # the stores that it may access.
     #
     # @return [Array<String>]
-    # @raise [UnavailableError] if a cluster changes meanwhile; then try again. Else only those of the connection
+    # @raise [UnavailableError] if the cluster changes during the scan, in which case try again; otherwise only those
+    #   of the connection
     #
     # @example
     #   client = Millpond.connect("memory:")
@@ -137,8 +138,8 @@ module Millpond
       Convert.keys(encoding) { |out, error| Native.millpond_client_task_stores(native, out, error) }
     end
 
-    # What opening the engine of a `file:` found; nil for another URL. Makes no call. Clients of one process that
-    # share a directory get the same.
+    # What was found when the engine of a `file:` was opened; nil for another URL. Makes no call. Clients in one
+    # process that share a directory get the same.
     #
     # @return [Recovery, nil]
     #
@@ -153,11 +154,11 @@ module Millpond
       Native.millpond_recovery_free(out.read_pointer) if out
     end
 
-    # Closes the client: its calls fail with {ClosedError} from now on, those that wait as well, and what an embedded
-    # engine still holds back is written. Closing twice is fine.
+    # Closes the client: from now on its calls fail with {ClosedError}, including those that are waiting, and an
+    # embedded engine writes what it has not written yet. Closing twice is safe.
     #
     # @return [nil]
-    # @raise [StorageError] if the disk refuses the last write
+    # @raise [StorageError] if the last write to the disk fails
     #
     # @example
     #   client = Millpond.connect("memory:")

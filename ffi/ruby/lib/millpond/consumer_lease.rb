@@ -5,13 +5,13 @@ require "millpond/batches"
 require "millpond/convert"
 
 module Millpond
-  # The right to consume an Ick, for as long as it is held; made by {Ick#lease}.
+  # The exclusive right to consume an Ick, for as long as it is held; made by {Ick#lease}.
   #
-  # A native thread renews it three times a lease, so a busy consumer keeps it. Steps through it carry its token:
-  # once it is lost they fail with {LeaseLostError} and do nothing, so a consumer that was stopped for too long
-  # cannot commit what another one works on.
+  # A native thread renews it three times per lease, so a busy consumer keeps it. Steps through the lease carry its
+  # token: once the lease is lost they fail with {LeaseLostError} and do nothing, so a consumer that was stopped for
+  # too long cannot commit what another one is working on.
   #
-  # One thread at a time uses it. A lease that is not referenced any more is released in the background.
+  # Only one thread may use it at a time. A lease that is no longer referenced is released in the background.
   #
   # @example
   #   ick = Millpond.connect("memory:").ick("files")
@@ -27,8 +27,8 @@ module Millpond
       @released = false
     end
 
-    # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole term: stop
-    # working on the batch. The next step through the lease would find out as well.
+    # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease. If so,
+    # stop working on the batch. The next step through the lease would detect it as well.
     #
     # @return [Boolean]
     #
@@ -41,7 +41,7 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_ick_lease_is_lost(@native, out, error) }
     end
 
-    # The token, for steps that are sent by hand.
+    # The token, for steps that you send yourself.
     #
     # @return [String]
     #
@@ -53,9 +53,9 @@ module Millpond
       token[:data].read_bytes(token[:length])
     end
 
-    # {Ick#reserve} for the holder alone.
+    # {Ick#reserve} for the holder of the lease only.
     #
-    # @param max [Integer] how many members at most, below 10^17
+    # @param max [Integer] the maximum number of members, below 10^17
     # @return [Array<Array(String, Float)>]
     # @raise (see Ick#reserve)
     # @raise [LeaseLostError] if the lease is lost
@@ -69,7 +69,7 @@ module Millpond
       Convert.entries(@encoding) { |out, error| Native.millpond_ick_lease_reserve(@native, max, out, error) }
     end
 
-    # {Ick#commit} for the holder alone; one step.
+    # {Ick#commit} for the holder of the lease only; one step.
     #
     # @param members [Enumerable<String>] members as they were reserved, each up to 16 MiB
     # @return [Integer]
@@ -88,9 +88,9 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_ick_lease_commit(@native, *members, out, error) }
     end
 
-    # {Ick#exchange} for the holder alone.
+    # {Ick#exchange} for the holder of the lease only.
     #
-    # @param max [Integer] how many members at most, below 10^17
+    # @param max [Integer] the maximum number of members, below 10^17
     # @param members [Enumerable<String>] members to commit, each up to 16 MiB
     # @return [Array<Array(String, Float)>]
     # @raise (see Ick#exchange)
@@ -111,11 +111,11 @@ module Millpond
       end
     end
 
-    # {Ick#each_batch} for the holder alone.
+    # {Ick#each_batch} for the holder of the lease only.
     #
-    # @param max [Integer] how many members at most, below 10^17
+    # @param max [Integer] the maximum number of members, below 10^17
     # @param wait [Numeric, nil] how long to wait when there is nothing to reserve, in seconds; without it the loop
-    #   ends then; `Float::INFINITY` waits without limit
+    #   ends instead; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
     # @raise [LeaseLostError] if the lease is lost
@@ -136,8 +136,8 @@ module Millpond
       self
     end
 
-    # Gives the lease back, so that another consumer can take it at once. Returns false if it was lost before. The
-    # child of a fork has only a copy: it gives nothing back, and this returns false.
+    # Releases the lease, so that another consumer can take it immediately. Returns false if it was already lost. The
+    # child of a fork has only a copy: there this releases nothing and returns false.
     #
     # @return [Boolean]
     #

@@ -27,12 +27,13 @@ module Millpond
       DocId.new(@namespace, @id, @version).freeze
     end
 
-    # A change of it, for {Modification#change_doc}. What is not given stays.
+    # A change of the document, for {Modification#change_doc}. Fields that are not given stay as they are.
     #
-    # @param content [Object] the new content, which is anything that JSON has
-    # @param json [String, nil] a JSON text in place of a content, which is kept byte for byte; nil leaves it
-    # @param at_ms [Integer, Time, nil] until when the claimant that changes it holds it, in milliseconds since the
-    #   Unix epoch. A time in the past releases it
+    # @param content [Object] the new content, which is any JSON value
+    # @param json [String, nil] a JSON text in place of a content, which is kept byte for byte; nil leaves the content
+    #   unchanged
+    # @param at_ms [Integer, Time, nil] until when the claimant that makes the change holds it, in milliseconds since
+    #   the Unix epoch. A time in the past releases it
     # @param delay [Numeric, nil] how long from now the claimant that changes it holds it, by the engine's clock, in
     #   seconds
     # @param release [Boolean] releases it

@@ -6,7 +6,7 @@ require "millpond/event_results"
 require "millpond/event_worker"
 
 module Millpond
-  # A queue of events, which fire at their time; made by {Client#events}.
+  # A queue of events, each of which fires at its time; made by {Client#events}.
   #
   # @example
   #   queue = Millpond.connect("memory:").events("orders")
@@ -27,31 +27,30 @@ module Millpond
       end
     end
 
-    # Adds an event, for now or for a time.
+    # Publishes an event, which fires now or at a given time.
     #
-    # A step that is sent again for a lost connection adds nothing twice. After {ConnectionLostError} or
-    # {TimeoutError} the event may or may not be there; published again with the same deduplication id it is there
-    # once.
+    # A step that is sent again after a lost connection adds nothing twice. After {ConnectionLostError} or
+    # {TimeoutError} the event may or may not have been added; if it is published again with the same deduplication
+    # id, it is there once.
     #
     # @param payload [String] what to publish, at most 16 MiB
-    # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. None is
-    #   the default
-    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time that is over is
-    #   now
-    # @param delay [Numeric, nil] it fires so long after it is published, in seconds
-    # @param ttl [Numeric, nil] it is dropped if it was not received for this time after it was to fire, in seconds
-    # @param dedup_id [String, nil] of events of one key with this id one is added: for producers that may publish
-    #   twice
-    # @param dedup_window [Numeric, nil] for how long the id is remembered, though the event has ended, in seconds;
-    #   five minutes by default
-    # @param if_exists [Symbol, nil] what an id means that is taken; `:ignore` by default
-    # @param headers [Hash, Enumerable<Array(String, String)>, nil] its headers, all of them: names with any bytes, as
-    #   `header` adds them
+    # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. By
+    #   default an event has no key
+    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past is now
+    # @param delay [Numeric, nil] how long after publishing it fires, in seconds
+    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received, in seconds
+    # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
+    #   publish twice
+    # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; five
+    #   minutes by default
+    # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
+    # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
+    #   name with any bytes as its value
     # @return [Published]
     # @raise [InvalidArgumentError] for an event beyond its limits, before anything is sent
-    # @raise [AlreadyExistsError] if its deduplication id is taken and it says so
+    # @raise [AlreadyExistsError] if its deduplication id is taken and the event asks for this error
     # @raise [QueueFullError] if its partition holds as much as its configuration allows
-    # @raise [WrongTypeError] if a key holds something else. Then nothing was added
+    # @raise [WrongTypeError] if a key holds something else. In all cases nothing was added
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -69,37 +68,37 @@ module Millpond
     end
 
     # Makes a command that publishes an event, for a transaction of your own: a change of data on the same Redis and
-    # the event that tells of it happen together or not at all. It sends nothing.
+    # the event that announces it happen together or not at all. It sends nothing.
     #
-    # The command is a list of byte strings, `EVAL` and what belongs to it, to queue behind a `MULTI` over a
-    # connection to the same database. Whenever it runs, it publishes as {#publish} does: it makes the queue if that
-    # is not there, finds the partition if the queue was resharded, and counts a delay from then on. Its reply is the
-    # id of the event as text; of a duplicate that of the event that was there.
+    # The command is a list of byte strings, `EVAL` and its arguments, to queue after a `MULTI` over a connection to
+    # the same database. Whenever it runs, it publishes as {#publish} does: it makes the queue if that does not exist,
+    # finds the partition if the queue was resharded, and counts a delay from then on. Its reply is the id of the
+    # event as text, or for a duplicate the id of the existing event.
     #
-    # Redis undoes nothing when a command of a transaction fails, so this one does not fail for what the queue holds:
-    # it adds an event to a queue that is full, and an event that is to be refused if its deduplication id is taken is
-    # refused here.
+    # Redis does not roll back when a command of a transaction fails, so this command does not fail because of what
+    # the queue holds. It adds an event even to a full queue. An event that is to be refused if its deduplication id
+    # is taken is refused by this call.
     #
-    # On a cluster a transaction is in one slot: the keys that it changes and the queue's name need the same `{tag}`.
+    # On a cluster a transaction stays in one slot: the keys that it changes and the queue's name need the same
+    # `{tag}`.
     #
-    # The command publishes each time that it runs: with a deduplication id a transaction that is repeated publishes
-    # once. It fails, and the rest of the transaction does not, while the queue is being deleted, and if a key of the
+    # The command publishes each time it runs; with a deduplication id, a repeated transaction publishes once. The
+    # command fails, while the rest of the transaction does not, if the queue is being deleted, and if a key of the
     # queue holds something else or was written by a version that this one does not know.
     #
     # @param payload [String] what to publish, at most 16 MiB
-    # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. None is
-    #   the default
-    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time that is over is
-    #   now
-    # @param delay [Numeric, nil] it fires so long after it is published, in seconds
-    # @param ttl [Numeric, nil] it is dropped if it was not received for this time after it was to fire, in seconds
-    # @param dedup_id [String, nil] of events of one key with this id one is added: for producers that may publish
-    #   twice
-    # @param dedup_window [Numeric, nil] for how long the id is remembered, though the event has ended, in seconds;
-    #   five minutes by default
-    # @param if_exists [Symbol, nil] what an id means that is taken; `:ignore` by default
-    # @param headers [Hash, Enumerable<Array(String, String)>, nil] its headers, all of them: names with any bytes, as
-    #   `header` adds them
+    # @param key [String, nil] events of one key are delivered one at a time, in the order in which they fire. By
+    #   default an event has no key
+    # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past is now
+    # @param delay [Numeric, nil] how long after publishing it fires, in seconds
+    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received, in seconds
+    # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
+    #   publish twice
+    # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; five
+    #   minutes by default
+    # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
+    # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
+    #   name with any bytes as its value
     # @return [Array<String>]
     # @raise [InvalidArgumentError] for an event beyond its limits, for `:error`, and with `memory:` and `file:`,
     #   which have no transactions
@@ -124,12 +123,12 @@ module Millpond
       Convert.keys(Encoding::BINARY) { |out, error| Native.millpond_events_publish_call(@native, event, out, error) }
     end
 
-    # Adds many events, each as {#publish} would, and returns what became of each, in their order.
+    # Publishes many events, each as {#publish} would, and returns the result for each, in order.
     #
-    # One atomic step for up to 1,000 events and 8 MiB of a partition, several for more, and one for each partition:
-    # after an error some of these may be done.
+    # The events of each partition take one atomic step for up to 1,000 events and 8 MiB, and several for more: after
+    # an error some of these steps may have been done.
     #
-    # An event is a Hash of what {#publish} takes, or a String for its payload alone.
+    # An event is a Hash of the arguments of {#publish}, or a String that is only its payload.
     #
     # @param events [Enumerable<Hash, String>] the events, up to 1,000,000
     # @return [Array<Published>]
@@ -146,13 +145,13 @@ module Millpond
       end.published
     end
 
-    # Leases up to `max` events that are ready, those first that have been so for longest, for as long as the
-    # configuration says. Nobody else gets them until they are {#nack given up} or the lease is over.
+    # Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
+    # configuration says. No other consumer gets them until they {#nack fail} or the lease expires.
     #
-    # At least once. After {ConnectionLostError} or {TimeoutError} events may be leased that nobody saw: they are
-    # delivered again when their lease is over.
+    # At least once. After {ConnectionLostError} or {TimeoutError} events may have been leased that no caller
+    # received: they are delivered again when their lease expires.
     #
-    # @param max [Integer] how many events at most, 1 to 1,000
+    # @param max [Integer] the maximum number of events, 1 to 1,000
     # @return [Array<Event>]
     # @raise [InvalidArgumentError] for a `max` of 0 or above 1,000
     # @raise [WrongTypeError] if a key holds something else
@@ -172,11 +171,11 @@ module Millpond
 
     # The consumer's loop: batches of events, as they become ready. See {#deliveries}.
     #
-    # @param max [Integer] how many events a batch has at most, 1 to 1,000
-    # @param wait [Numeric, nil] how long to wait when no event is ready, in seconds; without it the loop ends then;
-    #   `Float::INFINITY` waits without limit
-    # @param lease [Numeric, nil] how long events are leased, in seconds; as long as the queue's configuration says by
-    #   default
+    # @param max [Integer] the maximum number of events in a batch, 1 to 1,000
+    # @param wait [Numeric, nil] how long to wait when no event is ready, in seconds; without it the loop ends
+    #   instead; `Float::INFINITY` waits without limit
+    # @param lease [Numeric, nil] how long events are leased, in seconds; by default as long as the queue's
+    #   configuration says
     # @yieldparam events [Array<Event>]
     # @return [self] or, without a block, an Enumerator
     # @raise [TypeError] for arguments of other types
@@ -201,14 +200,14 @@ module Millpond
       loop&.free
     end
 
-    # A worker, which receives events, keeps them while they are worked on, and says what becomes of them. See
+    # A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See
     # {EventWorker}.
     #
     # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
-    # @param prefetch [Integer] how many more jobs `run` holds ready, so that one step takes several
-    # @param timeout [Numeric, nil] how long a handler may work, in seconds
-    # @param lease [Numeric, nil] how long an event is leased, in seconds; as long as the queue's configuration says
-    #   by default. A native thread extends it three times a lease
+    # @param prefetch [Integer] how many more jobs `run` takes ahead, so that one step takes several
+    # @param timeout [Numeric, nil] how long a handler may run, in seconds
+    # @param lease [Numeric, nil] how long an event is leased, in seconds; by default as long as the queue's
+    #   configuration says. A native thread extends it three times per lease
     # @return [EventWorker]
     # @raise [TypeError] for arguments of other types
     #
@@ -222,14 +221,14 @@ module Millpond
       EventWorker.new(@native, @encoding, concurrency, options)
     end
 
-    # Ends a delivery: the event is done, and deleted, or kept for the `retention` of the queue.
+    # Ends a delivery: the event is done, and it is deleted or kept for the `retention` of the queue.
     #
-    # An event whose lease is over can still be ended by this as long as nobody else has received it.
+    # An event whose lease has expired can still be acknowledged as long as no other consumer has received it.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
     # @return [nil]
-    # @raise [LeaseLostError] if the event was delivered again since, or its delivery had ended in another way. An
-    #   event that had been ended by this is no error
+    # @raise [LeaseLostError] if the event was delivered again since, or its delivery ended in another way. It is not
+    #   an error if this delivery has already ended the event
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -242,10 +241,11 @@ module Millpond
       nil
     end
 
-    # Says that working on an event failed, and why: it is delivered again after the backoff of the configuration, or
-    # after this time, and becomes a dead letter if that was its last attempt. The events of its key wait meanwhile.
+    # Reports that working on an event failed, and why. The event is delivered again after the backoff of the
+    # configuration, or after this time; if that was its last attempt, it becomes a dead letter. The other events of
+    # its key wait until then.
     #
-    # Of `err` the last 1,024 bytes are kept.
+    # The last 1,024 bytes of `err` are kept.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
     # @param err [String] what went wrong, of which 1,024 bytes are kept
@@ -267,10 +267,10 @@ module Millpond
       nil
     end
 
-    # Gives an event back, at once or after this time, as if it had not been delivered.
+    # Gives an event back, as if it had not been delivered. It is available immediately or after this time.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
-    # @param after [Numeric, nil] how long until it is delivered again, in seconds; at once by default
+    # @param after [Numeric, nil] how long until it is delivered again, in seconds; immediately by default
     # @return [nil]
     # @raise (see #nack)
     #
@@ -286,7 +286,7 @@ module Millpond
       nil
     end
 
-    # Gives an event up: it becomes a dead letter for this reason, and the next event of its key is ready.
+    # Gives an event up: it becomes a dead letter for this reason, and the next event of its key becomes ready.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
     # @param reason [String] why, of which 1,024 bytes are kept
@@ -305,11 +305,11 @@ module Millpond
       nil
     end
 
-    # Ends many deliveries as {#ack} does, and returns what came of each, in their order.
+    # Ends many deliveries as {#ack} does, and returns the result for each, in order.
     #
     # @param deliveries [Event, EventReceipt, Enumerable<Event, EventReceipt>] events, as they were received
     # @return [Array<Symbol>]
-    # @raise [InvalidArgumentError] for an event that comes twice, and more than 1,000,000
+    # @raise [InvalidArgumentError] for an event that is listed twice, and for more than 1,000,000
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -325,18 +325,18 @@ module Millpond
       end
     end
 
-    # Ends a delivery as {#ack} does, and publishes what follows from it in the same step: both or neither. What
-    # follows is never refused for want of room. Returns what became of each event, in their order.
+    # Ends a delivery as {#ack} does, and publishes follow-up events in the same step: both or neither. Follow-up
+    # events are never refused because the queue is full. Returns the result for each event, in order.
     #
-    # In a queue of several partitions, events of other keys may belong to another partition than the delivery: these
-    # are published first, each with a deduplication id that follows from the delivered event, unless it has one, so
-    # that they are added once however often the event is delivered.
+    # In a queue with several partitions, follow-up events with other keys may belong to another partition than the
+    # delivery. These are published first, each with a deduplication id that is derived from the delivered event,
+    # unless it has one already. So they are added once, however often the event is delivered.
     #
     # @param delivery [Event, EventReceipt] the event, as it was received
     # @param events [Enumerable<Hash, String>] the events, up to 1,000,000
     # @return [Array<Published>]
     # @raise (see #ack)
-    # @raise [LeaseLostError] also for an event that has ended, as what follows from it cannot be published any more.
+    # @raise [LeaseLostError] also for an event that has ended, since its follow-up events can no longer be published.
     #   More than 100 events are refused
     #
     # @example
@@ -352,8 +352,8 @@ module Millpond
       end.published
     end
 
-    # Leases events for longer: for so long from now, or for as long as the configuration says. Returns of each
-    # whether it is held still.
+    # Extends the leases of events: they last this long from now, or as long as the configuration says. Returns for
+    # each whether it is still held.
     #
     # @param deliveries [Event, EventReceipt, Enumerable<Event, EventReceipt>] events, as they were received
     # @param lease [Numeric, nil] how long events are leased, in seconds; by default as long as the queue's
@@ -374,13 +374,13 @@ module Millpond
       end
     end
 
-    # Removes events that are not leased, wherever they wait, and dead letters. With `also_running` the holders of
-    # those that are leased are told to stop, and these are not tried again. Returns what became of each.
+    # Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
+    # of leased events are told to stop, and these events are not tried again. Returns the result for each.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
-    # @param also_running [Boolean] whether events that are leased are cancelled too, of which their holders are told
+    # @param also_running [Boolean] whether leased events are cancelled too, whose holders are then told to stop
     # @return [Array<Symbol>]
-    # @raise [InvalidArgumentError] for an event that comes twice, and more than 1,000,000
+    # @raise [InvalidArgumentError] for an event that is listed twice, and for more than 1,000,000
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -394,7 +394,7 @@ module Millpond
       end
     end
 
-    # Gives events another time whose time has not come: so long from now. Returns what became of each.
+    # Reschedules events whose time has not come: they fire this long from now. Returns the result for each.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @param delay [Numeric, nil] how long from now, in seconds
@@ -420,11 +420,11 @@ module Millpond
       end
     end
 
-    # Reads events by their ids, in their order, with what they wait for: nil for one that is not there, as it has
-    # ended and is not kept, or never was. Makes no queue.
+    # Reads events by their ids, in order, with their states: nil for an event that does not exist, because it has
+    # ended and is not kept, or never existed. Does not make the queue.
     #
-    # An event is as the last step left it: one whose time or lease is over is scheduled or leased until somebody
-    # receives, one that has expired is there until its turn comes.
+    # Events are as the last step left them: one whose time has come, or whose lease has expired, stays scheduled or
+    # leased until a consumer receives; one that has expired exists until its turn comes.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @return [Array<Event, nil>]
@@ -443,25 +443,26 @@ module Millpond
       ids.map { |id| found[id.dup.force_encoding(Encoding::UTF_8)] }
     end
 
-    # Lists the events of one state over all partitions, by the time of that and by id, page by page. Makes no queue.
+    # Lists the events in one state over all partitions, by the time of the state and by id, page by page. Does not
+    # make the queue.
     #
-    # Events that are `:behind` another one are listed by its key, in the order in which they come; a page that comes
-    # after one that is not there any more begins with the first. A page may hold fewer events than its limit and
-    # still have a next one: it ends when payloads make more than 8 MiB, and leaves out what was cancelled in a long
-    # lane. Events are as the last step left them, as for a {#fetch}.
+    # Events that are `:behind` another one are listed by its key, in the order in which they come; a page after an
+    # event that no longer exists begins with the first one. A page may hold fewer events than its limit and still
+    # have a next one: it ends when its payloads exceed 8 MiB, and leaves out what was cancelled in a long lane.
+    # Events are as the last step left them, as for a {#fetch}.
     #
-    # @param state [Symbol] what the events wait for
-    # @param key [String, nil] the key of the events to list, which those need that are `:behind` another event of it,
-    #   and only those take
-    # @param since_us [Integer, nil] only events whose `state_at_us` is this one or later, in microseconds since the
+    # @param state [Symbol] the state of the events
+    # @param key [String, nil] the key of the events to list. It is required for events that are `:behind` another
+    #   event of the key, and refused for all others
+    # @param since_us [Integer, nil] only events whose `state_at_us` is this time or later, in microseconds since the
     #   Unix epoch
-    # @param before_us [Integer, nil] only events whose `state_at_us` is earlier than this one, in microseconds since
+    # @param before_us [Integer, nil] only events whose `state_at_us` is earlier than this time, in microseconds since
     #   the Unix epoch
     # @param after [EventPosition, Event, nil] the page after this position
     # @param limit [Integer, nil] at most this many events; 100 by default, at most 1,000
     # @return [EventPage]
     # @raise [InvalidArgumentError] for a limit of 0 or above 1,000; for events that are behind another one without a
-    #   key or with bounds of time, and for others with a key
+    #   key or with time limits, and for others with a key
     # @raise [WrongTypeError] if a key holds something else
     # @raise [TypeError] for arguments of other types
     #
@@ -483,18 +484,18 @@ module Millpond
       EventPage.new(page.events, page.next).freeze
     end
 
-    # Makes dead letters events again that are ready, or come behind the others of their keys, and returns what became
-    # of each.
+    # Makes dead letters events again, which are ready or come behind the others of their keys, and returns the result
+    # for each.
     #
-    # Their attempts and crashes count from 0 again, and they are {Event#redriven} once more. Such an event keeps its
-    # id, does not expire any more, and does not take its deduplication id again, which may be another event's by now.
-    # No earlier delivery of it can be ended any more.
+    # Their attempts and crashes count from 0 again, and their number of times {Event#redriven} rises by one. Such an
+    # event keeps its id, no longer expires, and does not take its deduplication id again, which another event may
+    # have by now. Its earlier deliveries can no longer be ended.
     #
-    # A step that is sent again for a lost connection redrives nothing twice that died again meanwhile.
+    # A step that is sent again after a lost connection does not redrive an event that has died again since.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @return [Array<Symbol>]
-    # @raise [InvalidArgumentError] for an event that comes twice, and more than 1,000,000
+    # @raise [InvalidArgumentError] for an event that is listed twice, and for more than 1,000,000
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -509,10 +510,11 @@ module Millpond
       end
     end
 
-    # Makes all dead letters events again that the filter lets through, as {#redrive} does, and returns how many. Of
-    # each partition those come first that died first. What dies while this runs stays dead. Makes no queue.
+    # Makes all dead letters that match the filter events again, as {#redrive} does, and returns how many. Those of
+    # each partition are redriven in the order in which they died. Events that die while this runs stay dead. Does not
+    # make the queue.
     #
-    # Steps of up to 1,000 dead letters each: after an error some may be redriven.
+    # The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
     #
     # @param reason [Symbol, nil] only those that were given up for this reason
     # @param since_us [Integer, nil] only those that were given up at this time or later, in microseconds since the
@@ -521,7 +523,7 @@ module Millpond
     #   epoch
     # @param max [Integer, nil] at most this many
     # @return [Integer]
-    # @raise [InvalidArgumentError] for a filter of at most 0
+    # @raise [InvalidArgumentError] for a filter with a maximum of 0
     # @raise [WrongTypeError] if a key holds something else
     # @raise [TypeError] for arguments of other types
     #
@@ -537,23 +539,23 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_events_redrive_all(@native, filter, out, error) }
     end
 
-    # Removes all events of a state, or those that the filter lets through, and returns how many. Nothing is told to
-    # anybody. Makes no queue.
+    # Removes all events of a state, or those that match the filter, and returns how many. No consumer is told. Does
+    # not make the queue.
     #
-    # What is leased is never removed, so `:leased` is refused. Those that are `:behind` another event are removed by
-    # its key. When the first event of a key is removed the next one is ready, and stays. The deduplication ids of
-    # removed events are remembered as long as those of others.
+    # Leased events are never removed, so `:leased` is refused. Events that are `:behind` another event are removed by
+    # its key. When the first event of a key is removed, the next one becomes ready, and stays. The deduplication ids
+    # of removed events are remembered as long as those of others.
     #
-    # Steps of up to 1,000 events each: after an error some may be removed.
+    # The call takes steps of up to 1,000 events each: after an error some may have been removed.
     #
-    # @param state [Symbol] what the events wait for
-    # @param key [String, nil] the key of the events to remove, which those need that are `:behind` another event of
-    #   it, and only those take
-    # @param before_us [Integer, nil] only events whose `state_at_us` is earlier than this one, in microseconds since
+    # @param state [Symbol] the state of the events
+    # @param key [String, nil] the key of the events to remove. It is required for events that are `:behind` another
+    #   event of the key, and refused for all others
+    # @param before_us [Integer, nil] only events whose `state_at_us` is earlier than this time, in microseconds since
     #   the Unix epoch
     # @return [Integer]
     # @raise [InvalidArgumentError] for events that are leased, for events that are behind another one without a key
-    #   or with a bound of time, and for others with a key
+    #   or with a time limit, and for others with a key
     # @raise [WrongTypeError] if a key holds something else
     # @raise [TypeError] for arguments of other types
     #
@@ -567,19 +569,19 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_events_purge(@native, state, filter, out, error) }
     end
 
-    # Gives the queue another number of partitions, and moves events accordingly, as few as possible. The queue is
-    # made if it is not there.
+    # Changes the queue's number of partitions, and moves as few events as possible. The queue is made if it does not
+    # exist.
     #
-    # It is used meanwhile as always, but the two partitions between which events move deliver nothing until these are
-    # there: some 20 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
-    # stay. Whoever makes this call again goes on where another one stopped, and so do consumers that wait for events
-    # of a move that nobody drives.
+    # The queue stays in use, but the two partitions between which events move deliver nothing until those events have
+    # arrived: some 20 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
+    # stay valid. A repeated call continues where an earlier one stopped. Consumers that wait for events also continue
+    # a move that no caller drives any more.
     #
-    # Many steps. After an error some events have moved and the others have not: make the call again.
+    # The call takes many steps. After an error some events have moved and the others have not: make the call again.
     #
-    # @param partitions [Integer] how many partitions the queue is to have, 1 to 1,024
+    # @param partitions [Integer] the new number of partitions, 1 to 1,024
     # @return [nil]
-    # @raise [InvalidArgumentError] for a number that is not from 1 to 1,024
+    # @raise [InvalidArgumentError] for a number outside 1 to 1,024
     # @raise [WrongTypeError] if a key holds something else
     # @raise [TypeError] for arguments of other types
     #
@@ -593,11 +595,11 @@ module Millpond
       nil
     end
 
-    # A part of {#reshard}, of up to 10,000 events or so, for a caller that shows how far it is or that may stop.
-    # Returns how many events and other things have moved by this; 0 if there is nothing left to do. Call it until
-    # then: meanwhile two partitions deliver nothing.
+    # Does a part of {#reshard}, of about 10,000 events at most, for a caller that shows its progress or that may
+    # stop. Returns how many events and other things this call has moved; 0 if nothing is left to do. Call it until
+    # then, since two partitions deliver nothing before that.
     #
-    # @param partitions [Integer] how many partitions the queue is to have, 1 to 1,024
+    # @param partitions [Integer] the new number of partitions, 1 to 1,024
     # @return [Integer]
     # @raise (see #reshard)
     #
@@ -611,11 +613,11 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_events_reshard_step(@native, partitions, out, error) }
     end
 
-    # Deletes the queue with all its events, those too that are leased, its configuration and what it remembers. A
-    # delivery that ends later finds its event gone. Whoever uses the queue afterwards makes it again, as a new one.
+    # Deletes the queue with all its events, including leased ones, its configuration and what it remembers. A
+    # delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new one.
     #
-    # Several steps. While they run the queue is {UnavailableError} for others; after an error it stays so until it is
-    # deleted again, which goes on where this stopped.
+    # The call takes several steps. While they run, the queue is {UnavailableError} for others. After an error it
+    # stays so until it is deleted again, which continues where this call stopped.
     #
     # @return [nil]
     # @raise [WrongTypeError] if a key holds something else
@@ -630,7 +632,7 @@ module Millpond
       nil
     end
 
-    # How many events there are of each state, over all partitions. Makes no queue.
+    # How many events there are in each state, over all partitions. Does not make the queue.
     #
     # @return [EventStats]
     # @raise [WrongTypeError] if a key holds something else
@@ -643,33 +645,34 @@ module Millpond
       EventResults.of(@encoding) { |out, error| Native.millpond_events_stats(@native, out, error) }.stats
     end
 
-    # Gives the queue this configuration, and makes it if it is not there. When it returns each partition has it.
+    # Gives the queue this configuration, and makes the queue if it does not exist. When the call returns, every
+    # partition has it.
     #
-    # @param partitions [Integer, nil] how many partitions a new queue has, 1 to 1,024: steps of different ones do not
-    #   wait for each other, and may run on different servers of a cluster. {#reshard} changes it later; 1 by default
-    # @param lease [Numeric, nil] for how long an event is leased to who receives it, in seconds; 30 seconds by
+    # @param partitions [Integer, nil] how many partitions a new queue has, 1 to 1,024: steps of different partitions
+    #   do not wait for each other, and may run on different servers of a cluster. {#reshard} changes it later; 1 by
     #   default
-    # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 0 for any
-    #   number; 20 by default
-    # @param max_crashes [Integer, nil] how often a lease of an event may run out before it becomes a dead letter; 0
-    #   for any number; 3 by default
+    # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 seconds by default
+    # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 0 for no
+    #   limit; 20 by default
+    # @param max_crashes [Integer, nil] how often a lease of an event may expire before it becomes a dead letter; 0
+    #   for no limit; 3 by default
     # @param backoff_min [Numeric, nil] the longest delay before the second attempt, in seconds; it doubles with each
     #   attempt; 1 second by default
     # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 hour by default
-    # @param events_max [Integer, nil] how many events a partition may hold, dead letters too; 0 for any number
+    # @param events_max [Integer, nil] how many events a partition may hold, including dead letters; 0 for no limit
     # @param dedup_ids_max [Integer, nil] how many deduplication ids a partition remembers; 1,000,000 by default
-    # @param paused [Boolean] whether nothing is delivered
-    # @param concurrency [Integer, nil] how many events may be leased at a time; 0 for any number. Each partition
-    #   allows an equal part of that, rounded down, so it is not below the number of partitions
-    # @param rate [Integer, nil] how many events a second may be delivered, those too that are delivered again; 0 for
-    #   any number. Each partition allows an equal part of that
-    # @param burst [Integer, nil] how many events may be delivered at once after a time with fewer than `rate` allows;
-    #   0 for as many as in a second. Each partition allows an equal part of that, and at least one
-    # @param retention [Numeric, nil] for how long an event is kept after it is done, to be read, in seconds; not at
-    #   all by default
+    # @param paused [Boolean] whether delivery is paused
+    # @param concurrency [Integer, nil] how many events may be leased at a time; 0 for no limit. Each partition allows
+    #   an equal part of that, rounded down, so the number must not be below the number of partitions
+    # @param rate [Integer, nil] how many events per second may be delivered, including those that are delivered
+    #   again; 0 for no limit. Each partition allows an equal part of that
+    # @param burst [Integer, nil] how many events may be delivered in a burst after a time with fewer deliveries than
+    #   `rate` allows; 0 for as many as in a second. Each partition allows an equal part of that, and at least one
+    # @param retention [Numeric, nil] how long an event can still be read after it is done, in seconds; by default it
+    #   is not kept
     # @return [nil]
-    # @raise [InvalidArgumentError] for a configuration beyond its limits, and another number of partitions than the
-    #   queue has
+    # @raise [InvalidArgumentError] for a configuration beyond its limits, and for another number of partitions than
+    #   the queue has
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -688,7 +691,7 @@ module Millpond
       done { |error| Native.millpond_events_configure(@native, config, error) }
     end
 
-    # The configuration of the queue; nil if it is not there.
+    # The configuration of the queue; nil if the queue does not exist.
     #
     # @return [EventConfig, nil]
     # @raise [WrongTypeError] if a key holds something else
@@ -702,38 +705,38 @@ module Millpond
       EventResults.of(@encoding) { |out, error| Native.millpond_events_config(@native, out, error) }&.config
     end
 
-    # Adds a schedule, or changes the one of its id: it publishes an event at the times of a calendar rule. One that
-    # is there just so stays as it is, so a program may put its schedules whenever it starts. One that is paused stays
-    # so. Returns what putting it came to.
+    # Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a calendar rule.
+    # An identical schedule is left as it is, so a program may put its schedules whenever it starts. A paused schedule
+    # stays paused. Returns the result.
     #
-    # No process of its own fires schedules: whoever receives from the queue makes events of the ticks that have come,
-    # so each tick fires once, however many processes there are. While nobody receives, nothing fires; what is due
-    # then fires late, as the schedule's `missed` says.
+    # No separate process fires schedules. A consumer that receives from the queue turns the ticks that have come into
+    # events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;
+    # what is due then fires late, as the schedule's `missed` says.
     #
-    # A tick that is due fires once, by the schedule that was there when it came.
+    # A tick that is due fires once, according to the schedule that existed when it came.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is the key of its events
-    # @param cron [String, nil] it fires when the clock of its `zone` shows what a cron expression means
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
+    # @param cron [String, nil] it fires when the clock of its `zone` matches a cron expression
     # @param zone [String, nil] the time zone of a cron expression, a name of the tz database such as `Europe/Berlin`,
     #   whose data ships with Millpond; `UTC` by default
-    # @param every [Numeric, nil] it fires at a fixed interval, a second or more, in seconds: however late one event
-    #   is received, the next is not later for that
+    # @param every [Numeric, nil] it fires at a fixed interval of a second or more, in seconds. An event that is
+    #   received late does not delay the next one
     # @param anchor_ms [Integer, nil] one of the times of `every`, in milliseconds since the Unix epoch; 0 by default
     # @param payload [String, nil] what its events carry, at most 16 MiB; nothing by default
-    # @param headers [Hash, Enumerable<Array(String, String)>, nil] the headers of its events: names with any bytes
-    # @param ttl [Numeric, nil] an event is dropped if it was not received for this time after it was to fire, in
-    #   seconds
-    # @param missed [Symbol, nil] what becomes of an event that nobody has received in time; `:latest` by default
-    # @param grace [Numeric, nil] for how long an event can be received before it is missed, with `:skip`, in seconds;
-    #   60 seconds by default
+    # @param headers [Hash, Enumerable<Array(String, String)>, nil] the headers of its events: each a name with any
+    #   bytes as its value
+    # @param ttl [Numeric, nil] how long after its time an event is dropped if it was not received, in seconds
+    # @param missed [Symbol, nil] what becomes of an event that was not received in time; `:latest` by default
+    # @param grace [Numeric, nil] how long an event can be received before it is missed, with `:skip`, in seconds; 60
+    #   seconds by default
     # @param overlap [Symbol, nil] whether events wait for each other; `:wait` by default
-    # @param from_ms [Integer, nil] no tick comes before, in milliseconds since the Unix epoch
-    # @param until_ms [Integer, nil] no tick comes at this time or later, in milliseconds since the Unix epoch
-    # @param revision [Integer, nil] rises with each change of the program that puts the schedule: one with a lower
-    #   revision than that of the schedule that is there changes nothing. 0 by default
+    # @param from_ms [Integer, nil] the time before which no tick comes, in milliseconds since the Unix epoch
+    # @param until_ms [Integer, nil] the time from which on no tick comes, in milliseconds since the Unix epoch
+    # @param revision [Integer, nil] a number that rises with each change of the program that puts the schedule:
+    #   putting a schedule with a lower revision than the existing one changes nothing. 0 by default
     # @return [Symbol]
-    # @raise [InvalidArgumentError] for an id that is empty or has more than 256 bytes, for what is no cron expression
-    #   or no time zone, for a schedule without a rule, and for what is beyond its limits, before anything is sent
+    # @raise [InvalidArgumentError] for an id that is empty or has more than 256 bytes, for an invalid cron expression
+    #   or time zone, for a schedule without a rule, and for a value beyond its limits, before anything is sent
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -751,14 +754,14 @@ module Millpond
       end.first
     end
 
-    # Makes the schedules of an owner those of a list: puts each, and removes all others that were put for this owner.
-    # For a program that says at each start which schedules it has. The revision counts for all of them: one below
-    # that of an earlier call for this owner changes nothing. Returns what it came to.
+    # Makes the schedules of an owner match a list: puts each of them, and removes all others that were put for this
+    # owner. For a program that says at each start which schedules it has. The revision counts for all of them: a call
+    # with a lower revision than an earlier call for this owner changes nothing. Returns the result.
     #
-    # Not one step: after an error some of it may be done, and the same call again does the rest.
+    # The call is not one step: after an error a part of it may have been done, and the same call again does the rest.
     #
-    # @param owner [String] whose schedules these are, such as the name of a program
-    # @param revision [Integer] rises with each change of the list
+    # @param owner [String] the owner of the schedules, such as the name of a program
+    # @param revision [Integer] a number that rises with each change of the list
     # @param schedules [Enumerable<Hash>] all schedules of the owner, up to 10,000
     # @return [SyncedSchedules]
     # @raise (see #put_schedule)
@@ -776,9 +779,9 @@ module Millpond
       end.synced
     end
 
-    # Removes a schedule, and returns whether it was there. Events of ticks that have come stay.
+    # Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
     # @return [Boolean]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -793,9 +796,9 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_events_remove_schedule(@native, *id, out, error) }
     end
 
-    # Reads a schedule, if it is there.
+    # Reads a schedule, if it exists.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
     # @return [ScheduleInfo, nil]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -827,9 +830,9 @@ module Millpond
       end.schedules
     end
 
-    # Stops a schedule: ticks pass, and nothing comes of them. Returns whether it is there.
+    # Pauses a schedule: its ticks pass without events. Returns whether it exists.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
     # @return [Boolean]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -844,9 +847,9 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_events_pause_schedule(@native, *id, out, error) }
     end
 
-    # Lets a schedule go on after a {#pause_schedule}, with its first tick after now. Returns whether it is there.
+    # Resumes a schedule after a {#pause_schedule}, with its first tick after now. Returns whether it exists.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
     # @return [Boolean]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -861,10 +864,10 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_events_resume_schedule(@native, *id, out, error) }
     end
 
-    # Publishes an event of a schedule now, also of one that is paused; its ticks stay as they are. Returns what
-    # became of it, if there is such a schedule.
+    # Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns the result, if
+    # there is such a schedule.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
     # @return [Published, nil]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -881,8 +884,8 @@ module Millpond
       end&.published&.first
     end
 
-    # Delivers nothing any more: when it returns nobody receives an event. Those that are leased can be ended, and
-    # events can be published.
+    # Stops the delivery of events: when the call returns, no consumer receives an event. Leased events can still be
+    # ended, and events can still be published.
     #
     # @return [nil]
     # @raise [WrongTypeError] if a key holds something else
@@ -897,7 +900,7 @@ module Millpond
       nil
     end
 
-    # Delivers again after a {#pause}.
+    # Resumes delivery after a {#pause}.
     #
     # @return [nil]
     # @raise [WrongTypeError] if a key holds something else

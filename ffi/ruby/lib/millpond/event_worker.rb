@@ -8,8 +8,8 @@ require "millpond/runnable"
 module Millpond
   # An event that is being worked on; made by a `Run`, which ends it.
   #
-  # A native thread extends its lease three times a lease, so a busy handler keeps it. It belongs to its process: in
-  # the child of a fork `Run::end` fails with {ForkedError}.
+  # A native thread extends its lease three times per lease, so a busy handler keeps it. A job belongs to its
+  # process: in the child of a fork, `Run::end` fails with {ForkedError}.
   #
   # @example
   #   queue = Millpond.connect("memory:").events("orders")
@@ -27,8 +27,8 @@ module Millpond
       @event = event
     end
 
-    # Whether the lease is lost, because another consumer has the event, or none of the extensions has succeeded for a
-    # whole lease: stop working. The job's end means nothing then.
+    # Whether the lease is lost, because another consumer has the event or because no extension has succeeded for a
+    # whole lease. If so, stop working: ending the job has no effect.
     #
     # @return [Boolean]
     #
@@ -42,8 +42,8 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_events_job_is_lost(@native, out, error) }
     end
 
-    # Whether somebody has {EventQueue#cancel cancelled} the event, as far as the last extension knows: stop working.
-    # A handler that fails now ends the job, and the event is deleted. In the child of a fork it is false.
+    # Whether the event was {EventQueue#cancel cancelled}, as of the last extension. If so, stop working: a handler
+    # that fails now ends the job, and the event is deleted. Always false in the child of a fork.
     #
     # @return [Boolean]
     #
@@ -57,7 +57,7 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_events_job_is_cancelled(@native, out, error) }
     end
 
-    # How long the handler may still work, as the worker's `timeout` says; nil for ever.
+    # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
     #
     # @return [Float, nil]
     #
@@ -85,11 +85,11 @@ module Millpond
     end
   end
 
-  # Says how events are worked on; made by {EventQueue#worker}. {#run} works until it is stopped, with `concurrency`
-  # events at a time, and {#drain} until nothing is ready.
+  # Runs a handler for the events of a queue; made by {EventQueue#worker}. {#run} works until it is stopped, on
+  # `concurrency` events at a time, and {#drain} until nothing is ready.
   #
-  # An event is the worker's while it is worked on: a native thread extends its lease three times a lease. How long
-  # that is, how often an event is tried and what it is put off by says the queue's {EventConfig}.
+  # The worker keeps an event while it is worked on: a native thread extends its lease three times per lease. The
+  # queue's {EventConfig} sets the length of the lease, the number of attempts and the backoff.
   #
   # @example
   #   queue = Millpond.connect("memory:").events("orders")

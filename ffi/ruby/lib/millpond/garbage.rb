@@ -5,11 +5,11 @@ require "millpond/shuffle_results"
 module Millpond
   # Values of tracked messages whose deadline has passed, in batches. Made by {ShuffleQueue#gc}.
   #
-  # Asking for the next batch deletes what is recorded of the last one; a caller that stops keeps that one for the
-  # next collection. The messages themselves stay in their streams.
+  # Asking for the next batch deletes the records of the last one. If the caller stops, the last batch is left for
+  # the next collection. The messages themselves stay in their streams.
   #
-  # A loop that is left by an exception, an interrupt or `break` leaves its batch, and the next loop brings that
-  # again, whether it is over the same object or another: at least once. One thread at a time uses it.
+  # If an exception, an interrupt or `break` ends the loop, its batch stays, and the next loop returns it again,
+  # over the same object or another: delivery is at least once. Only one thread may use it at a time.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")

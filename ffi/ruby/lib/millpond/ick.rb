@@ -7,14 +7,14 @@ require "millpond/convert"
 require "millpond/values"
 
 module Millpond
-  # A dirty list with write-folding and two-phase commit, by its name; made by {Client#ick}.
+  # A named dirty list with write-folding and two-phase commit; made by {Client#ick}.
   #
-  # It is for sync pipelines, such as from a database to a search index: producers flag documents as dirty, one
-  # consumer takes batches, works, and commits. A document that is dirtied again while it is worked on is processed
-  # again, and one that is dirtied often does not move back in the order, since a member keeps the lowest of its
-  # scores.
+  # It is for synchronization pipelines, such as from a database to a search index: producers flag documents as
+  # dirty, and one consumer takes batches, processes them and commits them. A document that is flagged again while
+  # it is processed is processed again. A document that is flagged often does not move back in the order, since a
+  # member keeps the lowest of its scores.
   #
-  # Members are Strings: their bytes are what counts.
+  # Members are Strings; only their bytes matter.
   #
   # @example
   #   ick = Millpond.connect("memory:").ick("files")
@@ -54,11 +54,11 @@ module Millpond
       @length = @name.bytesize
     end
 
-    # Flags members as dirty: each keeps the lower of its old and its new score. The score nil is the server's time in
-    # seconds, with microseconds.
+    # Flags members as dirty: each keeps the lower of its old and its new score. A score of nil is the server's time
+    # in seconds, with microseconds.
     #
     # After {ConnectionLostError} the members may or may not be flagged; adding them again is safe. Above 250,000
-    # members it takes several steps, each atomic.
+    # members the call takes several steps, each atomic.
     #
     # @param pairs [Enumerable<Array(Numeric, String), Array(nil, String), String>] scores and members; a member
     #   without a score gets the current time as its score
@@ -78,15 +78,15 @@ module Millpond
       Added.of { |out, error| Native.millpond_ick_add(@native, @name, @length, *pairs, out, error) }
     end
 
-    # Moves the lowest members to the consumer set until that holds `max` and returns its first `max`, lowest first.
-    # What was reserved before and not committed is part of the batch.
+    # Moves the lowest members to the consumer set until that holds `max`, and returns its first `max`, lowest first.
+    # Members that were reserved before and not committed are part of the batch.
     #
     # At least once: a batch stays reserved until it is committed, whatever happens to its consumer.
     #
-    # @param max [Integer] how many members at most, below 10^17
+    # @param max [Integer] the maximum number of members, below 10^17
     # @param backwash [Boolean] whether to fold the whole consumer set back into the producer set first
     # @return [Array<Array(String, Float)>]
-    # @raise [InvalidArgumentError] for a size from 100,000,000,000,000,000 on
+    # @raise [InvalidArgumentError] for a size of 100,000,000,000,000,000 or more
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
     # @raise [TypeError] for arguments of other types
     #
@@ -105,11 +105,11 @@ module Millpond
     end
 
     # Removes members that are done from the consumer set; returns how many were there. A member that was added again
-    # meanwhile stays dirty.
+    # since it was reserved stays dirty.
     #
-    # After {ConnectionLostError} or {TimeoutError} do not commit again, but reserve: what is returned is work to be
-    # done. A second commit could take away a member that was dirtied and reserved since. Above 250,000 members it
-    # takes several steps, each atomic.
+    # After {ConnectionLostError} or {TimeoutError}, do not commit again: reserve instead, and process what it
+    # returns. A second commit could remove a member that was flagged and reserved again since. Above 250,000 members
+    # the call takes several steps, each atomic.
     #
     # @param members [Enumerable<String>] members as they were reserved, each up to 16 MiB
     # @return [Integer]
@@ -127,12 +127,12 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_ick_commit(@native, @name, @length, *members, out, error) }
     end
 
-    # Commits one batch and reserves the next in one step: one round trip a batch.
+    # Commits one batch and reserves the next in one step: one round trip per batch.
     #
-    # As {#reserve} and {#commit}: after {ConnectionLostError} or {TimeoutError} go on with an exchange that commits
-    # nothing.
+    # As {#reserve} and {#commit}: after {ConnectionLostError} or {TimeoutError} continue with an exchange that
+    # commits nothing.
     #
-    # @param max [Integer] how many members at most, below 10^17
+    # @param max [Integer] the maximum number of members, below 10^17
     # @param members [Enumerable<String>] members to commit, each up to 16 MiB
     # @param backwash [Boolean] whether to fold the whole consumer set back into the producer set first
     # @return [Array<Array(String, Float)>]
@@ -173,8 +173,8 @@ module Millpond
 
     # The lowest members of one set; moves nothing.
     #
-    # @param max [Integer] how many members at most, below 10^17
-    # @param set [Symbol] `:producer` for what is flagged, `:consumer` for what is reserved
+    # @param max [Integer] the maximum number of members, below 10^17
+    # @param set [Symbol] `:producer` for flagged members, `:consumer` for reserved members
     # @return [Array<Array(String, Float)>]
     # @raise (see #reserve)
     #
@@ -193,7 +193,8 @@ module Millpond
       end
     end
 
-    # Removes the Ick's three keys, whatever they hold: the way out of a broken Ick. Returns how many keys there were.
+    # Removes the Ick's three keys, whatever they hold, so a broken Ick is removed as well. Returns how many keys
+    # there were.
     #
     # @return [Integer]
     #
@@ -216,14 +217,14 @@ module Millpond
     end
 
     # Takes the consumer lease, which keeps two consumers from working on one batch by mistake. Returns nil if another
-    # consumer holds it. A native thread renews it until it is released or dropped; if it is lost all the same (a
-    # stopped process, a partition), the steps that go through it are refused.
+    # consumer holds it. A native thread renews the lease until it is released or dropped. If it is lost nevertheless
+    # (a stopped process, a network partition), the steps that go through it are refused.
     #
     # @param ttl [Numeric] how long the lease lasts without a renewal, in seconds
     # @yield [lease] releases the lease when the block ends, in the process that took it; not called if another
     #   consumer holds it
-    # @return [ConsumerLease, nil] nil if another consumer holds it; with a block, what that returns
-    # @raise [InvalidArgumentError] for a `ttl` under a millisecond or over a day
+    # @return [ConsumerLease, nil] nil if another consumer holds it; with a block, the block's result
+    # @raise [InvalidArgumentError] for a `ttl` below one millisecond or above one day
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -252,12 +253,12 @@ module Millpond
     end
 
     # The consumer's loop: batches of up to `max` members, each committed when the block returns, in the same round
-    # trip that asks for the next. A loop that is left by an exception or by `break` leaves its batch reserved, and
-    # the next reserve returns it again: at least once.
+    # trip that asks for the next. If an exception or `break` ends the loop, its batch stays reserved, and the next
+    # reserve returns it again: delivery is at least once.
     #
-    # @param max [Integer] how many members at most, below 10^17
+    # @param max [Integer] the maximum number of members, below 10^17
     # @param wait [Numeric, nil] how long to wait when there is nothing to reserve, in seconds; without it the loop
-    #   ends then; `Float::INFINITY` waits without limit
+    #   ends instead; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
     # @raise (see #exchange)

@@ -6,11 +6,12 @@ require "millpond/convert"
 require "millpond/ick"
 
 module Millpond
-  # Several Icks that share the members of one dirty list, so that as many consumers can work at once; made by
-  # {Client#ick_channel}. A member lives in the Ick numbered FNV-1a-64(member) mod n, named `<name>/<number>`.
+  # Several Icks that share the members of one dirty list, so that as many consumers can work at the same time; made
+  # by {Client#ick_channel}. A member lives in the Ick numbered FNV-1a-64(member) mod n, named `<name>/<number>`.
   #
-  # Resizing is safe at any time: producers and consumers go to the new number when they like, and consumers
-  # {#draining also drain} the old one until it is empty. A member may be processed twice on the way; none is lost.
+  # Resizing is safe at any time. Each producer and consumer can switch to the new number when it suits, and
+  # consumers {#draining also drain} the old Icks until they are empty. A member may be processed twice during the
+  # switch; none is lost.
   #
   # @example
   #   channel = Millpond.connect("memory:").ick_channel("files", 4)
@@ -30,7 +31,7 @@ module Millpond
       end
     end
 
-    # How many Icks consumers have to read, which is more while an earlier size is drained.
+    # How many Icks consumers have to read; larger while an earlier size is being drained.
     #
     # @return [Integer]
     #
@@ -40,7 +41,7 @@ module Millpond
       Call.number(:uint32) { |out, error| Native.millpond_ick_channel_readable(@native, out, error) }
     end
 
-    # The same channel for a consumer that also reads the Icks of an earlier, larger number.
+    # The same channel, for a consumer that also reads the Icks of an earlier, larger number of Icks.
     #
     # @param earlier [Integer] how many Icks the channel had before
     # @return [IckChannel]
@@ -54,7 +55,7 @@ module Millpond
 
     # The Ick with this number.
     #
-    # @param number [Integer] which Ick, from 0
+    # @param number [Integer] the number of the Ick, from 0
     # @return [Ick]
     # @raise [TypeError] for arguments of other types
     #
@@ -96,18 +97,19 @@ module Millpond
       Added.of { |out, error| Native.millpond_ick_channel_add(@native, *pairs, out, error) }
     end
 
-    # The loop of a consumer of the Icks with these numbers: takes from each in turn.
+    # The loop of a consumer of the Icks with these numbers, which takes from each in turn.
     #
     # Everything else is as in {Ick#each_batch}.
     #
-    # @param numbers [Enumerable<Integer>] which Icks, from 0; up to 65,536
-    # @param max [Integer] how many members at most, below 10^17
+    # @param numbers [Enumerable<Integer>] the numbers of the Icks, from 0; up to 65,536
+    # @param max [Integer] the maximum number of members, below 10^17
     # @param wait [Numeric, nil] how long to wait when there is nothing to reserve, in seconds; without it the loop
-    #   ends then; `Float::INFINITY` waits without limit
+    #   ends instead; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Array(String, Float)>] members and scores, lowest first
     # @return [self] or, without a block, an Enumerator
     # @raise (see Ick#each_batch)
-    # @raise [InvalidArgumentError] for a number that the channel does not have, no number, or more than 65,536
+    # @raise [InvalidArgumentError] for a number that the channel does not have, for no numbers, and for more than
+    #   65,536
     # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example

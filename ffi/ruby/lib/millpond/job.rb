@@ -6,15 +6,15 @@ require "millpond/task_results"
 module Millpond
   # A task that is being worked on; made by {Worker#jobs}.
   #
-  # A native thread renews it, and the documents that it {#claim_docs claims}, three times a lease, so a busy
-  # handler keeps them. A job ends by one of the methods that say what becomes of the task, which waits for a
-  # renewal that is under way and happens to the newest versions. A job that nobody ends leaves the task leased
-  # until the lease is over. It belongs to its process: in the child of a fork what ends it fails with
+  # A native thread renews the task, and the documents that the job {#claim_docs claims}, three times per lease, so
+  # a busy handler keeps them. A job is ended by one of the methods that say what becomes of the task. They wait for
+  # a renewal that is in progress, and act on the newest versions. A job that is never ended leaves the task leased
+  # until the lease expires. A job belongs to its process: in the child of a fork, the methods that end it fail with
   # {ForkedError}.
   #
-  # It holds all that under a {TaskStore#claimant} of its own, the task's. So no two jobs hold the same, and nobody
-  # but the job can change or delete what it holds: end it by its own methods, not by {TaskStore#modify}, which is
-  # refused.
+  # The job holds all of this under its own {TaskStore#claimant}, the task's. So no two jobs hold the same task or
+  # document, and only the job can change or delete what it holds: end it by its own methods, not by
+  # {TaskStore#modify}, which is refused.
   #
   # Any number of threads may use one job at a time.
   #
@@ -56,8 +56,8 @@ module Millpond
       TaskId.new(@task.id, version).freeze
     end
 
-    # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease: stop
-    # working. What ends the job is refused then.
+    # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease. If so,
+    # stop working: ending the job is refused.
     #
     # Makes no call.
     #
@@ -71,7 +71,7 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
     end
 
-    # How long the handler may still work, as the worker's `timeout` says; nil for ever.
+    # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
     #
     # Makes no call.
     #
@@ -101,7 +101,8 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_ended(@native, out, error) }
     end
 
-    # A modification that deletes the task: the usual end of a job, to add to and to {#finish} with.
+    # A modification that deletes the task, which is the usual end of a job: add entries to it and pass it to
+    # {#finish}.
     #
     # Makes no call.
     #
@@ -117,24 +118,23 @@ module Millpond
       Modification.new.delete(handle)
     end
 
-    # Leases all documents of these primary keys for as long as the job goes on, or none of them. They are the job's
-    # alone: no other job gets them in that time. What ends the job releases them, unless it deletes them or says
-    # until when they are to be held.
+    # Leases all documents with these primary keys until the job ends, or none of them. No other job gets them in that
+    # time. The end of the job releases them, unless its modification deletes them or sets until when they are held.
     #
-    # Claim all that a job needs in one call. Jobs that claim one key after the other can wait for each other, so a
-    # wait ends after 15 to 30 s, at random, even one without a limit: the job whose wait ends first gives back its
+    # Claim all that a job needs in one call. Jobs that claim one key after another can wait for each other, so every
+    # wait ends after 15 to 30 s, at random, even a wait without a limit: the job whose wait ends first gives back its
     # task, and with it the documents that it holds.
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
     # @param keys [String, Enumerable<String>] primary keys of documents, 1 to 1,000 of up to 256 characters
     # @param wait [Numeric, nil] how long to wait for documents that others hold, in seconds; without it the call is
-    #   refused at once. Waiters have no order: the claimant that held the documents may get them again first;
-    #   `Float::INFINITY` waits without limit
+    #   refused immediately. Waiters are not served in order: the claimant that held the documents may get them again
+    #   first
     # @return [Array<Doc>]
     # @raise (see TaskStore#claim_docs)
-    # @raise [DependencyError] if somebody else holds one of them, and then none is leased: a handler that lets this
-    #   error through has not failed, and the task is given back, as {#fail} says
-    # @raise [LeaseLostError] once the job has ended, also if it ends meanwhile: nothing is held then
+    # @raise [DependencyError] if another claimant holds one of them, in which case none is leased: a handler that
+    #   passes this error on has not failed, and the task is given back, as {#fail} says
+    # @raise [LeaseLostError] if the job has ended, or ends during the call: nothing is held then
     #
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
@@ -149,14 +149,14 @@ module Millpond
       end.docs
     end
 
-    # Ends the job with a modification, in which the task and the documents that the job holds are taken at their
-    # newest versions. The task is deleted unless the modification changes it.
+    # Ends the job with a modification, which applies to the newest versions of the task and the documents that the
+    # job holds. The task is deleted unless the modification changes it.
     #
-    # After an error it is as with {TaskStore#modify}, and it can be tried again, or ended in another way, while the
-    # lease lasts, which is not renewed any more. {LeaseLostError} after an error of the connection can be for that
-    # call itself, which was done.
+    # After an error it is as with {TaskStore#modify}. The call can be repeated, or the job ended in another way,
+    # while the lease lasts; the lease is no longer renewed. {LeaseLostError} after a connection error can mean that
+    # the earlier call was in fact done.
     #
-    # @param modification [Modification] what is to happen, all of it or nothing
+    # @param modification [Modification] the changes to make, all of them or none
     # @return [Modified]
     # @raise (see TaskStore#modify)
     # @raise [LeaseLostError] if the lease was lost
@@ -188,12 +188,13 @@ module Millpond
       nil
     end
 
-    # Ends the job as its handler's error does: as {#retry}, with this text as the reason. If that has in it what the
-    # job's last claim of documents said of one that is taken, nothing has failed: the task is given back untried for
-    # a short random time, of 8 to 16 ms and twice as long each time its worker finds no document free, up to 128 ms.
-    # Nor has it failed if the text has in it why an end of the job was refused, and that was documents alone, which
-    # others had changed: the task is given back untried for 10 to 100 ms, growing. After 20 times in a row in one run
-    # that is an attempt.
+    # Ends the job as an error of its handler does: as {#retry}, with this text as the reason. There are two
+    # exceptions, in which the job has not failed. If the text contains the error of the job's last claim of
+    # documents, because another claimant held one, the task is given back untried for a short random time: 8 to 16
+    # ms, doubled each time its worker finds no document free, up to 128 ms. If the text contains the error that
+    # refused an end of the job, and the only reason was documents that others had changed, the task is given back
+    # untried for 10 to 100 ms, with a growing delay. If this happens 20 times in a row in one run, the last time is
+    # an attempt.
     #
     # @param err [String] what went wrong
     # @return [nil]
@@ -210,11 +211,11 @@ module Millpond
       nil
     end
 
-    # Ends the job and puts the task off for another attempt, as the {Worker} says, or into its error queue if that
-    # was the last.
+    # Ends the job and postpones the task for another attempt, as set on the {Worker}, or moves it to the error queue
+    # if that was the last.
     #
     # @param err [String] what went wrong
-    # @param delay [Numeric, nil] how long until the task is available again, in place of what the worker says, in
+    # @param delay [Numeric, nil] how long until the task is available again, instead of the worker's delay, in
     #   seconds
     # @return [nil]
     # @raise (see #finish)
@@ -250,11 +251,12 @@ module Millpond
       nil
     end
 
-    # Ends the job and gives the task back untried, available after a random time of 100 milliseconds or up to half of
-    # it less, so that it is not given and given back all the time. This is no attempt, and no claim without an end.
+    # Ends the job and gives the task back untried. It is available again after 100 milliseconds, shortened at random
+    # by up to half, so that it is not handed out and given back in a tight loop. This counts neither as an attempt
+    # nor as an expired lease.
     #
-    # @param delay [Numeric, nil] how long until the task is available again, in seconds; 0 is at once, and without it
-    #   a random time
+    # @param delay [Numeric, nil] how long until the task is available again, in seconds; 0 is immediately, and
+    #   without it the time is random
     # @return [nil]
     # @raise (see #finish)
     #

@@ -4,8 +4,8 @@ require "millpond/doc"
 require "millpond/task"
 
 module Millpond
-  # Inserts, changes, deletes and dependencies on tasks and documents, for {TaskStore#modify}: all happen or none
-  # does. At most 100,000 entries; a task or document may be named only once.
+  # Inserts, changes, deletes and dependencies on tasks and documents, for {TaskStore#modify}: all of them apply or
+  # none does. At most 100,000 entries; a task or document may be named only once.
   #
   # Each method adds an entry and returns the modification itself.
   #
@@ -28,28 +28,28 @@ module Millpond
                 doc_inserts: [], doc_puts: [], doc_changes: [], doc_deletes: [], doc_depends: [] }.freeze
     end
 
-    # Inserts a task. Refused if a task of that id is there, in any queue.
+    # Inserts a task. Refused if a task with that id exists, in any queue.
     #
-    # @param queue [String] the queue's name, which need not be there: 1 to 64 KiB
-    # @param value [Object] anything that JSON has, at most 16 MiB of it
+    # @param queue [String] the name of the queue, which need not exist: 1 to 64 KiB
+    # @param value [Object] any JSON value, at most 16 MiB
     # @param json [String, nil] its value: a JSON text, which is kept byte for byte
     # @param id [String, nil] its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default
-    # @param at_ms [Integer, Time, nil] from when on it can be claimed, in milliseconds since the Unix epoch; a time
-    #   in the past counts for its age
-    # @param delay [Numeric, nil] how long from now it can be claimed, by the engine's clock, in seconds
+    # @param at_ms [Integer, Time, nil] the time from which it can be claimed, in milliseconds since the Unix epoch; a
+    #   time in the past counts towards its age
+    # @param delay [Numeric, nil] how long until it can be claimed, by the engine's clock, in seconds
     # @param attempt [Integer] how often it was tried before
     # @param err [String] what went wrong before
-    # @param priority [Integer] 0, by default, to 9: of the available tasks of a queue those with the highest are
-    #   claimed first
-    # @param ttl [Numeric, nil] how long until it is deleted, done or not, leased or not, in seconds; without limit by
-    #   default
-    # @param headers [Hash, Enumerable<Array(String, String)>, nil] its headers, all of them: names with any bytes, as
-    #   {#insert header} adds them
+    # @param priority [Integer] 0, the default, to 9: of a queue's available tasks, those with the highest priority
+    #   are claimed first
+    # @param ttl [Numeric, nil] how long until it is deleted, whether or not it is done or leased, in seconds; without
+    #   limit by default
+    # @param headers [Hash, Enumerable<Array(String, String)>, nil] its headers, all of them: names with any bytes as
+    #   their values, as {#insert header} adds them
     # @param skip_colliding [Boolean] leaves this task out if its id is taken, instead of refusing the whole
     #   modification
     # @return [self]
-    # @raise [InvalidArgumentError] for NaN, infinities and texts that are not UTF-8; the step refuses what is too
-    #   large
+    # @raise [InvalidArgumentError] for NaN, infinities and texts that are not UTF-8; values that are too large are
+    #   refused by the step
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -67,9 +67,9 @@ module Millpond
       add(:inserts, named)
     end
 
-    # Changes a task. Refused if it is not there at that version, or held by another claimant.
+    # Changes a task. Refused if it does not exist at that version, or if another claimant holds it.
     #
-    # @param change [TaskChange] what becomes of it
+    # @param change [TaskChange] the change to make
     # @return [self]
     # @raise [TypeError] for arguments of other types
     #
@@ -81,7 +81,7 @@ module Millpond
       add(:changes, row(change, TaskChange))
     end
 
-    # Deletes a task. Refused if it is not there at that version, or held by another claimant.
+    # Deletes a task. Refused if it does not exist at that version, or if another claimant holds it.
     #
     # @param task [Task, TaskId] the task
     # @return [self]
@@ -96,7 +96,7 @@ module Millpond
       add(:deletes, TaskArguments.id("task", task, TaskId, Task))
     end
 
-    # Is refused if this task is not there at that version; who holds it does not matter.
+    # Depends on a task. Refused if it does not exist at that version; who holds it does not matter.
     #
     # @param task [Task, TaskId] the task
     # @return [self]
@@ -112,19 +112,19 @@ module Millpond
       add(:depends, TaskArguments.id("task", task, TaskId, Task))
     end
 
-    # Inserts a document. Refused if one of that id is there in its namespace; without an {#insert_doc id} of its own,
-    # if one of its keys is.
+    # Inserts a document. Refused if one with that id exists in its namespace, or, without an explicit {#insert_doc
+    # id}, if one with its keys does.
     #
-    # @param namespace [String] the namespace, which need not be there: 1 to 64 characters
+    # @param namespace [String] the namespace, which need not exist: 1 to 64 characters
     # @param key [String] the primary key, up to 256 characters
-    # @param content [Object] anything that JSON has, at most 16 MiB of it; a document that is put has to have one
+    # @param content [Object] any JSON value, at most 16 MiB; required for a document that is put
     # @param json [String, nil] its content: a JSON text, which is kept byte for byte
-    # @param id [String, nil] unique in its namespace, 1 to 1,025 characters. Without it, it is made of the keys: the
-    #   primary key, followed by `|` and the secondary key if there is one. In the primary key `%` and `|` are
-    #   percent-encoded, so that different keys never make the same id. Several documents of the same keys need ids of
-    #   their own, and so does a document whose primary key is empty
-    # @param secondary_key [String] its secondary key, up to 256 characters: the order of documents with the same
-    #   primary key
+    # @param id [String, nil] unique in its namespace, 1 to 1,025 characters. Without it, the id is made from the
+    #   keys: the primary key, followed by `|` and the secondary key if there is one. In the primary key `%` and `|` are
+    #   percent-encoded, so that different keys never make the same id. Several documents with the same keys need
+    #   explicit ids, and so does a document whose primary key is empty
+    # @param secondary_key [String] its secondary key, up to 256 characters. It sorts documents with the same primary
+    #   key
     # @param skip_colliding [Boolean] leaves this document out if its id is taken, instead of refusing the whole
     #   modification
     # @return [self]
@@ -139,20 +139,20 @@ module Millpond
       add_doc(:doc_inserts, namespace, key, content, json, id, secondary_key, skip_colliding)
     end
 
-    # Inserts a document, or replaces the content of the one of that id. It has to have a content. Refused if another
-    # claimant holds it, and as a collision if it has other keys. Its holder stays the same. It is among the inserted
-    # documents of what the modification did.
+    # Inserts a document, or replaces the content of the document with that id. The document must have a content.
+    # Refused if another claimant holds the existing document, and as a collision if that has other keys. The claimant
+    # that holds it stays the same. The result lists it among the inserted documents.
     #
-    # In the modification that ends a {Job}, a put of a document that the job holds is a change: the document has to
-    # be at the version that is held, is released, and is among the changed documents.
+    # In the modification that ends a {Job}, a put of a document that the job holds is a change: the document must be
+    # at the version that the job holds, is released, and is listed among the changed documents.
     #
-    # @param namespace [String] the namespace, which need not be there: 1 to 64 characters
+    # @param namespace [String] the namespace, which need not exist: 1 to 64 characters
     # @param key [String] the primary key, up to 256 characters
-    # @param content [Object] anything that JSON has, at most 16 MiB of it; a document that is put has to have one
+    # @param content [Object] any JSON value, at most 16 MiB; required for a document that is put
     # @param json [String] a JSON text in place of a content, which is kept byte for byte
     # @param id [String, nil] as in {#insert_doc}
-    # @param secondary_key [String] its secondary key, up to 256 characters: the order of documents with the same
-    #   primary key
+    # @param secondary_key [String] its secondary key, up to 256 characters. It sorts documents with the same primary
+    #   key
     # @return [self]
     # @raise (see #insert)
     #
@@ -165,9 +165,9 @@ module Millpond
       add_doc(:doc_puts, namespace, key, content, json, id, secondary_key, false)
     end
 
-    # Changes a document. Refused if it is not there at that version, or held by another claimant.
+    # Changes a document. Refused if it does not exist at that version, or if another claimant holds it.
     #
-    # @param change [DocChange] what becomes of it
+    # @param change [DocChange] the change to make
     # @return [self]
     # @raise [TypeError] for arguments of other types
     #
@@ -181,7 +181,7 @@ module Millpond
       add(:doc_changes, row(change, DocChange))
     end
 
-    # Deletes a document. Refused if it is not there at that version, or held by another claimant.
+    # Deletes a document. Refused if it does not exist at that version, or if another claimant holds it.
     #
     # @param doc [Doc, DocId] the document
     # @return [self]
@@ -197,7 +197,7 @@ module Millpond
       add(:doc_deletes, TaskArguments.id("doc", doc, DocId, Doc))
     end
 
-    # Is refused if this document is not there at that version; who holds it does not matter.
+    # Depends on a document. Refused if it does not exist at that version; who holds it does not matter.
     #
     # @param doc [Doc, DocId] the document
     # @return [self]

@@ -6,12 +6,11 @@ require "millpond/shuffle_results"
 require "millpond/shuffle_worker"
 
 module Millpond
-  # One consumer of a group of a queue's consumers; made by {ShuffleQueue#consumer}. Any number of threads may use
-  # it at a time.
+  # One consumer of a group of a queue; made by {ShuffleQueue#consumer}. Any number of threads may use it at a time.
   #
-  # A delivered message belongs to its consumer until it is acknowledged, and asking for the next one does not
-  # acknowledge it. When a consumer is gone, any other takes over its messages with {#reclaim}, also those that no
-  # caller received: after {ConnectionLostError}, {TimeoutError} and an interrupted call.
+  # A delivered message belongs to its consumer until it is acknowledged; asking for the next one does not
+  # acknowledge it. When a consumer is gone, any other one can take over its messages with {#reclaim}. This includes
+  # messages that no caller received, because of {ConnectionLostError}, {TimeoutError} or an interrupted call.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -31,13 +30,12 @@ module Millpond
     # Takes the next message, if there is one.
     #
     # At least once: a message that was taken is the consumer's until it is acknowledged. After {ConnectionLostError}
-    # or {TimeoutError} a message may be the consumer's that it never saw.
+    # or {TimeoutError} the consumer may hold a message that it never saw.
     #
-    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns at
-    #   once; `Float::INFINITY` waits without limit
+    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns
+    #   immediately; `Float::INFINITY` waits without limit
     # @return [Message, nil]
-    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back, also one that came before
-    #   the wait
+    # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` defers, even if it came before the wait
     # @raise [InvalidArgumentError] for an empty group or consumer
     # @raise [WrongTypeError] if a key holds something else
     # @raise [TypeError] for arguments of other types
@@ -52,13 +50,13 @@ module Millpond
       read_many(1, wait: wait).first
     end
 
-    # Takes up to `max` messages in one step: those that as many calls of {#read} would have taken.
+    # Takes up to `max` messages in one step: those that the same number of calls of {#read} would have taken.
     #
-    # After an error it is as with {#read}.
+    # After an error, the same applies as for {#read}.
     #
-    # @param max [Integer] how many messages at most, 1 to 10,000
-    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns at
-    #   once; `Float::INFINITY` waits without limit
+    # @param max [Integer] the maximum number of messages, 1 to 10,000
+    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the call returns
+    #   immediately; `Float::INFINITY` waits without limit
     # @return [Array<Message>]
     # @raise (see #read)
     # @raise [InvalidArgumentError] for a `max` of 0 or above 10,000
@@ -75,13 +73,13 @@ module Millpond
       end
     end
 
-    # The consumer's loop: batches of messages. Asking for the next batch does not acknowledge the last one, so a loop
-    # that is left by an exception or by `break` leaves its group what was not done. Waiting costs the server almost
+    # The consumer's loop: batches of messages. Asking for the next batch does not acknowledge the last one, so if an
+    # exception or `break` ends the loop, unfinished messages are left to the group. Waiting costs the server almost
     # nothing.
     #
-    # @param max [Integer] how many messages at most, 1 to 10,000
-    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the loop ends then;
-    #   `Float::INFINITY` waits without limit
+    # @param max [Integer] the maximum number of messages, 1 to 10,000
+    # @param wait [Numeric, nil] how long to wait when there is no message, in seconds; without it the loop ends
+    #   instead; `Float::INFINITY` waits without limit
     # @yieldparam batch [Array<Message>]
     # @return [self] or, without a block, an Enumerator
     # @raise (see #read_many)
@@ -120,21 +118,21 @@ module Millpond
       messages&.free
     end
 
-    # A worker, which takes messages, keeps them while they are worked on, acknowledges them, tries again what failed,
-    # and takes over the messages of consumers that are gone. See {ShuffleWorker}.
+    # A worker, which takes messages, keeps them while they are worked on, acknowledges them, retries those that
+    # failed, and takes over the messages of consumers that are gone. See {ShuffleWorker}.
     #
     # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
-    # @param prefetch [Integer] how many more jobs `run` holds ready, so that one step takes several
-    # @param timeout [Numeric, nil] how long a handler may work, in seconds
-    # @param lease [Numeric, nil] how long a message is left alone by those that reclaim, in seconds; 1 minute by
-    #   default
-    # @param backoff [Numeric, nil] how long a message is put off that failed, in seconds; then twice as long with
-    #   each delivery, each time minus a random part of up to a half, and never above the lease; 30 seconds by default
-    # @param backoff_max [Numeric, nil] how long it is put off at most, in seconds; by default the lease
-    # @param delete [Boolean] whether messages that are done are deleted, for all groups; by default they are only
+    # @param prefetch [Integer] how many more jobs `run` takes ahead, so that one step takes several
+    # @param timeout [Numeric, nil] how long a handler may run, in seconds
+    # @param lease [Numeric, nil] how long other consumers do not reclaim a message, in seconds; 1 minute by default
+    # @param backoff [Numeric, nil] how long a failed message waits before it is tried again, in seconds; then twice
+    #   as long with each delivery, each time shortened at random by up to half, and never more than the lease; 30
+    #   seconds by default
+    # @param backoff_max [Numeric, nil] how long it waits at most, in seconds; by default the lease
+    # @param delete [Boolean] whether messages that are done are deleted for all groups; by default they are only
     #   acknowledged
-    # @param keep_consumers [Numeric, nil] how long a consumer of the group is kept that does nothing and holds no
-    #   message, in seconds; 1 hour by default
+    # @param keep_consumers [Numeric, nil] how long an idle consumer of the group that holds no message is kept, in
+    #   seconds; 1 hour by default
     # @return [ShuffleWorker]
     # @raise [TypeError] for arguments of other types
     #
@@ -151,10 +149,10 @@ module Millpond
       ShuffleWorker.new(@native, @encoding, concurrency, options)
     end
 
-    # Acknowledges messages, so that the group does not get them again. Returns how many were waiting for that. The
+    # Acknowledges messages, so that the group does not get them again. Returns how many of them were pending. The
     # entries stay in the queue, for other groups.
     #
-    # Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+    # Acknowledging twice is safe. Above 100,000 messages the call takes several steps.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
     # @return [Integer]
@@ -175,9 +173,10 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_shuffle_ack(@native, *messages, out, error) }
     end
 
-    # Acknowledges messages and deletes them, for all groups: what a queue with one group wants.
+    # Acknowledges messages and deletes them for all groups, which suits a queue with one group.
     #
-    # It can be repeated, as {#ack}.
+    # The call can be repeated safely, as {#ack} can; a repeated call returns false for what the first one
+    # acknowledged.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
     # @return [Integer]
@@ -196,10 +195,11 @@ module Millpond
       end
     end
 
-    # {#ack} that says of each message, in their order, whether it was waiting for that: one that was not has been
-    # acknowledged before, also by another consumer that reclaimed it, or is gone.
+    # {#ack}, but returns for each message, in order, whether it was pending. A message that was not pending is gone,
+    # or was acknowledged before, possibly by another consumer that reclaimed it.
     #
-    # It can be repeated, as {#ack}.
+    # The call can be repeated safely, as {#ack} can; a repeated call returns false for what the first one
+    # acknowledged.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
     # @return [Array<Boolean>]
@@ -219,9 +219,10 @@ module Millpond
       end
     end
 
-    # {#ack_and_delete} that says of each message, in their order, whether it was waiting for that.
+    # {#ack_and_delete}, but returns for each message, in order, whether it was pending.
     #
-    # It can be repeated, as {#ack}.
+    # The call can be repeated safely, as {#ack} can; a repeated call returns false for what the first one
+    # acknowledged.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
     # @return [Array<Boolean>]
@@ -240,21 +241,21 @@ module Millpond
       end
     end
 
-    # Gives messages back before they are done, so that a {#reclaim} with this `min_idle` takes them over after the
-    # `delay`, and not only when they have been idle for that long; and this delivery does not count. Returns how many
-    # were this consumer's; those that are not have been taken over.
+    # Gives messages back before they are done. A {#reclaim} with this `min_idle` takes them over after the `delay`,
+    # without waiting until they have been idle for that long, and this delivery does not count. Returns how many were
+    # this consumer's; the others have been taken over.
     #
-    # A read does not take what was released, only a reclaim does. One with a shorter `min_idle` may take it before
-    # the `delay` is over. After {ConnectionLostError} or {TimeoutError} it may be done; done again a delivery more
-    # does not count.
+    # A read never returns released messages, only a reclaim does. A reclaim with a shorter `min_idle` may take them
+    # before the `delay` is over. After {ConnectionLostError} or {TimeoutError} the release may have been done; if it
+    # is repeated, one more delivery does not count.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
     # @param min_idle [Numeric] the `min_idle` of the reclaim that is to take them over, in seconds
     # @param delay [Numeric] how long until they are taken over, at most `min_idle`, in seconds
     # @return [Integer]
     # @raise (see #ack)
-    # @raise [InvalidArgumentError] for a `min_idle` over 100 years, and for a `delay` over the `min_idle`: that is
-    #   when they are taken over anyway
+    # @raise [InvalidArgumentError] for a `min_idle` over 100 years, and for a `delay` over the `min_idle`, after
+    #   which they are taken over anyway
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -272,15 +273,15 @@ module Millpond
       end
     end
 
-    # Gives messages up for good: makes dead letters of them at once, with this reason. Returns how many were this
-    # consumer's; those that are not have been taken over, and stay. A reason begins best with a word that tells the
-    # kinds apart, such as `rejected: no such image`; that of messages that were delivered too often is `exhausted:
+    # Rejects messages: makes dead letters of them immediately, with this reason. Returns how many were this
+    # consumer's; the others have been taken over and are left alone. Begin a reason with a word that tells the kinds
+    # apart, such as `rejected: no such image`. The reason of messages that were delivered too often is `exhausted:
     # max_deliveries`.
     #
-    # Rejecting twice is safe. A message is deleted from its stream if no other group has joined that.
+    # Rejecting twice is safe. A message is deleted from its stream if no other group has joined it.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
-    # @param reason [String] why, at most 4 KiB
+    # @param reason [String] the reason, at most 4 KiB
     # @return [Integer]
     # @raise (see #ack)
     # @raise [InvalidArgumentError] for a reason that is empty or above 4 KiB
@@ -299,8 +300,8 @@ module Millpond
       end
     end
 
-    # Says that messages are still being worked on, so that nobody {#reclaim reclaims} them. Returns how many are this
-    # consumer's; those that are not have been taken over.
+    # Extends the time of messages that are still being worked on, so that no other consumer {#reclaim reclaims} them.
+    # Returns how many are still this consumer's; the others have been taken over.
     #
     # @param messages [Message, Receipt, Enumerable<Message, Receipt>] messages or receipts
     # @return [Integer]
@@ -318,20 +319,20 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_shuffle_extend(@native, *messages, out, error) }
     end
 
-    # Takes over up to `max` messages that were delivered at least `min_idle` ago and neither acknowledged nor {#renew
-    # extended} since: those of consumers that are gone. After `max_deliveries` a message becomes a dead letter
+    # Takes over up to `max` messages of consumers that are gone: messages that were delivered at least `min_idle` ago
+    # and neither acknowledged nor {#renew extended} since. After `max_deliveries` a message becomes a dead letter
     # instead.
     #
-    # A program that ends in the middle of a message leaves all that it had taken. So that the others do not become
-    # dead letters for one, each of these comes alone from the second time on, or when it is delivered for the last
-    # time: then this returns one message, whatever `max` is, and the next call the next. Finish it before that call.
-    # What was {#release released} does not count as left.
+    # A program that crashes on one message leaves behind all that it had taken. So that the others do not become dead
+    # letters because of that one, a message that is taken over for at least the second time, or delivered for the
+    # last time, is returned alone: the call returns this one message, whatever `max` is, and the next call returns
+    # the next one. Finish the message before the next call. {#release Released} messages do not count as left behind.
     #
-    # A consumer that is only slow may be working on a message that is taken over: `min_idle` has to be longer than
-    # its work, or it has to extend what it works on.
+    # A consumer that is only slow may still be working on a message that is taken over: `min_idle` must be longer
+    # than its work, or it must extend the messages that it works on.
     #
-    # @param min_idle [Numeric] how long a message has been with its consumer at least, in seconds
-    # @param max [Integer] how many messages at most, 1 to 10,000
+    # @param min_idle [Numeric] how long a message must have been with its consumer, in seconds
+    # @param max [Integer] the maximum number of messages, 1 to 10,000
     # @return [Reclaimed]
     # @raise (see #read_many)
     #

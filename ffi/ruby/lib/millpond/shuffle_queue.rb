@@ -29,15 +29,16 @@ module Millpond
     numbers.read_array_of_uint32(size)
   end
 
-  # A queue that many tenants share, and one tenant's burst delays only itself; made by {Client#shuffle_queue}.
+  # A queue that many tenants share, in which one tenant's burst delays only itself; made by {Client#shuffle_queue}.
   #
-  # It is a number of streams, and each tenant writes to a few of them only, its shard: always to the one of these
-  # with the least to do. Consumers read from all streams in turn. A tenant that writes a thousand times more than
-  # the others fills its own streams, and the other tenants have others.
+  # A queue consists of a number of streams. Each tenant writes only to a few of them, its shard, and always to the
+  # stream of the shard with the smallest backlog. Consumers read from all streams in turn. A tenant that writes a
+  # thousand times more than the others fills only its own streams, and the other tenants have streams that it does
+  # not fill.
   #
-  # Names, keys, fields and values are Strings: their bytes are what counts. Calls raise {WrongTypeError} if a key
-  # of the queue holds something else, and then nothing has changed; and {CrossSlotError} on a cluster if the name
-  # holds no `{tag}` or, for tracked messages, if their records are in the global keys.
+  # Names, keys, fields and values are Strings; only their bytes matter. Calls raise {WrongTypeError} if a key of
+  # the queue holds something else, in which case nothing has changed. On a cluster they raise {CrossSlotError} if
+  # the name holds no `{tag}` or, for tracked messages, if the records are in the global keys.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs", streams: 64, streams_per_shard: 4)
@@ -77,17 +78,17 @@ module Millpond
       end
     end
 
-    # Writes one message of a tenant, to the stream of its shard that has the least to do. Returns where it is.
+    # Writes one message of a tenant, to the stream of its shard with the smallest backlog. Returns where it is.
     #
-    # After {ConnectionLostError} or {TimeoutError} the message may or may not be written; written again it may be
-    # there twice.
+    # After {ConnectionLostError} or {TimeoutError} the message may or may not have been written; if it is written
+    # again, it may be there twice.
     #
     # @param shard_key [String] the tenant, whose messages all go to the same few streams
     # @param fields [Hash, Enumerable<Array(String, String)>] the message's fields and their values, 1 to 32,768, each
-    #   at most 64 MiB; pairs may have a field several times. Their order is kept
+    #   at most 64 MiB; with pairs, a field may occur several times. Their order is kept
     # @return [Receipt]
-    # @raise [InvalidArgumentError] for an empty shard key, a message without fields or with more than 32,768 or
-    #   longer than 64 MiB each, or settings that no queue can have, before anything is sent, and for a queue that has
+    # @raise [InvalidArgumentError] for an empty shard key, a message without fields, with more than 32,768 fields or
+    #   with field names or values above 64 MiB each, or invalid settings, before anything is sent, and for a queue with
     #   another number of `streams` than this handle was given
     # @raise [WrongTypeError] if a key holds something else, and then nothing has changed
     # @raise [TypeError] for arguments of other types
@@ -105,13 +106,13 @@ module Millpond
       end
     end
 
-    # Writes many messages, each for its tenant, as {#write} would one after the other. Returns where they are, in
-    # their order.
+    # Writes many messages, each for its tenant, as successive calls of {#write} would. Returns where they are, in
+    # order.
     #
     # One atomic step for up to 10,000 messages, 16 MiB and 262,144 strings, several for more: after an error the
-    # first of these may be done.
+    # first of these may have been done.
     #
-    # @param messages [Enumerable<Array(String, Object)>] of each message the shard key and the fields
+    # @param messages [Enumerable<Array(String, Object)>] the shard key and the fields of each message
     # @return [Array<Receipt>]
     # @raise (see #write)
     #
@@ -126,21 +127,21 @@ module Millpond
       end
     end
 
-    # A consumer of a group. Each message goes to one consumer of each group; a group begins with what the queue holds
-    # when it first reads.
+    # A consumer of a group. Each message goes to one consumer of each group; a group begins with the messages that
+    # the queue holds when the group first reads.
     #
-    # A program that restarts does best with the same name again, such as its host's: the server keeps the names of
-    # all that ever read, until {#remove_idle_consumers they are removed}, which workers do.
+    # A program that restarts should use the same name again, such as its host's. The server keeps the names of all
+    # consumers that ever read, until {#remove_idle_consumers they are removed}, which workers do.
     #
     # @param group [String] the group of consumers
-    # @param consumer [String] the consumer's name, its own in the group
-    # @param prefer_stream [Integer, nil] takes from this stream first, as much as it has; for a consumer to which one
-    #   tenant's messages are cheaper together
-    # @param default_stream [Boolean] takes also from the stream at the queue's own name, in turn with the others: a
-    #   plain stream becomes a sharded queue while its writers move. The group there has the queue's name
+    # @param consumer [String] the consumer's name, unique in the group
+    # @param prefer_stream [Integer, nil] takes from this stream first, as much as it has; for a consumer that can
+    #   process one tenant's messages more cheaply together
+    # @param default_stream [Boolean] also takes from the stream at the queue's own name, in turn with the others, so
+    #   that a plain stream can become a sharded queue while its writers move. The group there has the queue's name
     # @param max_deliveries [Integer] the number of deliveries after which a {ShuffleConsumer#reclaim reclaimed}
-    #   message becomes a dead letter instead: a message that kills its consumers must not kill all of them. 0, the
-    #   default, for never
+    #   message becomes a dead letter instead, so that a message that crashes its consumers does not crash all of them.
+    #   0, the default, means never
     # @return [ShuffleConsumer]
     # @raise [TypeError] for arguments of other types
     #
@@ -158,7 +159,7 @@ module Millpond
       ShuffleConsumer.new(native, @encoding)
     end
 
-    # How many entries the streams hold, finished ones that nobody deleted included.
+    # How many entries the streams hold, including finished ones that were not deleted.
     #
     # @return [Integer]
     # @raise [WrongTypeError] if a key holds something else
@@ -169,7 +170,7 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_shuffle_len(@native, out, error) }
     end
 
-    # How many messages some group still has to get or to acknowledge.
+    # How many messages at least one group has not received or not acknowledged yet.
     #
     # @return [Integer]
     # @raise (see #len)
@@ -208,11 +209,11 @@ module Millpond
     end
 
     # Up to `max` dead letters, the oldest first: messages that were delivered too often, see
-    # {ShuffleConsumer#reclaim}, or {ShuffleConsumer#reject rejected}. They lie in the stream `<queue>:dead`, and stay
+    # {ShuffleConsumer#reclaim}, or {ShuffleConsumer#reject rejected}. They are in the stream `<queue>:dead`, and stay
     # until they are {#delete_dead_letters deleted} or {#requeue_dead_letters requeued}, or their `dead_ttl` is over.
     #
-    # @param max [Integer] how many dead letters at most
-    # @param after [DeadLetter, String, nil] the dead letter that they come after, or its id; it need not be there any
+    # @param max [Integer] the maximum number of dead letters
+    # @param after [DeadLetter, String, nil] the dead letter after which to continue, or its id; it need not exist any
     #   more
     # @return [Array<DeadLetter>]
     # @raise (see #len)
@@ -235,9 +236,9 @@ module Millpond
       end
     end
 
-    # Deletes dead letters. Returns how many of these there were.
+    # Deletes dead letters. Returns how many of them existed.
     #
-    # Deleting twice is safe. Above 100,000 letters it takes several steps.
+    # Deleting twice is safe. Above 100,000 letters the call takes several steps.
     #
     # @param letters [DeadLetter, String, Enumerable<DeadLetter, String>] dead letters or their ids
     # @return [Integer]
@@ -258,16 +259,16 @@ module Millpond
     end
 
     # Puts dead letters back into the queue, each as a new message of the stream that it came from, and removes them
-    # from the dead letters. Returns where each is now, in their order, or nothing for a letter that does not exist
-    # (any more). Every group gets the message, also one that was done with it.
+    # from the dead letters. Returns where each is now, in order, or nothing for a letter that does not exist. Every
+    # group gets the message, including groups that had finished it.
     #
-    # A letter is put back once, also when it is requeued twice. Above 10,000 letters it takes several steps: after an
-    # error the first of these may be done. The new message is not tracked.
+    # A letter is put back only once, even if it is requeued twice. Above 10,000 letters the call takes several steps:
+    # after an error the first of these may have been done. The new message is not tracked.
     #
     # @param letters [DeadLetter, String, Enumerable<DeadLetter, String>] dead letters or their ids
     # @return [Array<Receipt, nil>]
     # @raise (see #len)
-    # @raise [InvalidArgumentError] for settings that no queue can have, and for more than 1,000,000 letters
+    # @raise [InvalidArgumentError] for invalid settings, and for more than 1,000,000 letters
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -286,14 +287,14 @@ module Millpond
     end
 
     # Removes the consumers of all groups that hold no message and have been idle for at least `min_idle` in all
-    # streams: the names of programs that are gone, which the server keeps otherwise. Returns how many. One that comes
-    # again is a consumer again, so nothing is lost with it. The embedded engine keeps no such names, and removes
-    # none.
+    # streams: the names of programs that are gone, which the server would otherwise keep. Returns how many. A removed
+    # consumer that reads again is added again, so nothing is lost. The embedded engine keeps no such names, and
+    # removes none.
     #
-    # Removing twice is safe. It is one step, and the server does nothing else meanwhile. A consumer that waits for a
-    # message for so long may be removed as well, until it reads again.
+    # Removing twice is safe. The call is one step, and the server does nothing else while it runs. A consumer that
+    # has waited that long for a message may be removed as well, until it reads again.
     #
-    # @param min_idle [Numeric] how long a consumer has been idle at least, in seconds
+    # @param min_idle [Numeric] how long a consumer must have been idle, in seconds
     # @return [Integer]
     # @raise (see #len)
     # @raise [InvalidArgumentError] for a `min_idle` over 100 years
@@ -308,16 +309,16 @@ module Millpond
       end
     end
 
-    # Gives the queue another number of streams: more at once, fewer as soon as those beyond have nothing left to
-    # deliver or to acknowledge. Until then writers spread over the new number already and readers still take from
-    # all; a later write or resize takes the others away. Returns how many streams the queue has now. A queue that
-    # nobody has written to is made with this number.
+    # Changes the queue's number of streams. More streams are added immediately; surplus streams are removed as soon
+    # as they have nothing left to deliver or to acknowledge. Until then writers already use only the new number,
+    # readers still take from all streams, and a later write or resize removes the surplus streams. Returns how many
+    # streams the queue has now. A queue that was never written to is created with this number.
     #
     # Handles with another number of `streams` are refused from then on.
     #
-    # @param streams [Integer] how many streams, 1 to 65,536
+    # @param streams [Integer] the number of streams, 1 to 65,536
     # @return [Integer]
-    # @raise [InvalidArgumentError] for no stream or more than 65,536
+    # @raise [InvalidArgumentError] for zero streams or more than 65,536
     # @raise [WrongTypeError] if a key holds something else, and then nothing has changed
     # @raise [TypeError] for arguments of other types
     #

@@ -25,19 +25,19 @@ module Millpond
       end
     end
 
-    # Writes one message of a tenant, and remembers where it is by the value of its field `track_field`. The
-    # `deadline`, in seconds since the Unix epoch, says from when on that record may be {#gc collected}; nil (or 0) is
-    # the server's time and the `ttl`, or 1 day without one. A message without that field, or with nothing in it, is
-    # written and not tracked; of two messages with the same value the later one is tracked.
+    # Writes one message of a tenant, and records where it is under the value of its field `track_field`. From the
+    # `deadline` on, in seconds since the Unix epoch, that record may be {#gc collected}; nil (or 0) is the server's
+    # time plus the `ttl`, or plus 1 day without one. A message in which that field is missing or empty is written but
+    # not tracked. Of two messages with the same value, the later one is tracked.
     #
-    # After an error it is as with {#write}.
+    # After an error, the same applies as for {#write}.
     #
     # @param shard_key [String] the tenant, whose messages all go to the same few streams
     # @param fields [Hash, Enumerable<Array(String, String)>] the message's fields and their values, in order, 1 to
     #   32,768
     # @param track_field [String] the field whose value tracks the message
-    # @param deadline [Integer, nil] from when on the record may be collected, in seconds since the Unix epoch; 1 day
-    #   from now by default
+    # @param deadline [Integer, nil] the time from which the record may be collected, in seconds since the Unix epoch;
+    #   1 day from now by default
     # @return [Receipt]
     # @raise (see #write)
     # @raise [InvalidArgumentError] for an empty `track_field` and a deadline beyond 9,007,199,254,740,992
@@ -57,15 +57,15 @@ module Millpond
       end
     end
 
-    # Writes many messages, each for its tenant, and remembers where they are, as {#write_tracked} would one after the
-    # other with the same field and deadline. Returns where they are, in their order.
+    # Writes many messages, each for its tenant, and records where they are, as successive calls of {#write_tracked}
+    # with the same field and deadline would. Returns where they are, in order.
     #
     # In steps, as {#write_many}.
     #
-    # @param messages [Enumerable<Array(String, Object)>] of each message the shard key and the fields
+    # @param messages [Enumerable<Array(String, Object)>] the shard key and the fields of each message
     # @param track_field [String] the field whose value tracks the message
-    # @param deadline [Integer, nil] from when on the record may be collected, in seconds since the Unix epoch; 1 day
-    #   from now by default
+    # @param deadline [Integer, nil] the time from which the record may be collected, in seconds since the Unix epoch;
+    #   1 day from now by default
     # @return [Array<Receipt>]
     # @raise (see #write_tracked)
     #
@@ -83,11 +83,11 @@ module Millpond
       end
     end
 
-    # Deletes the message that is tracked by this value, for all groups, taken or not. Returns where it was, or
-    # nothing if there is none (any more). With the global keys it is found whatever the name of its queue.
+    # Deletes the message that is tracked by this value, for all groups, whether it was taken or not. Returns where it
+    # was, or nothing if there is no such message. With the global keys it is found whatever the name of its queue.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may be done; done again it returns nothing then. A consumer
-    # that has taken the message is not stopped.
+    # After {ConnectionLostError} or {TimeoutError} it may have been done; a repeated call then returns nothing. A
+    # consumer that has taken the message is not stopped.
     #
     # @param value [String] the value that a message is tracked by
     # @return [Receipt, nil]
@@ -110,13 +110,13 @@ module Millpond
       receipt if deleted.get(:bool, 0)
     end
 
-    # Takes the values whose deadline passed not longer ago than `within` (in whole seconds) out of the deadlines, in
-    # one step, so that of several callers one gets each. Returns them by deadline. They are garbage from then on;
-    # their messages stay until they are deleted. The step has no limit, and the server does nothing else meanwhile: a
-    # million values take seconds.
+    # Takes the values whose deadline passed at most `within` ago (in whole seconds) out of the deadlines. This is one
+    # step, so only one of several callers gets each value. Returns the values by deadline. From then on they are
+    # garbage; their messages stay until they are deleted. The step has no limit, and the server does nothing else
+    # while it runs: a million values take seconds.
     #
-    # After {ConnectionLostError} or {TimeoutError} values may be cordoned that no caller received; {#gc} returns them
-    # again.
+    # After {ConnectionLostError} or {TimeoutError} values may have been cordoned that no caller received; {#gc}
+    # returns them again.
     #
     # @param within [Numeric] how long ago the deadline may have passed, in seconds
     # @return [Array<String>]
@@ -134,13 +134,13 @@ module Millpond
       end
     end
 
-    # Collects what is recorded of tracked messages whose deadline has passed, in batches of values, those that were
-    # {#cordon_deadline_exceeded cordoned} first. See {Garbage}.
+    # Collects the records of tracked messages whose deadline has passed, in batches of values; those that were
+    # {#cordon_deadline_exceeded cordoned} come first. See {Garbage}.
     #
-    # At least once: what was returned and not deleted yet is returned by the next collection.
+    # At least once: values that were returned but not deleted yet are returned again by the next collection.
     #
-    # @param time_digits [Integer, nil] scans only deadlines that begin with this many of the first digits of the
-    #   time, 1 to 10: with 6, those of the same 10,000 seconds. What was cordoned is scanned in any case
+    # @param time_digits [Integer, nil] scans only deadlines that share this many leading digits with the current
+    #   time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned values are always scanned
     # @yieldparam values [Array<String>] a batch; its records are deleted when the block has returned
     # @return [Garbage] with a block, after the collection
     # @raise (see #delete_tracked)

@@ -3,9 +3,9 @@
 require "millpond/convert"
 
 module Millpond
-  # A message that a consumer took.
+  # A message that was delivered to a consumer.
   #
-  # Two are equal if all of their parts are.
+  # Two messages are equal if all of their parts are equal.
   class Message
     # @return [Integer, nil] the number of its stream; nil for the default stream
     attr_reader :stream

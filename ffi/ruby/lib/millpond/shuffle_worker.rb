@@ -6,8 +6,8 @@ require "millpond/runnable"
 require "millpond/shuffle_results"
 
 module Millpond
-  # A message that is being worked on; the handler of a {ShuffleWorker} gets it. A native thread extends it three
-  # times a lease, so a busy handler keeps it. It belongs to its process.
+  # A message that is being processed; the handler of a {ShuffleWorker} receives it. A native thread extends it
+  # three times per lease, so a busy handler does not lose it. It belongs to its process.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
@@ -25,8 +25,8 @@ module Millpond
       @message = message
     end
 
-    # Whether the lease is lost, because another consumer has the message or because none of the extensions has
-    # succeeded for a whole lease: stop working. The job's end means nothing then.
+    # Whether the lease is lost, because another consumer has the message or because no extension has succeeded for a
+    # whole lease. If so, stop working: ending the job has no effect.
     #
     # @return [Boolean]
     #
@@ -40,7 +40,7 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_shuffle_job_is_lost(@native, out, error) }
     end
 
-    # How long the handler may still work, as the worker's `timeout` says; nil for ever.
+    # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
     #
     # @return [Float, nil] in seconds
     #
@@ -68,12 +68,12 @@ module Millpond
     end
   end
 
-  # Says how messages are worked on; made by {ShuffleConsumer#worker}. {#run} works until it is stopped, with
-  # `concurrency` messages at a time, and {#drain} until nothing is left.
+  # Runs a handler for the messages of a consumer; made by {ShuffleConsumer#worker}. {#run} works until it is
+  # stopped, on `concurrency` messages at a time, and {#drain} until nothing is left.
   #
-  # A message is the worker's while it is worked on: a native thread extends it three times a lease. It takes over
-  # the messages of consumers that are gone, twice a lease, and removes consumers that are gone for good. All
-  # workers of a group should have the same lease.
+  # The worker keeps a message while it is worked on: a native thread extends it three times per lease. Twice per
+  # lease the worker takes over the messages of consumers that are gone, and it removes consumers that are gone for
+  # good. All workers of a group should have the same lease.
   #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")

@@ -29,20 +29,20 @@ module Millpond
       TaskId.new(@id, @version).freeze
     end
 
-    # A change of it, for {Modification#change}. What is not given stays; but without a time the task is released,
-    # available at once.
+    # A change of the task, for {Modification#change}. Fields that are not given stay as they are, but without a time
+    # the task is released: it is available immediately.
     #
     # @param queue [String, nil] moves the task to this queue; it keeps its id
-    # @param value [Object] the new value, which is anything that JSON has
+    # @param value [Object] the new value, which is any JSON value
     # @param json [String, nil] a JSON text in place of a value, which is kept byte for byte; nil removes the value
-    # @param at_ms [Integer, Time, nil] from when on it can be claimed, in milliseconds since the Unix epoch. Until a
-    #   time in the future the claimant that changes it holds it
-    # @param delay [Numeric, nil] how long from now it can be claimed, by the engine's clock, in seconds. Until then
-    #   the claimant that changes it holds it
+    # @param at_ms [Integer, Time, nil] the time from which it can be claimed, in milliseconds since the Unix epoch.
+    #   If that is in the future, the claimant that makes the change holds it until then
+    # @param delay [Numeric, nil] how long until it can be claimed, by the engine's clock, in seconds. Until then the
+    #   claimant that makes the change holds it
     # @param attempt [Integer, nil] how often it was tried
     # @param err [String, nil] what went wrong
-    # @param headers [Hash, Enumerable<Array(String, String)>, nil] replaces all headers by these, as
-    #   {Modification#insert NewTask::header} has them; they stay as they are by default
+    # @param headers [Hash, Enumerable<Array(String, String)>, nil] replaces all headers with these, in the form of
+    #   {Modification#insert NewTask::header}; unchanged by default
     # @return [TaskChange]
     # @raise [InvalidArgumentError] for invalid values
     # @raise [TypeError] for arguments of other types
@@ -66,7 +66,7 @@ module Millpond
     end
   end
 
-  # A change of a task; made by {Task#change}. It does not change itself: the methods return others.
+  # A change of a task; created by {Task#change}. It is immutable: its methods return new changes.
   class TaskChange
     # @api private
     def initialize(parts)
@@ -74,11 +74,11 @@ module Millpond
       freeze
     end
 
-    # One more attempt, with what went wrong in it on a line of its own behind what went wrong before.
+    # Adds an attempt, and what went wrong in it as a new line after what went wrong before.
     #
     # @param err [String] what went wrong
     # @return [TaskChange]
-    # @raise [InvalidArgumentError] if it says so already
+    # @raise [InvalidArgumentError] if the change already records a failure
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -90,11 +90,11 @@ module Millpond
       retry_or_quarantine(err, "", 0)
     end
 
-    # {#retry}, and with the attempt `max` a move to this queue; never for a `max` of 0 or a queue without a name.
+    # {#retry}, and a move to this queue when the attempt reaches `max`; never if `max` is 0 or the queue has no name.
     #
     # @param err [String] what went wrong
     # @param queue [String] the queue's name, 1 to 64 KiB
-    # @param max [Integer] with which attempt the task moves; 0 is never
+    # @param max [Integer] the attempt with which the task moves; 0 is never
     # @return [TaskChange]
     # @raise (see #retry)
     #

@@ -5,7 +5,7 @@ require "millpond/task_results"
 
 module Millpond
   class TaskStore
-    # The tasks of these ids, from any queue, in the same order; missing ones are left out.
+    # The tasks with these ids, from any queue, in the same order; missing ones are left out.
     #
     # @param ids [String, Enumerable<String>] ids, 1 to 10,000
     # @return [Array<Task>]
@@ -22,12 +22,12 @@ module Millpond
       TaskResults.of { |out, error| Native.millpond_tasks_fetch(@native, *ids, out, error) }.tasks
     end
 
-    # Cancels tasks that somebody has claimed: tells the claimant to stop, with the next renewal
-    # ({Renewed#cancelled}), where a worker finds it. Returns of each id whether somebody has the task and will be
-    # told; a task that nobody has claimed is not cancelled but deleted. The task itself stays as it is: its claimant
-    # ends it as it likes, and is not refused. The next claim of the task and each change take the note away.
+    # Cancels claimed tasks: the next renewal ({Renewed#cancelled}), such as a worker's, tells the claimant to stop.
+    # Returns whether the task of each id is claimed, so that its claimant will be told. A task that is not claimed is
+    # not cancelled; delete it instead. The task itself stays as it is: its claimant can end it in any way, and is not
+    # refused. The next claim of the task and every change remove the cancellation.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may be done; cancelling again is safe.
+    # After {ConnectionLostError} or {TimeoutError} it may have been done; cancelling again is safe.
     #
     # @param ids [String, Enumerable<String>] ids, 1 to 10,000
     # @return [Array<Boolean>]
@@ -46,15 +46,15 @@ module Millpond
     end
 
     # A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between two pages
-    # may be on both or on none.
+    # may be on both or on neither.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
-    # @param after [Position, Task, nil] what the page comes after, such as the `next` of the one before; without it,
-    #   the first
+    # @param after [Position, Task, nil] where the page begins, such as the `next` of the previous page; without it,
+    #   the first page
     # @param limit [Integer, nil] reads at most this many tasks; 1,000 by default, at most 10,000
-    # @param claimant [String, nil] only tasks that are this claimant's or available. A page may hold fewer tasks
-    #   then, or none, and still have a next one
-    # @param omit_values [Boolean] leaves the values out. A change that is made of such a task removes its value
+    # @param claimant [String, nil] only tasks that this claimant holds or that are available. With this filter a page
+    #   may hold fewer tasks, or none, and still be followed by another page
+    # @param omit_values [Boolean] leaves out the values. A change made from such a task removes its value
     # @return [TaskPage]
     # @raise [InvalidArgumentError] for names beyond their limits and a limit of 0 or above 10,000
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
@@ -75,10 +75,11 @@ module Millpond
       TaskPage.new(page.tasks, page.next).freeze
     end
 
-    # The queues that hold tasks or are paused, by name, with how many tasks: those that are asked for, or all.
+    # The queues that hold tasks or are paused, by name, each with its number of tasks: those that the filter selects,
+    # or all.
     #
-    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
-    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
+    # @param exact [String, Enumerable<String>] exact names, up to 10,000 together with the prefixes
+    # @param prefixes [String, Enumerable<String>] prefixes of names, up to 10,000 together with the exact names
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Hash{String => Integer}] by name
     # @raise (see #queue_stats)
@@ -94,8 +95,8 @@ module Millpond
 
     # Whether none of these queues holds a task.
     #
-    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
-    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
+    # @param exact [String, Enumerable<String>] exact names, up to 10,000 together with the prefixes
+    # @param prefixes [String, Enumerable<String>] prefixes of names, up to 10,000 together with the exact names
     # @return [Boolean]
     # @raise (see #queue_stats)
     # @raise [InvalidArgumentError] for a filter that names nothing
@@ -107,11 +108,11 @@ module Millpond
       Call.number(:bool) { |out, error| Native.millpond_tasks_are_empty(@native, filter, out, error) }
     end
 
-    # What is in the queues that hold tasks or are paused, those that are asked for or all, by name: exact at one
-    # point in time for each queue, and counted without reading the tasks.
+    # Statistics of the queues that hold tasks or are paused, by name: those that the filter selects, or all. They are
+    # exact at one point in time for each queue, and are computed without reading the tasks.
     #
-    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
-    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
+    # @param exact [String, Enumerable<String>] exact names, up to 10,000 together with the prefixes
+    # @param prefixes [String, Enumerable<String>] prefixes of names, up to 10,000 together with the exact names
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<QueueStats>]
     # @raise [InvalidArgumentError] for names beyond their limits and a limit of 0 or above 100,000
@@ -129,9 +130,9 @@ module Millpond
     end
 
     # Pauses a queue: claims find nothing in it, as if it held no available task, until it is {#resume resumed}.
-    # Everything else goes on: tasks are inserted, changed and renewed, leases end and run out, and workers finish the
-    # tasks that they have. The pause is kept in the store, whether the queue holds tasks or not, and {#queue_stats}
-    # shows it.
+    # Everything else continues: tasks are inserted, changed and renewed, leases end and expire, and workers finish
+    # the tasks that they hold. The pause is kept in the store, whether the queue holds tasks or not, and
+    # {#queue_stats} shows it.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
     # @return [nil]
@@ -151,7 +152,7 @@ module Millpond
       nil
     end
 
-    # Ends the {#pause} of a queue, if it is paused, and wakes those who wait for its tasks.
+    # Ends the {#pause} of a queue, if it is paused, and wakes the claims that wait for its tasks.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
     # @return [nil]
@@ -169,26 +170,28 @@ module Millpond
       nil
     end
 
-    # Deletes tasks of a queue that a filter lets through: one step, which looks at up to `limit` tasks by time and
-    # id, and returns how many it deleted and what the next step comes after. So a caller sees the progress, stops by
-    # making no further step, and keeps to a rate by waiting between two of them. Tasks that another claimant holds
-    # stay, unless `include_held` is set.
+    # Deletes the tasks of a queue that match a filter, one step per call. A step looks at up to `limit` tasks by time
+    # and id, and returns how many it deleted and the position where the next step continues. So a caller can watch
+    # the progress, stop after any step, and limit the rate by waiting between steps. Tasks that another claimant
+    # holds are kept, unless `include_held` is set.
     #
-    # After {ConnectionLostError} or {TimeoutError} the step may be done. It can be made again: it finds what is left.
+    # After {ConnectionLostError} or {TimeoutError} the step may have been done. It can be repeated: it finds what is
+    # left.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
-    # @param after [Position, Task, nil] goes on after this position, such as the one that the step before returned
-    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves
-    #   nobody else meanwhile, for about 8 ms with 1,000 of them
-    # @param available [Boolean] only tasks that can be claimed now, and those of the other states that are set
-    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those of the other
-    #   states that are set
-    # @param future [Boolean] only tasks that cannot be claimed now and never were, and those of the other states that
-    #   are set
-    # @param claimant [String, nil] only tasks that are this claimant's or available
-    # @param err [String, nil] only tasks whose `err` begins like this
+    # @param after [Position, Task, nil] continues after this position, such as the one that the previous step
+    #   returned
+    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no
+    #   other client during the step, which takes about 8 ms with 1,000 tasks
+    # @param available [Boolean] only tasks that can be claimed now, and those in other selected states
+    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those in other
+    #   selected states
+    # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
+    #   selected states
+    # @param claimant [String, nil] only tasks that this claimant holds or that are available
+    # @param err [String, nil] only tasks whose `err` begins with this text
     # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
-    #   lost then, and those that it has put off or inserted for a time in the future
+    #   then lost, and those that it has postponed or inserted for a time in the future
     # @return [Swept]
     # @raise [InvalidArgumentError] for names beyond their limits and a limit of 0 or above 2,000
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
@@ -210,26 +213,28 @@ module Millpond
             future: future, claimant: claimant, err: err, include_held: include_held)
     end
 
-    # Moves tasks of a queue that a filter lets through to another queue, some in one step as {#purge} deletes them.
-    # They keep everything but their version: their time, their claimant, attempts and err as well. A job of a task
-    # that is moved is lost.
+    # Moves tasks that match a filter from one queue to another, one step per call like {#purge}. They keep everything
+    # but their version, including their time, claimant, attempts and err. If a job holds a task that is moved, the
+    # job is lost.
     #
-    # After {ConnectionLostError} or {TimeoutError} the step may be done. It can be made again: it finds what is left.
+    # After {ConnectionLostError} or {TimeoutError} the step may have been done. It can be repeated: it finds what is
+    # left.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
-    # @param to [String] the queue where the tasks go, which need not be there: 1 to 64 KiB
-    # @param after [Position, Task, nil] goes on after this position, such as the one that the step before returned
-    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves
-    #   nobody else meanwhile, for about 8 ms with 1,000 of them
-    # @param available [Boolean] only tasks that can be claimed now, and those of the other states that are set
-    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those of the other
-    #   states that are set
-    # @param future [Boolean] only tasks that cannot be claimed now and never were, and those of the other states that
-    #   are set
-    # @param claimant [String, nil] only tasks that are this claimant's or available
-    # @param err [String, nil] only tasks whose `err` begins like this
+    # @param to [String] the queue to which the tasks go, which need not exist: 1 to 64 KiB
+    # @param after [Position, Task, nil] continues after this position, such as the one that the previous step
+    #   returned
+    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no
+    #   other client during the step, which takes about 8 ms with 1,000 tasks
+    # @param available [Boolean] only tasks that can be claimed now, and those in other selected states
+    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those in other
+    #   selected states
+    # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
+    #   selected states
+    # @param claimant [String, nil] only tasks that this claimant holds or that are available
+    # @param err [String, nil] only tasks whose `err` begins with this text
     # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
-    #   lost then, and those that it has put off or inserted for a time in the future
+    #   then lost, and those that it has postponed or inserted for a time in the future
     # @return [Swept]
     # @raise (see #purge)
     # @raise [InvalidArgumentError] for a move to the same queue
@@ -245,30 +250,31 @@ module Millpond
             future: future, claimant: claimant, err: err, include_held: include_held)
     end
 
-    # Moves tasks as {#move_tasks} does, and takes away their attempts and err: for those of an error queue, such as
-    # `inbox/err`, that are to be tried again. As they keep their time, those that are available count as old as they
-    # are.
+    # Moves tasks as {#move_tasks} does, and clears their attempts and err: for tasks of an error queue, such as
+    # `inbox/err`, that should be tried again. They keep their time, so tasks that are available keep their age.
     #
-    # One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100 tasks a second, set
-    # that as the limit and wait a second between two calls, until a step returns no next position. Stop whenever you
-    # like: each step is done as a whole, and what is left stays where it is.
+    # One call is one step, which looks at up to the limit of its filter. To redrive at a rate, such as 100 tasks a
+    # second, set that number as the limit and wait a second between calls, until a step returns no next position. You
+    # can stop after any step: each one is atomic, and the remaining tasks stay where they are.
     #
-    # After {ConnectionLostError} or {TimeoutError} the step may be done. It can be made again: it finds what is left.
+    # After {ConnectionLostError} or {TimeoutError} the step may have been done. It can be repeated: it finds what is
+    # left.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
-    # @param to [String] the queue where the tasks go, which need not be there: 1 to 64 KiB
-    # @param after [Position, Task, nil] goes on after this position, such as the one that the step before returned
-    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves
-    #   nobody else meanwhile, for about 8 ms with 1,000 of them
-    # @param available [Boolean] only tasks that can be claimed now, and those of the other states that are set
-    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those of the other
-    #   states that are set
-    # @param future [Boolean] only tasks that cannot be claimed now and never were, and those of the other states that
-    #   are set
-    # @param claimant [String, nil] only tasks that are this claimant's or available
-    # @param err [String, nil] only tasks whose `err` begins like this
+    # @param to [String] the queue to which the tasks go, which need not exist: 1 to 64 KiB
+    # @param after [Position, Task, nil] continues after this position, such as the one that the previous step
+    #   returned
+    # @param limit [Integer, nil] looks at up to this many tasks; 1,000 by default, at most 2,000. A server serves no
+    #   other client during the step, which takes about 8 ms with 1,000 tasks
+    # @param available [Boolean] only tasks that can be claimed now, and those in other selected states
+    # @param claimed [Boolean] only tasks that cannot be claimed now and were claimed before, and those in other
+    #   selected states
+    # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
+    #   selected states
+    # @param claimant [String, nil] only tasks that this claimant holds or that are available
+    # @param err [String, nil] only tasks whose `err` begins with this text
     # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
-    #   lost then, and those that it has put off or inserted for a time in the future
+    #   then lost, and those that it has postponed or inserted for a time in the future
     # @return [Swept]
     # @raise (see #move_tasks)
     #
@@ -284,10 +290,11 @@ module Millpond
             future: future, claimant: claimant, err: err, include_held: include_held)
     end
 
-    # Leases all documents of these primary keys, or none if another claimant holds one of them. They come in the
-    # order of the keys, those of one key by secondary key. Their holder can claim them again.
+    # Leases all documents with these primary keys, or none if another claimant holds one of them. They are in the
+    # order of the given keys, and within one key sorted by secondary key. The claimant that holds them can claim them
+    # again.
     #
-    # After {ConnectionLostError} or {TimeoutError} they may be leased; claiming them again is safe.
+    # After {ConnectionLostError} or {TimeoutError} they may have been leased; claiming them again is safe.
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
     # @param keys [String, Enumerable<String>] primary keys of documents, 1 to 1,000 of up to 256 characters
@@ -312,8 +319,8 @@ module Millpond
       end.docs
     end
 
-    # The document of these keys that was inserted without an id of its own, or nil if it is not there. A document
-    # with an id of its own is found by that ({#fetch_docs}).
+    # The document with these keys that was inserted without an explicit id, or nil if there is none. A document with
+    # an explicit id is looked up by that id ({#fetch_docs}).
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
     # @param key [String] the primary key of documents, up to 256 characters
@@ -337,7 +344,7 @@ module Millpond
       end&.docs&.first
     end
 
-    # The documents of these ids, in the same order; missing ones are left out.
+    # The documents with these ids, in the same order; missing ones are left out.
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
     # @param ids [String, Enumerable<String>] ids, 1 to 10,000
@@ -357,12 +364,12 @@ module Millpond
     # A page of a namespace's documents, by primary key, secondary key and id.
     #
     # @param namespace [String] the namespace of documents, up to 64 characters
-    # @param keys [Range<String>, nil] primary keys, such as `"b"..."d"`, `"b"...` or `..."d"`: from the first one on,
-    #   and up to the last one without it, by their bytes
-    # @param after [DocPosition, Doc, nil] what the page comes after, such as the `next` of the one before; without
-    #   it, the first
+    # @param keys [Range<String>, nil] primary keys, such as `"b"..."d"`, `"b"...` or `..."d"`: from the first key,
+    #   inclusive, to the last key, exclusive, in byte order
+    # @param after [DocPosition, Doc, nil] where the page begins, such as the `next` of the previous page; without it,
+    #   the first page
     # @param limit [Integer, nil] at most this many; 1,000 by default, at most 10,000
-    # @param omit_contents [Boolean] leaves the contents out
+    # @param omit_contents [Boolean] leaves out the contents
     # @return [DocPage]
     # @raise (see #list)
     #
@@ -383,10 +390,10 @@ module Millpond
       DocPage.new(page.docs, page.next_doc).freeze
     end
 
-    # What is in the namespaces that hold documents, by name.
+    # Statistics of the namespaces that hold documents, by name.
     #
-    # @param exact [String, Enumerable<String>] names, up to 10,000 with the prefixes
-    # @param prefixes [String, Enumerable<String>] what names begin with, up to 10,000 with the names
+    # @param exact [String, Enumerable<String>] exact names, up to 10,000 together with the prefixes
+    # @param prefixes [String, Enumerable<String>] prefixes of names, up to 10,000 together with the exact names
     # @param limit [Integer, nil] at most this many, the first by name; 100,000 by default
     # @return [Array<NamespaceStats>]
     # @raise (see #queue_stats)

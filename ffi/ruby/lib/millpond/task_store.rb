@@ -6,17 +6,17 @@ require "millpond/task_lists"
 require "millpond/worker"
 
 module Millpond
-  # A store of tasks and documents by its name; made by {Client#tasks}. Everything that one modification spans is in
-  # one store.
+  # A named store of tasks and documents; made by {Client#tasks}. One modification stays within one store.
   #
   # There are two ways to change it: a *claim* leases an available task to one claimant, and a *modification*
-  # inserts, changes and deletes tasks and documents, all of it or nothing. So a worker deletes the task that it has
-  # done and inserts what follows in one step, and nothing is lost or done twice if it dies before or after.
+  # inserts, changes and deletes tasks and documents, completely or not at all. So a worker can delete the task that
+  # it has finished and insert the follow-up work in one step, and nothing is lost or done twice if it crashes
+  # before or after.
   #
-  # Delivery is at least once: a task is available again when its lease is over. Order is not guaranteed, but the
-  # oldest tasks of the highest priority come first, nearly.
+  # Delivery is at least once: a task is available again when its lease expires. Order is not guaranteed; roughly,
+  # the oldest tasks of the highest priority come first.
   #
-  # Names of queues have up to 64 KiB, ids, claimants and namespaces up to 64 characters (ids of documents 1,025),
+  # Queue names have up to 64 KiB, ids, claimants and namespaces up to 64 characters (document ids 1,025), and
   # values up to 16 MiB. Calls raise {InvalidArgumentError} or TypeError for wrong arguments, before anything is
   # sent, and {WrongTypeError} or {IncompatibleVersionError} if the keys hold something else.
   #
@@ -65,12 +65,12 @@ module Millpond
 
     # Inserts one task. For more than one, see {Modification}.
     #
-    # After {ConnectionLostError} or {TimeoutError} the task may or may not be there; with an id of its own it can be
-    # inserted again.
+    # After {ConnectionLostError} or {TimeoutError}, the task may or may not have been inserted; with an explicit id,
+    # it is safe to insert it again.
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
-    # @param settings [Hash] as {Modification#insert} has them: `value` or `json`, `id`, `at_ms` or `delay`,
-    #   `attempt`, `err`, `priority`, `ttl`, `skip_colliding`
+    # @param settings [Hash] as for {Modification#insert}: `value` or `json`, `id`, `at_ms` or `delay`, `attempt`,
+    #   `err`, `priority`, `ttl`, `skip_colliding`
     # @return [Task, nil] nil if it was skipped
     # @raise [DependencyError] if the id is taken
     # @raise (see #modify)
@@ -84,15 +84,16 @@ module Millpond
       modify(Modification.new.insert(queue, **settings)).inserted.first
     end
 
-    # Inserts a document, or replaces the content of the one of its id, in one step, and returns it as it is now.
-    # Without an {Modification#insert_doc id} of its own that is the document of its keys. A claimant that holds the
-    # document still does.
+    # Inserts a document, or replaces the content of the document with the same id, in one step, and returns it as it
+    # is now. Without an explicit {Modification#insert_doc id}, that is the document with the same keys. A claimant
+    # that holds the document keeps holding it.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may be done; sent again, it replaces what others put meanwhile.
+    # After {ConnectionLostError} or {TimeoutError} it may have been done; if it is sent again, it overwrites what
+    # others have put since.
     #
-    # @param namespace [String] the namespace, which need not be there: 1 to 64 characters
+    # @param namespace [String] the namespace, which need not exist: 1 to 64 characters
     # @param key [String] the primary key, up to 256 characters
-    # @param settings [Hash] as {Modification#put_doc} has them: `content` or `json`, `id`, `secondary_key`
+    # @param settings [Hash] as for {Modification#put_doc}: `content` or `json`, `id`, `secondary_key`
     # @return [Doc]
     # @raise (see #modify)
     # @raise [InvalidArgumentError] also for a document without a content
@@ -107,19 +108,20 @@ module Millpond
       modify(Modification.new.put_doc(namespace, key, **settings)).inserted_docs.first
     end
 
-    # Does all of a modification, or nothing: inserts, changes and deletes of tasks and documents, and tasks and
-    # documents that have to be as they were seen.
+    # Applies a modification completely or not at all: inserts, changes and deletes of tasks and documents, and
+    # dependencies on tasks and documents that must not have changed.
     #
-    # After {ConnectionLostError} or {TimeoutError} it is done as a whole or not at all; {#fetch} tells which. Sent
-    # again, what it changed or deleted is not there at that version any more, so nothing is done twice unless it only
-    # inserts tasks; give those an id of your own then.
+    # After {ConnectionLostError} or {TimeoutError} the modification has been applied completely or not at all;
+    # {#fetch} tells which. If it is sent again, what it changed or deleted no longer exists at that version, so
+    # nothing is done twice. The exception is a modification that neither changes nor deletes anything: give the tasks
+    # that it inserts explicit ids. A document that it puts replaces what others have put since.
     #
-    # @param modification [Modification] what is to happen, all of it or nothing
+    # @param modification [Modification] the changes to make, all of them or none
     # @return [Modified]
-    # @raise [InvalidArgumentError] for names, values and times beyond their limits, values that are no JSON texts,
-    #   and what is named twice, before anything is sent
-    # @raise [DependencyError] if something is not as it has to be, with all that is not ({DependencyError}), and then
-    #   nothing has changed
+    # @raise [InvalidArgumentError] for names, values and times beyond their limits, values that are not JSON texts,
+    #   and a task or document that is named twice, before anything is sent
+    # @raise [DependencyError] if something is not in the required state, with a list of every such problem
+    #   ({DependencyError}), in which case nothing has changed
     # @raise [WrongTypeError, IncompatibleVersionError] if the keys hold something else
     # @raise [TypeError] for arguments of other types
     #
@@ -137,12 +139,12 @@ module Millpond
       TaskResults.of { |out, error| Native.millpond_tasks_modify(@native, modification, out, error) }.modified
     end
 
-    # Leases one available task of these queues, or returns nil if there is none now; see {#claims} for more tasks,
-    # and to wait. Of each queue one of the oldest is picked at random, the oldest with a probability of one half, so
-    # that a task that fails again and again does not block the others; the order of the queues is random too.
+    # Leases one available task from these queues, or returns nil if there is none now; see {#claims} for several
+    # tasks, and for waiting. The task is picked at random from the oldest of its queue, the oldest with a probability
+    # of one half, so that a task that keeps failing does not block the others. The order of the queues is random too.
     #
-    # At least once: the task is available again when the lease is over, unless it was deleted or changed before.
-    # After {ConnectionLostError} or {TimeoutError} a task may be leased that no caller received.
+    # At least once: the task is available again when the lease expires, unless it was deleted or changed before.
+    # After {ConnectionLostError} or {TimeoutError} a task may have been leased that no caller received.
     #
     # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
     # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
@@ -160,12 +162,12 @@ module Millpond
       claim_many(queues, 1, lease: lease).first
     end
 
-    # Leases up to `max` available tasks, as `max` calls of {#claim} would; one step.
+    # Leases up to `max` available tasks in one step, as `max` calls of {#claim} would.
     #
-    # After an error it is as with {#claim}.
+    # The same as for {#claim}.
     #
     # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
-    # @param max [Integer] how many tasks at most, 1 to 1,000
+    # @param max [Integer] the maximum number of tasks, 1 to 1,000
     # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
     # @return [Array<Task>]
     # @raise (see #claim)
@@ -184,14 +186,14 @@ module Millpond
       end
     end
 
-    # The loop of a claimant: batches of leased tasks. Asking for the next batch changes nothing about the one before:
-    # its tasks are leased until they are deleted or changed, or until the lease is over. So a loop that is left by an
-    # exception or by `break` leaves its tasks leased. Waiting costs the server almost nothing.
+    # The claimant's loop: batches of leased tasks. Asking for the next batch does not affect the previous one: its
+    # tasks stay leased until they are deleted or changed, or until the lease expires. So if an exception or `break`
+    # ends the loop, its tasks stay leased. Waiting costs the server almost nothing.
     #
     # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
-    # @param max [Integer] how many tasks at most, 1 to 1,000
+    # @param max [Integer] the maximum number of tasks, 1 to 1,000
     # @param wait [Numeric, nil] how long to wait when no task is available, in seconds; without it the loop ends
-    #   then; `Float::INFINITY` waits without limit
+    #   instead; `Float::INFINITY` waits without limit
     # @param lease [Numeric, nil] how long tasks are leased, in seconds; 30 seconds by default
     # @yieldparam tasks [Array<Task>]
     # @return [self] or, without a block, an Enumerator
@@ -224,25 +226,25 @@ module Millpond
       claims&.free
     end
 
-    # A worker for these queues, which renews what it works on, retries what failed, and moves what fails too often to
-    # the error queue. See {Worker}.
+    # A worker for these queues, which renews the tasks that it works on, retries those that fail, and moves those
+    # that fail too often to the error queue. See {Worker}.
     #
     # @param queues [String, Enumerable<String>] names of queues, 1 to 1,000
     # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
-    # @param prefetch [Integer] how many more jobs `run` holds ready, so that one step leases several
-    # @param timeout [Numeric, nil] how long a handler may work, in seconds
+    # @param prefetch [Integer] how many more jobs `run` leases ahead, so that one step leases several
+    # @param timeout [Numeric, nil] how long a handler may run, in seconds
     # @param wait [Numeric, nil] how long `jobs` waits for a task when none is available, in seconds; without it the
     #   loop ends then; `Float::INFINITY` waits without limit
     # @param lease [Numeric, nil] how long a task is leased, in seconds; 30 seconds by default. A native thread renews
-    #   it three times a lease
-    # @param backoff [Numeric, nil] how long a task is delayed after its first failure, in seconds; then twice as long
-    #   each time, each time minus a random part of up to a half; 30 seconds by default
-    # @param backoff_max [Numeric, nil] how long a failed task is delayed at most, in seconds; 1 hour by default
+    #   it three times per lease
+    # @param backoff [Numeric, nil] how long a task waits after its first failure, in seconds; then twice as long each
+    #   time, each time shortened at random by up to half; 30 seconds by default
+    # @param backoff_max [Numeric, nil] how long a failed task waits at most, in seconds; 1 hour by default
     # @param max_attempts [Integer] after this many attempts a task goes to the error queue; 0 is never
-    # @param max_crashes [Integer] after this many leases in a row that ran out a task goes to the error queue and to
-    #   no handler, as it may be what kills the workers; 0 is never
-    # @param error_queue [String, nil] where tasks go that failed too often; the queue that each is in with `/err`
-    #   behind it, by default
+    # @param max_crashes [Integer] after this many expired leases in a row a task goes to the error queue and not to a
+    #   handler, since it may be what crashes the workers; 0 is never
+    # @param error_queue [String, nil] the queue for tasks that failed too often; by default, the name of the task's
+    #   own queue followed by `/err`
     # @return [Worker]
     # @raise [TypeError] for arguments of other types
     #
@@ -262,17 +264,18 @@ module Millpond
     end
 
     # Renews the leases of tasks and documents, all of them or none, for `lease` from now, and returns their new
-    # versions, and which of the tasks somebody has {#cancel cancelled}.
+    # versions and which of the tasks were {#cancel cancelled}.
     #
-    # After {ConnectionLostError} or {TimeoutError} all may be renewed, at versions that no caller received.
+    # After {ConnectionLostError} or {TimeoutError} all may have been renewed, at versions that no caller received.
     #
     # @param tasks [Task, TaskId, Enumerable<Task, TaskId>] tasks, or their ids and versions
     # @param docs [Doc, DocId, Enumerable<Doc, DocId>] documents, or their namespaces, ids and versions
     # @param lease [Numeric, nil] how long to lease, at most 100 years, in seconds; 30 seconds by default
     # @return [Renewed]
-    # @raise [InvalidArgumentError] for nothing to renew, more than 100,000 and what is named twice
-    # @raise [DependencyError] if one of them is not there at that version or another claimant holds it, and then
-    #   nothing has changed
+    # @raise [InvalidArgumentError] for nothing to renew, more than 100,000 entries, and a task or document that is
+    #   named twice
+    # @raise [DependencyError] if one of them does not exist at that version or another claimant holds it, in which
+    #   case nothing has changed
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -290,7 +293,7 @@ module Millpond
       end
     end
 
-    # The time on the clock that decides when tasks are available and leases are over, in milliseconds since the Unix
+    # The time on the clock that decides when tasks become available and leases expire, in milliseconds since the Unix
     # epoch.
     #
     # @return [Integer]

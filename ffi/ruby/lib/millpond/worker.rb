@@ -5,8 +5,8 @@ require "millpond/job_queue"
 require "millpond/runnable"
 
 module Millpond
-  # Says how tasks are worked on; made by {TaskStore#worker}. {#run} works until it is stopped, with `concurrency`
-  # jobs at a time, and {#drain} until nothing is left.
+  # Runs a handler for the tasks of some queues; made by {TaskStore#worker}. {#run} works until it is stopped, on
+  # `concurrency` jobs at a time, and {#drain} until nothing is available.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -35,9 +35,9 @@ module Millpond
       @natives = []
     end
 
-    # The jobs, one after the other. One that the block neither ends nor takes along by `break` is left when the block
-    # has returned, and its task leased until the lease is over. An Enumerator leaves a job when it is requested the
-    # next.
+    # The jobs, one after the other. A job that the block neither ends nor passes out with `break` is abandoned when
+    # the block returns, and its task stays leased until the lease expires. An Enumerator abandons a job when the next
+    # one is requested.
     #
     # @yieldparam job [Job]
     # @return [self] or, without a block, an Enumerator

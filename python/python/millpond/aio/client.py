@@ -119,18 +119,18 @@ class Client(Generic[AnyStr]):
         self._native: _handles.Client[AnyStr] = native
 
     def ick(self, name: Member) -> Ick[AnyStr]:
-        """The Ick of this name. Makes no call.
+        """The Ick with this name. Makes no call.
 
         :param name: the queue's name, 1 to 64 KiB
         """
         return Ick(self._native.ick(name))
 
     def ick_channel(self, name: Member, shards: int) -> IckChannel[AnyStr]:
-        """The channel of ``shards`` Icks of this name. Makes no call.
+        """The channel of ``shards`` Icks with this name. Makes no call.
 
         :param name: the queue's name, 1 to 64 KiB
-        :param shards: how many Icks, 1 to 65,536
-        :raises: :class:`~millpond.InvalidArgumentError` for no Ick or more than 65,536.
+        :param shards: the number of Icks, 1 to 65,536
+        :raises: :class:`~millpond.InvalidArgumentError` for zero Icks or more than 65,536.
         """
         return IckChannel(self._native.ick_channel(name, shards))
 
@@ -144,23 +144,25 @@ class Client(Generic[AnyStr]):
         dead_ttl: Seconds | None = None,
         track_keys: Literal["global", "queue"] = "global",
     ) -> ShuffleQueue[AnyStr]:
-        """The shuffle queue of this name. Makes no call.
+        """The shuffle queue with this name. Makes no call.
 
         :param name: the queue's name, 1 to 64 KiB
-        :param streams: how many streams the queue has. The first write to a queue makes it so; a
-          write to one that has another number is refused with both numbers, and :meth:`resize`
-          changes it. By default writers take the number that the queue has, and a new queue gets
-          16. Readers need not know
+        :param streams: how many streams the queue has. The first write to a queue sets it. A
+          write with another number is refused, with both numbers in the error, and :meth:`resize`
+          changes it. By default writers use the queue's number, and a new queue gets 16. Readers
+          need not know the number
         :param streams_per_shard: how many of the streams a tenant may write to; by default 2
         :param ttl: how long a stream lives after it was last written to, in seconds. **When that
-          time is over the stream is deleted with all that is in it, unprocessed messages too.** By
-          default nothing that is written expires. At least a second, at most 100 years. All writers
-          of a queue should have the same
+          time is over, the stream is deleted with everything in it, including unprocessed
+          messages.** By default nothing that is written expires. At least a second, at most 100
+          years. All writers of a queue should use the same time
         :param dead_ttl: how long a dead letter is kept, in seconds. By default dead letters stay
-          until they are deleted. Each :meth:`ShuffleConsumer.reclaim` of this handle's consumers
-          deletes those that are older. At least a second, at most 100 years
+          until they are deleted. Each :meth:`ShuffleConsumer.reclaim` and
+          :meth:`ShuffleConsumer.reject` of this handle's consumers deletes those that are older. At
+          least a second, at most 100 years
         :param track_keys: where the records of tracked messages are; by default ``"global"``. All
-          programs that write, delete or collect tracked messages of a queue have to say the same
+          programs that write, delete or collect tracked messages of a queue must use the same
+          setting
         """
         native = self._native.shuffle_queue(
             name,
@@ -173,7 +175,7 @@ class Client(Generic[AnyStr]):
         return ShuffleQueue(native)
 
     def events(self, name: Member) -> EventQueue:
-        """The queue of events of this name. Makes no call: a queue comes to be when it is first
+        """The queue of events with this name. Makes no call: a queue is created when it is first
         used, with one partition and the default :class:`EventConfig`, unless it was configured
         before.
 
@@ -182,43 +184,44 @@ class Client(Generic[AnyStr]):
         return EventQueue(self._native.events(name))
 
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore:
-        """The task store of this name. Makes no call.
+        """The task store with this name. Makes no call.
 
         :param name: the queue's name, 1 to 64 KiB
-        :param claimant: who claims, and holds what is claimed: 1 to 64 characters. By default 16
-          random hexadecimal digits for each handle that is made. It is no secret: a program that
-          takes a claimant's name can do what it could. What this handle claims, renews, inserts and
-          changes by itself is by this claimant. Each job of a :meth:`worker` has a claimant of its
-          own: this one, cut to 47 characters, ``/`` and 16 random hexadecimal digits. So two jobs
-          never hold the same, whatever they share, and what a job holds only the job can change:
-          :meth:`modify` is refused for it, and :meth:`Job.finish` is the way. What a job's end puts
-          off to a time in the future, this claimant holds until then
+        :param claimant: the name under which this handle claims and holds tasks and documents: 1
+          to 64 characters. By default, each new handle gets 16 random hexadecimal digits. The name
+          is not a secret: a program that uses another claimant's name can do whatever that claimant
+          can. The handle's own claims, renewals, inserts and changes are made under this claimant.
+          Each job of a :meth:`worker` has its own claimant: this one cut to 47 characters, ``/``
+          and 16 random hexadecimal digits. So two jobs never hold the same task or document, even
+          if they share this handle, and only a job can change what it holds: use
+          :meth:`Job.finish`, since :meth:`modify` is refused. If a job ends by postponing its task,
+          this claimant holds the task until then
         """
         return TaskStore(self._native.tasks(name, claimant))
 
     async def task_stores(self) -> list[AnyStr]:
-        """The names of all task stores that hold tasks or documents, or of which a queue is
-        paused, by name.
+        """The names of all task stores that hold tasks or documents, or that have a paused queue,
+        by name.
 
-        On Redis there is no list of them, as that would cost every insert something: this goes
-        through all keys of the server, and of a cluster through those of one master after the
-        other. A step looks at about 1,000 keys and takes less than a millisecond, and there are
-        as many steps as the server has thousands of keys. A store that is there all the time is
-        found, unless its slot moves to another server meanwhile; a user sees those to which it
-        has a right.
+        On Redis there is no list of stores, since maintaining one would make every insert more
+        expensive. Instead, this call scans all keys of the server, or, in a cluster, those of one
+        master after another. A step scans about 1,000 keys and takes less than a millisecond, so
+        a server with a million keys takes about 1,000 steps. A store that exists during the whole
+        scan is found, unless its slot moves to another server in that time. A user sees only the
+        stores that it may access.
 
-        :raises: :class:`~millpond.UnavailableError` if a cluster changes meanwhile; then try
-          again. Else only those of the connection.
+        :raises: :class:`~millpond.UnavailableError` if the cluster changes during the scan, in
+          which case try again; otherwise only those of the connection.
         """
         return await self._native.task_stores()
 
     def recovery(self) -> Recovery | None:
-        """What opening the engine of a ``file:`` found; None for another URL. Makes no call.
-        Clients of one process that share a directory get the same.
+        """What was found when the engine of a ``file:`` was opened; None for another URL. Makes
+        no call. Clients in one process that share a directory get the same.
 
-        ``connect`` warns (a ``RuntimeWarning``) of what an operator should know, such as bytes
-        that were cut off; files that lost data in a way that no crash explains raise ``CORRUPT``.
-        What is not detected is listed in the documentation of the Rust method.
+        ``connect`` warns (with a ``RuntimeWarning``) about what an operator should know, such as
+        bytes that were cut off. If files have lost data in a way that no crash explains, it
+        raises ``CORRUPT``. The documentation of the Rust method lists what is not detected.
 
         >>> import millpond.aio
         >>> print(millpond.aio.connect("memory:").recovery())

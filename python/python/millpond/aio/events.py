@@ -93,31 +93,32 @@ class EventQueue:
         if_exists: IfExists | None = None,
         headers: Fields | None = None,
     ) -> Published:
-        """Adds an event, for now or for a time.
+        """Publishes an event, which fires now or at a given time.
 
-        A step that is sent again for a lost connection adds nothing twice. After
+        A step that is sent again after a lost connection adds nothing twice. After
         :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the event may or
-        may not be there; published again with the same deduplication id it is there once.
+        may not have been added; if it is published again with the same deduplication id, it is
+        there once.
 
         :param payload: what to publish, at most 16 MiB
         :param key: events of one key are delivered one at a time, in the order in which they
-          fire. None is the default
-        :param at_ms: when it fires, in milliseconds since the Unix epoch; a time that is over is
+          fire. By default an event has no key
+        :param at_ms: when it fires, in milliseconds since the Unix epoch; a time in the past is
           now
-        :param delay: it fires so long after it is published, in seconds
-        :param ttl: it is dropped if it was not received for this time after it was to fire, in
-          seconds
-        :param dedup_id: of events of one key with this id one is added: for producers that may
-          publish twice
-        :param dedup_window: for how long the id is remembered, though the event has ended, in
+        :param delay: how long after publishing it fires, in seconds
+        :param ttl: how long after its time it is dropped if it was not received, in seconds
+        :param dedup_id: of all events of one key with this id, only one is added; for producers
+          that may publish twice
+        :param dedup_window: how long the id is remembered, even if the event has ended, in
           seconds; five minutes by default
-        :param if_exists: what an id means that is taken; ``"ignore"`` by default
-        :param headers: its headers, all of them: names with any bytes, as ``header`` adds them
+        :param if_exists: what happens if the id is taken; ``"ignore"`` by default
+        :param headers: all its headers, as ``header`` adds them: each a name with any bytes as
+          its value
         :raises: :class:`~millpond.InvalidArgumentError` for an event beyond its limits, before
           anything is sent; :class:`~millpond.AlreadyExistsError` if its deduplication id is taken
-          and it says so; :class:`~millpond.QueueFullError` if its partition holds as much as its
-          configuration allows; :class:`~millpond.WrongTypeError` if a key holds something else.
-          Then nothing was added.
+          and the event asks for this error; :class:`~millpond.QueueFullError` if its partition
+          holds as much as its configuration allows; :class:`~millpond.WrongTypeError` if a key
+          holds something else. In all cases nothing was added.
         """
         return await self._native.publish(
             payload,
@@ -147,41 +148,41 @@ class EventQueue:
         headers: Fields | None = None,
     ) -> builtins.list[bytes]:
         """Makes a command that publishes an event, for a transaction of your own: a change of
-        data on the same Redis and the event that tells of it happen together or not at all. It
+        data on the same Redis and the event that announces it happen together or not at all. It
         sends nothing.
 
-        The command is a list of byte strings, ``EVAL`` and what belongs to it, to queue behind a
+        The command is a list of byte strings, ``EVAL`` and its arguments, to queue after a
         ``MULTI`` over a connection to the same database. Whenever it runs, it publishes as
-        :meth:`publish` does: it makes the queue if that is not there, finds the partition if the
-        queue was resharded, and counts a delay from then on. Its reply is the id of the event as
-        text; of a duplicate that of the event that was there.
+        :meth:`publish` does: it makes the queue if that does not exist, finds the partition if
+        the queue was resharded, and counts a delay from then on. Its reply is the id of the event
+        as text, or for a duplicate the id of the existing event.
 
-        Redis undoes nothing when a command of a transaction fails, so this one does not fail for
-        what the queue holds: it adds an event to a queue that is full, and an event that is to be
-        refused if its deduplication id is taken is refused here.
+        Redis does not roll back when a command of a transaction fails, so this command does not
+        fail because of what the queue holds. It adds an event even to a full queue. An event that
+        is to be refused if its deduplication id is taken is refused by this call.
 
-        On a cluster a transaction is in one slot: the keys that it changes and the queue's name
-        need the same ``{tag}``.
+        On a cluster a transaction stays in one slot: the keys that it changes and the queue's
+        name need the same ``{tag}``.
 
-        The command publishes each time that it runs: with a deduplication id a transaction that
-        is repeated publishes once. It fails, and the rest of the transaction does not, while the
+        The command publishes each time it runs; with a deduplication id, a repeated transaction
+        publishes once. The command fails, while the rest of the transaction does not, if the
         queue is being deleted, and if a key of the queue holds something else or was written by a
         version that this one does not know.
 
         :param payload: what to publish, at most 16 MiB
         :param key: events of one key are delivered one at a time, in the order in which they
-          fire. None is the default
-        :param at_ms: when it fires, in milliseconds since the Unix epoch; a time that is over is
+          fire. By default an event has no key
+        :param at_ms: when it fires, in milliseconds since the Unix epoch; a time in the past is
           now
-        :param delay: it fires so long after it is published, in seconds
-        :param ttl: it is dropped if it was not received for this time after it was to fire, in
-          seconds
-        :param dedup_id: of events of one key with this id one is added: for producers that may
-          publish twice
-        :param dedup_window: for how long the id is remembered, though the event has ended, in
+        :param delay: how long after publishing it fires, in seconds
+        :param ttl: how long after its time it is dropped if it was not received, in seconds
+        :param dedup_id: of all events of one key with this id, only one is added; for producers
+          that may publish twice
+        :param dedup_window: how long the id is remembered, even if the event has ended, in
           seconds; five minutes by default
-        :param if_exists: what an id means that is taken; ``"ignore"`` by default
-        :param headers: its headers, all of them: names with any bytes, as ``header`` adds them
+        :param if_exists: what happens if the id is taken; ``"ignore"`` by default
+        :param headers: all its headers, as ``header`` adds them: each a name with any bytes as
+          its value
         :raises: :class:`~millpond.InvalidArgumentError` for an event beyond its limits, for
           ``"error"``, and with ``memory:`` and ``file:``, which have no transactions;
           :class:`~millpond.CrossSlotError` for a name without a tag on a cluster.
@@ -211,11 +212,11 @@ class EventQueue:
         )
 
     async def publish_many(self, events: NewEvents) -> builtins.list[Published]:
-        """Adds many events, each as :meth:`publish` would, and returns what became of each, in
-        their order.
+        """Publishes many events, each as :meth:`publish` would, and returns the result for each,
+        in order.
 
-        One atomic step for up to 1,000 events and 8 MiB of a partition, several for more, and one
-        for each partition: after an error some of these may be done.
+        The events of each partition take one atomic step for up to 1,000 events and 8 MiB, and
+        several for more: after an error some of these steps may have been done.
 
         :param events: the events, up to 1,000,000
         :raises: as for :meth:`publish`; :class:`~millpond.InvalidArgumentError` for more than
@@ -224,15 +225,15 @@ class EventQueue:
         return await self._native.publish_many(events)
 
     async def receive(self, max: int = 1) -> builtins.list[Event]:
-        """Leases up to ``max`` events that are ready, those first that have been so for longest,
-        for as long as the configuration says. Nobody else gets them until they are given up or
-        the lease is over.
+        """Leases up to ``max`` events that are ready, those that have been ready for longest
+        first, for as long as the configuration says. No other consumer gets them until they fail
+        or the lease expires.
 
         At least once. After :class:`~millpond.ConnectionLostError` or
-        :class:`~millpond.TimeoutError` events may be leased that nobody saw: they are delivered
-        again when their lease is over.
+        :class:`~millpond.TimeoutError` events may have been leased that no caller received: they
+        are delivered again when their lease expires.
 
-        :param max: how many events at most, 1 to 1,000
+        :param max: the maximum number of events, 1 to 1,000
         :raises: :class:`~millpond.InvalidArgumentError` for a ``max`` of 0 or above 1,000;
           :class:`~millpond.WrongTypeError` if a key holds something else.
         """
@@ -243,11 +244,11 @@ class EventQueue:
     ) -> Deliveries:
         """The consumer's loop: batches of events, as they become ready. See :class:`Deliveries`.
 
-        :param max: how many events a batch has at most, 1 to 1,000
+        :param max: the maximum number of events in a batch, 1 to 1,000
         :param wait: how long to wait when no event is ready, in seconds, where ``math.inf`` is
-          forever; without it the loop ends then
-        :param lease: how long events are leased, in seconds; as long as the queue's configuration
-          says by default
+          forever; without it the loop ends instead
+        :param lease: how long events are leased, in seconds; by default as long as the queue's
+          configuration says
         """
         return Deliveries(self._native.deliveries(max, wait, lease))
 
@@ -259,38 +260,39 @@ class EventQueue:
         timeout: Seconds | None = None,
         lease: Seconds | None = None,
     ) -> EventWorker:
-        """A worker, which receives events, keeps them while they are worked on, and says what
-        becomes of them. See :class:`EventWorker`.
+        """A worker, which receives events, keeps them while they are worked on, and ends their
+        deliveries. See :class:`EventWorker`.
 
         :param concurrency: how many jobs ``run`` works on at a time, 1 or more
-        :param prefetch: how many more jobs ``run`` holds ready, so that one step takes several
-        :param timeout: how long a handler may work, in seconds
-        :param lease: how long an event is leased, in seconds; as long as the queue's
-          configuration says by default. A native thread extends it three times a lease
+        :param prefetch: how many more jobs ``run`` takes ahead, so that one step takes several
+        :param timeout: how long a handler may run, in seconds
+        :param lease: how long an event is leased, in seconds; by default as long as the queue's
+          configuration says. A native thread extends it three times per lease
         """
         return EventWorker(self._native.worker(concurrency, prefetch, timeout, lease))
 
     async def ack(self, delivery: Delivery) -> None:
-        """Ends a delivery: the event is done, and deleted, or kept for the ``retention`` of the
-        queue.
+        """Ends a delivery: the event is done, and it is deleted or kept for the ``retention`` of
+        the queue.
 
-        An event whose lease is over can still be ended by this as long as nobody else has
-        received it.
+        An event whose lease has expired can still be acknowledged as long as no other consumer
+        has received it.
 
         :param delivery: the event, as it was received
         :raises: :class:`~millpond.LeaseLostError` if the event was delivered again since, or its
-          delivery had ended in another way. An event that had been ended by this is no error.
+          delivery ended in another way. It is not an error if this delivery has already ended the
+          event.
         """
         return await self._native.ack(delivery)
 
     async def nack(
         self, delivery: Delivery, err: str = "", after: Seconds | None = None
     ) -> None:
-        """Says that working on an event failed, and why: it is delivered again after the backoff
-        of the configuration, or after this time, and becomes a dead letter if that was its last
-        attempt. The events of its key wait meanwhile.
+        """Reports that working on an event failed, and why. The event is delivered again after
+        the backoff of the configuration, or after this time; if that was its last attempt, it
+        becomes a dead letter. The other events of its key wait until then.
 
-        Of ``err`` the last 1,024 bytes are kept.
+        The last 1,024 bytes of ``err`` are kept.
 
         :param delivery: the event, as it was received
         :param err: what went wrong, of which 1,024 bytes are kept
@@ -301,17 +303,18 @@ class EventQueue:
         return await self._native.nack(delivery, err, after)
 
     async def release(self, delivery: Delivery, after: Seconds | None = None) -> None:
-        """Gives an event back, at once or after this time, as if it had not been delivered.
+        """Gives an event back, as if it had not been delivered. It is available immediately or
+        after this time.
 
         :param delivery: the event, as it was received
-        :param after: how long until it is delivered again, in seconds; at once by default
+        :param after: how long until it is delivered again, in seconds; immediately by default
         :raises: as for :meth:`nack`.
         """
         return await self._native.release(delivery, after)
 
     async def dead_letter(self, delivery: Delivery, reason: str = "") -> None:
         """Gives an event up: it becomes a dead letter for this reason, and the next event of its
-        key is ready.
+        key becomes ready.
 
         :param delivery: the event, as it was received
         :param reason: why, of which 1,024 bytes are kept
@@ -322,40 +325,39 @@ class EventQueue:
     async def ack_many(
         self, deliveries: ManyDeliveries
     ) -> builtins.list[Literal["lost", "ended", "gone", "died", "cancelled"]]:
-        """Ends many deliveries as :meth:`ack` does, and returns what came of each, in their
-        order.
+        """Ends many deliveries as :meth:`ack` does, and returns the result for each, in order.
 
         :param deliveries: events, as they were received
-        :raises: :class:`~millpond.InvalidArgumentError` for an event that comes twice, and more
-          than 1,000,000.
+        :raises: :class:`~millpond.InvalidArgumentError` for an event that is listed twice, and
+          for more than 1,000,000.
         """
         return await self._native.ack_many(deliveries)
 
     async def ack_with(
         self, delivery: Delivery, events: NewEvents
     ) -> builtins.list[Published]:
-        """Ends a delivery as :meth:`ack` does, and publishes what follows from it in the same
-        step: both or neither. What follows is never refused for want of room. Returns what became
-        of each event, in their order.
+        """Ends a delivery as :meth:`ack` does, and publishes follow-up events in the same step:
+        both or neither. Follow-up events are never refused because the queue is full. Returns the
+        result for each event, in order.
 
-        In a queue of several partitions, events of other keys may belong to another partition
-        than the delivery: these are published first, each with a deduplication id that follows
-        from the delivered event, unless it has one, so that they are added once however often the
-        event is delivered.
+        In a queue with several partitions, follow-up events with other keys may belong to another
+        partition than the delivery. These are published first, each with a deduplication id that
+        is derived from the delivered event, unless it has one already. So they are added once,
+        however often the event is delivered.
 
         :param delivery: the event, as it was received
         :param events: the events, up to 1,000,000
-        :raises: as for :meth:`ack` and :meth:`publish_many`, and then nothing was done;
-          :class:`~millpond.LeaseLostError` also for an event that has ended, as what follows from
-          it cannot be published any more. More than 100 events are refused.
+        :raises: as for :meth:`ack` and :meth:`publish_many`, in which case nothing was done;
+          :class:`~millpond.LeaseLostError` also for an event that has ended, since its follow-up
+          events can no longer be published. More than 100 events are refused.
         """
         return await self._native.ack_with(delivery, events)
 
     async def extend(
         self, deliveries: ManyDeliveries, lease: Seconds | None = None
     ) -> builtins.list[Literal["lost", "held", "cancelled"]]:
-        """Leases events for longer: for so long from now, or for as long as the configuration
-        says. Returns of each whether it is held still.
+        """Extends the leases of events: they last this long from now, or as long as the
+        configuration says. Returns for each whether it is still held.
 
         :param deliveries: events, as they were received
         :param lease: how long events are leased, in seconds; by default as long as the queue's
@@ -368,15 +370,15 @@ class EventQueue:
     async def cancel(
         self, ids: EventIds, also_running: bool = False
     ) -> builtins.list[Literal["gone", "removed", "running"]]:
-        """Removes events that are not leased, wherever they wait, and dead letters. With
-        ``also_running`` the holders of those that are leased are told to stop, and these are not
-        tried again. Returns what became of each.
+        """Removes events that are not leased, whatever they wait for, and dead letters. With
+        ``also_running``, the holders of leased events are told to stop, and these events are not
+        tried again. Returns the result for each.
 
         :param ids: ids of events
-        :param also_running: whether events that are leased are cancelled too, of which their
-          holders are told
-        :raises: :class:`~millpond.InvalidArgumentError` for an event that comes twice, and more
-          than 1,000,000.
+        :param also_running: whether leased events are cancelled too, whose holders are then told
+          to stop
+        :raises: :class:`~millpond.InvalidArgumentError` for an event that is listed twice, and
+          for more than 1,000,000.
         """
         return await self._native.cancel(ids, also_running)
 
@@ -388,8 +390,8 @@ class EventQueue:
         at: datetime | None = None,
         at_ms: int | None = None,
     ) -> builtins.list[Literal["gone", "rescheduled", "too_late"]]:
-        """Gives events another time whose time has not come: so long from now. Returns what
-        became of each.
+        """Reschedules events whose time has not come: they fire this long from now. Returns the
+        result for each.
 
         :param ids: ids of events
         :param delay: how long from now, in seconds
@@ -404,11 +406,12 @@ class EventQueue:
         return await self._native.reschedule(ids, delay)
 
     async def fetch(self, ids: EventIds) -> builtins.list[Event | None]:
-        """Reads events by their ids, in their order, with what they wait for: None for one that
-        is not there, as it has ended and is not kept, or never was. Makes no queue.
+        """Reads events by their ids, in order, with their states: None for an event that does not
+        exist, because it has ended and is not kept, or never existed. Does not make the queue.
 
-        An event is as the last step left it: one whose time or lease is over is scheduled or
-        leased until somebody receives, one that has expired is there until its turn comes.
+        Events are as the last step left them: one whose time has come, or whose lease has
+        expired, stays scheduled or leased until a consumer receives; one that has expired exists
+        until its turn comes.
 
         :param ids: ids of events
         :raises: :class:`~millpond.InvalidArgumentError` for more than 1,000,000 ids;
@@ -426,27 +429,27 @@ class EventQueue:
         after: EventPlace | None = None,
         limit: int | None = None,
     ) -> EventPage:
-        """Lists the events of one state over all partitions, by the time of that and by id, page
-        by page. Makes no queue.
+        """Lists the events in one state over all partitions, by the time of the state and by id,
+        page by page. Does not make the queue.
 
         Events that are ``behind`` another one are listed by its key, in the order in which they
-        come; a page that comes after one that is not there any more begins with the first. A page
-        may hold fewer events than its limit and still have a next one: it ends when payloads make
-        more than 8 MiB, and leaves out what was cancelled in a long lane. Events are as the last
+        come; a page after an event that no longer exists begins with the first one. A page may
+        hold fewer events than its limit and still have a next one: it ends when its payloads
+        exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the last
         step left them, as for a :meth:`fetch`.
 
-        :param state: what the events wait for
-        :param key: the key of the events to list, which those need that are ``behind`` another
-          event of it, and only those take
-        :param since_us: only events whose ``state_at_us`` is this one or later, in microseconds
+        :param state: the state of the events
+        :param key: the key of the events to list. It is required for events that are ``behind``
+          another event of the key, and refused for all others
+        :param since_us: only events whose ``state_at_us`` is this time or later, in microseconds
           since the Unix epoch
-        :param before_us: only events whose ``state_at_us`` is earlier than this one, in
+        :param before_us: only events whose ``state_at_us`` is earlier than this time, in
           microseconds since the Unix epoch
         :param after: the page after this position
         :param limit: at most this many events; 100 by default, at most 1,000
         :raises: :class:`~millpond.InvalidArgumentError` for a limit of 0 or above 1,000; for
-          events that are behind another one without a key or with bounds of time, and for others
-          with a key; :class:`~millpond.WrongTypeError` if a key holds something else.
+          events that are behind another one without a key or with time limits, and for others with
+          a key; :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return await self._native.list(
             state,
@@ -460,20 +463,20 @@ class EventQueue:
     async def redrive(
         self, ids: EventIds
     ) -> builtins.list[Literal["gone", "redriven", "not_dead"]]:
-        """Makes dead letters events again that are ready, or come behind the others of their
-        keys, and returns what became of each.
+        """Makes dead letters events again, which are ready or come behind the others of their
+        keys, and returns the result for each.
 
-        Their attempts and crashes count from 0 again, and they are ``redriven`` once more. Such
-        an event keeps its id, does not expire any more, and does not take its deduplication id
-        again, which may be another event's by now. No earlier delivery of it can be ended any
-        more.
+        Their attempts and crashes count from 0 again, and their number of times ``redriven``
+        rises by one. Such an event keeps its id, no longer expires, and does not take its
+        deduplication id again, which another event may have by now. Its earlier deliveries can no
+        longer be ended.
 
-        A step that is sent again for a lost connection redrives nothing twice that died again
-        meanwhile.
+        A step that is sent again after a lost connection does not redrive an event that has died
+        again since.
 
         :param ids: ids of events
-        :raises: :class:`~millpond.InvalidArgumentError` for an event that comes twice, and more
-          than 1,000,000.
+        :raises: :class:`~millpond.InvalidArgumentError` for an event that is listed twice, and
+          for more than 1,000,000.
         """
         return await self._native.redrive(ids)
 
@@ -485,11 +488,12 @@ class EventQueue:
         before_us: int | None = None,
         max: int | None = None,
     ) -> int:
-        """Makes all dead letters events again that the filter lets through, as :meth:`redrive`
-        does, and returns how many. Of each partition those come first that died first. What dies
-        while this runs stays dead. Makes no queue.
+        """Makes all dead letters that match the filter events again, as :meth:`redrive` does, and
+        returns how many. Those of each partition are redriven in the order in which they died.
+        Events that die while this runs stay dead. Does not make the queue.
 
-        Steps of up to 1,000 dead letters each: after an error some may be redriven.
+        The call takes steps of up to 1,000 dead letters each: after an error some may have been
+        redriven.
 
         :param reason: only those that were given up for this reason
         :param since_us: only those that were given up at this time or later, in microseconds
@@ -497,7 +501,7 @@ class EventQueue:
         :param before_us: only those that were given up earlier than this, in microseconds since
           the Unix epoch
         :param max: at most this many
-        :raises: :class:`~millpond.InvalidArgumentError` for a filter of at most 0;
+        :raises: :class:`~millpond.InvalidArgumentError` for a filter with a maximum of 0;
           :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return await self._native.redrive_all(reason, since_us, before_us, max)
@@ -505,53 +509,54 @@ class EventQueue:
     async def purge(
         self, state: EventState, *, key: Member | None = None, before_us: int | None = None
     ) -> int:
-        """Removes all events of a state, or those that the filter lets through, and returns how
-        many. Nothing is told to anybody. Makes no queue.
+        """Removes all events of a state, or those that match the filter, and returns how many. No
+        consumer is told. Does not make the queue.
 
-        What is leased is never removed, so ``"leased"`` is refused. Those that are ``behind``
-        another event are removed by its key. When the first event of a key is removed the next
-        one is ready, and stays. The deduplication ids of removed events are remembered as long as
-        those of others.
+        Leased events are never removed, so ``"leased"`` is refused. Events that are ``behind``
+        another event are removed by its key. When the first event of a key is removed, the next
+        one becomes ready, and stays. The deduplication ids of removed events are remembered as
+        long as those of others.
 
-        Steps of up to 1,000 events each: after an error some may be removed.
+        The call takes steps of up to 1,000 events each: after an error some may have been
+        removed.
 
-        :param state: what the events wait for
-        :param key: the key of the events to remove, which those need that are ``behind`` another
-          event of it, and only those take
-        :param before_us: only events whose ``state_at_us`` is earlier than this one, in
+        :param state: the state of the events
+        :param key: the key of the events to remove. It is required for events that are ``behind``
+          another event of the key, and refused for all others
+        :param before_us: only events whose ``state_at_us`` is earlier than this time, in
           microseconds since the Unix epoch
         :raises: :class:`~millpond.InvalidArgumentError` for events that are leased, for events
-          that are behind another one without a key or with a bound of time, and for others with a
-          key; :class:`~millpond.WrongTypeError` if a key holds something else.
+          that are behind another one without a key or with a time limit, and for others with a key;
+          :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return await self._native.purge(state, key, before_us)
 
     async def reshard(self, partitions: int) -> None:
-        """Gives the queue another number of partitions, and moves events accordingly, as few as
-        possible. The queue is made if it is not there.
+        """Changes the queue's number of partitions, and moves as few events as possible. The
+        queue is made if it does not exist.
 
-        It is used meanwhile as always, but the two partitions between which events move deliver
-        nothing until these are there: some 20 s for a million events. Nothing is lost or
-        delivered out of order, and leases and their tokens stay. Whoever makes this call again
-        goes on where another one stopped, and so do consumers that wait for events of a move that
-        nobody drives.
+        The queue stays in use, but the two partitions between which events move deliver nothing
+        until those events have arrived: some 20 s for a million events. Nothing is lost or
+        delivered out of order, and leases and their tokens stay valid. A repeated call continues
+        where an earlier one stopped. Consumers that wait for events also continue a move that no
+        caller drives any more.
 
-        Many steps. After an error some events have moved and the others have not: make the call
-        again.
+        The call takes many steps. After an error some events have moved and the others have not:
+        make the call again.
 
-        :param partitions: how many partitions the queue is to have, 1 to 1,024
-        :raises: :class:`~millpond.InvalidArgumentError` for a number that is not from 1 to 1,024;
+        :param partitions: the new number of partitions, 1 to 1,024
+        :raises: :class:`~millpond.InvalidArgumentError` for a number outside 1 to 1,024;
           :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return await self._native.reshard(partitions)
 
     async def reshard_step(self, partitions: int) -> int:
-        """A part of :meth:`reshard`, of up to 10,000 events or so, for a caller that shows how
-        far it is or that may stop. Returns how many events and other things have moved by this; 0
-        if there is nothing left to do. Call it until then: meanwhile two partitions deliver
-        nothing.
+        """Does a part of :meth:`reshard`, of about 10,000 events at most, for a caller that shows
+        its progress or that may stop. Returns how many events and other things this call has
+        moved; 0 if nothing is left to do. Call it until then, since two partitions deliver
+        nothing before that.
 
-        :param partitions: how many partitions the queue is to have, 1 to 1,024
+        :param partitions: the new number of partitions, 1 to 1,024
         :raises: as for :meth:`reshard`.
         """
         return await self._native.reshard_step(partitions)
@@ -574,42 +579,42 @@ class EventQueue:
         until_ms: int | None = None,
         revision: int | None = None,
     ) -> Literal["created", "unchanged", "updated", "ignored"]:
-        """Adds a schedule, or changes the one of its id: it publishes an event at the times of a
-        calendar rule. One that is there just so stays as it is, so a program may put its
-        schedules whenever it starts. One that is paused stays so. Returns what putting it came
-        to.
+        """Adds a schedule, or changes the one with its id; a schedule publishes an event at the
+        times of a calendar rule. An identical schedule is left as it is, so a program may put its
+        schedules whenever it starts. A paused schedule stays paused. Returns the result.
 
-        No process of its own fires schedules: whoever receives from the queue makes events of the
-        ticks that have come, so each tick fires once, however many processes there are. While
-        nobody receives, nothing fires; what is due then fires late, as the schedule's ``missed``
-        says.
+        No separate process fires schedules. A consumer that receives from the queue turns the
+        ticks that have come into events, so each tick fires once, however many processes there
+        are. While no consumer receives, nothing fires; what is due then fires late, as the
+        schedule's ``missed`` says.
 
-        A tick that is due fires once, by the schedule that was there when it came.
+        A tick that is due fires once, according to the schedule that existed when it came.
 
-        :param id: the id of a schedule, up to 256 bytes, which is the key of its events
-        :param cron: it fires when the clock of its ``zone`` shows what a cron expression means
+        :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
+        :param cron: it fires when the clock of its ``zone`` matches a cron expression
         :param zone: the time zone of a cron expression, a name of the tz database such as
           ``Europe/Berlin``, whose data ships with Millpond; ``UTC`` by default
-        :param every: it fires at a fixed interval, a second or more: however late one event is
-          received, the next is not later for that, in seconds
+        :param every: it fires at a fixed interval of a second or more, in seconds. An event that
+          is received late does not delay the next one
         :param anchor_ms: one of the times of ``every``, in milliseconds since the Unix epoch; 0
           by default
         :param payload: what its events carry, at most 16 MiB; nothing by default
-        :param headers: the headers of its events: names with any bytes
-        :param ttl: an event is dropped if it was not received for this time after it was to fire,
-          in seconds
-        :param missed: what becomes of an event that nobody has received in time; ``"latest"`` by
+        :param headers: the headers of its events: each a name with any bytes as its value
+        :param ttl: how long after its time an event is dropped if it was not received, in seconds
+        :param missed: what becomes of an event that was not received in time; ``"latest"`` by
           default
-        :param grace: for how long an event can be received before it is missed, with ``"skip"``,
-          in seconds; 60 seconds by default
+        :param grace: how long an event can be received before it is missed, with ``"skip"``, in
+          seconds; 60 seconds by default
         :param overlap: whether events wait for each other; ``"wait"`` by default
-        :param from_ms: no tick comes before, in milliseconds since the Unix epoch
-        :param until_ms: no tick comes at this time or later, in milliseconds since the Unix epoch
-        :param revision: rises with each change of the program that puts the schedule: one with a
-          lower revision than that of the schedule that is there changes nothing. 0 by default
+        :param from_ms: the time before which no tick comes, in milliseconds since the Unix epoch
+        :param until_ms: the time from which on no tick comes, in milliseconds since the Unix
+          epoch
+        :param revision: a number that rises with each change of the program that puts the
+          schedule: putting a schedule with a lower revision than the existing one changes nothing.
+          0 by default
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or has more than
-          256 bytes, for what is no cron expression or no time zone, for a schedule without a rule,
-          and for what is beyond its limits, before anything is sent.
+          256 bytes, for an invalid cron expression or time zone, for a schedule without a rule, and
+          for a value beyond its limits, before anything is sent.
         """
         return await self._native.put_schedule(
             id,
@@ -631,35 +636,35 @@ class EventQueue:
     async def sync_schedules(
         self, owner: str, revision: int, schedules: Schedules
     ) -> SyncedSchedules:
-        """Makes the schedules of an owner those of a list: puts each, and removes all others that
-        were put for this owner. For a program that says at each start which schedules it has. The
-        revision counts for all of them: one below that of an earlier call for this owner changes
-        nothing. Returns what it came to.
+        """Makes the schedules of an owner match a list: puts each of them, and removes all others
+        that were put for this owner. For a program that says at each start which schedules it
+        has. The revision counts for all of them: a call with a lower revision than an earlier
+        call for this owner changes nothing. Returns the result.
 
-        Not one step: after an error some of it may be done, and the same call again does the
-        rest.
+        The call is not one step: after an error a part of it may have been done, and the same
+        call again does the rest.
 
-        :param owner: whose schedules these are, such as the name of a program
-        :param revision: rises with each change of the list
+        :param owner: the owner of the schedules, such as the name of a program
+        :param revision: a number that rises with each change of the list
         :param schedules: all schedules of the owner, up to 10,000
-        :raises: as for :meth:`put_schedule`; for an owner that is empty, and an id that comes
-          twice.
+        :raises: as for :meth:`put_schedule`; for an owner that is empty, and for an id that is
+          listed twice.
         """
         return await self._native.sync_schedules(owner, revision, schedules)
 
     async def remove_schedule(self, id: str) -> bool:
-        """Removes a schedule, and returns whether it was there. Events of ticks that have come
+        """Removes a schedule, and returns whether it existed. Events of ticks that have come
         stay.
 
-        :param id: the id of a schedule, up to 256 bytes, which is the key of its events
+        :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.remove_schedule(id)
 
     async def get_schedule(self, id: str) -> ScheduleInfo | None:
-        """Reads a schedule, if it is there.
+        """Reads a schedule, if it exists.
 
-        :param id: the id of a schedule, up to 256 bytes, which is the key of its events
+        :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.get_schedule(id)
@@ -672,45 +677,46 @@ class EventQueue:
         return await self._native.list_schedules()
 
     async def pause_schedule(self, id: str) -> bool:
-        """Stops a schedule: ticks pass, and nothing comes of them. Returns whether it is there.
+        """Pauses a schedule: its ticks pass without events. Returns whether it exists.
 
-        :param id: the id of a schedule, up to 256 bytes, which is the key of its events
+        :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.pause_schedule(id)
 
     async def resume_schedule(self, id: str) -> bool:
-        """Lets a schedule go on after a :meth:`pause_schedule`, with its first tick after now.
-        Returns whether it is there.
+        """Resumes a schedule after a :meth:`pause_schedule`, with its first tick after now.
+        Returns whether it exists.
 
-        :param id: the id of a schedule, up to 256 bytes, which is the key of its events
+        :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.resume_schedule(id)
 
     async def trigger_schedule(self, id: str) -> Published | None:
-        """Publishes an event of a schedule now, also of one that is paused; its ticks stay as
-        they are. Returns what became of it, if there is such a schedule.
+        """Publishes an event of a schedule now, even if it is paused; its ticks stay as they are.
+        Returns the result, if there is such a schedule.
 
-        :param id: the id of a schedule, up to 256 bytes, which is the key of its events
+        :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.trigger_schedule(id)
 
     async def delete(self) -> None:
-        """Deletes the queue with all its events, those too that are leased, its configuration and
-        what it remembers. A delivery that ends later finds its event gone. Whoever uses the queue
+        """Deletes the queue with all its events, including leased ones, its configuration and
+        what it remembers. A delivery that ends later finds its event gone. Using the queue
         afterwards makes it again, as a new one.
 
-        Several steps. While they run the queue is :class:`~millpond.UnavailableError` for others;
-        after an error it stays so until it is deleted again, which goes on where this stopped.
+        The call takes several steps. While they run, the queue is
+        :class:`~millpond.UnavailableError` for others. After an error it stays so until it is
+        deleted again, which continues where this call stopped.
 
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return await self._native.delete()
 
     async def stats(self) -> EventStats:
-        """How many events there are of each state, over all partitions. Makes no queue.
+        """How many events there are in each state, over all partitions. Does not make the queue.
 
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
@@ -733,36 +739,36 @@ class EventQueue:
         burst: int | None = None,
         retention: Seconds | None = None,
     ) -> None:
-        """Gives the queue this configuration, and makes it if it is not there. When it returns
-        each partition has it.
+        """Gives the queue this configuration, and makes the queue if it does not exist. When the
+        call returns, every partition has it.
 
         :param partitions: how many partitions a new queue has, 1 to 1,024: steps of different
-          ones do not wait for each other, and may run on different servers of a cluster.
+          partitions do not wait for each other, and may run on different servers of a cluster.
           :meth:`EventQueue.reshard` changes it later
-        :param lease: for how long an event is leased to who receives it, in seconds
+        :param lease: how long an event is leased to its receiver, in seconds
         :param max_attempts: how often an event is delivered before it becomes a dead letter; 0
-          for any number
-        :param max_crashes: how often a lease of an event may run out before it becomes a dead
-          letter; 0 for any number
+          for no limit
+        :param max_crashes: how often a lease of an event may expire before it becomes a dead
+          letter; 0 for no limit
         :param backoff_min: the longest delay before the second attempt, in seconds; it doubles
           with each attempt
         :param backoff_max: the longest delay before any attempt, in seconds
-        :param events_max: how many events a partition may hold, dead letters too; 0 for any
-          number
+        :param events_max: how many events a partition may hold, including dead letters; 0 for no
+          limit
         :param dedup_ids_max: how many deduplication ids a partition remembers
-        :param paused: whether nothing is delivered
-        :param concurrency: how many events may be leased at a time; 0 for any number. Each
-          partition allows an equal part of that, rounded down, so it is not below the number of
-          partitions
-        :param rate: how many events a second may be delivered, those too that are delivered
-          again; 0 for any number. Each partition allows an equal part of that
-        :param burst: how many events may be delivered at once after a time with fewer than
-          ``rate`` allows; 0 for as many as in a second. Each partition allows an equal part of
-          that, and at least one
-        :param retention: for how long an event is kept after it is done, to be read, in seconds;
-          not at all by default
+        :param paused: whether delivery is paused
+        :param concurrency: how many events may be leased at a time; 0 for no limit. Each
+          partition allows an equal part of that, rounded down, so the number must not be below the
+          number of partitions
+        :param rate: how many events per second may be delivered, including those that are
+          delivered again; 0 for no limit. Each partition allows an equal part of that
+        :param burst: how many events may be delivered in a burst after a time with fewer
+          deliveries than ``rate`` allows; 0 for as many as in a second. Each partition allows an
+          equal part of that, and at least one
+        :param retention: how long an event can still be read after it is done, in seconds; by
+          default it is not kept
         :raises: :class:`~millpond.InvalidArgumentError` for a configuration beyond its limits,
-          and another number of partitions than the queue has.
+          and for another number of partitions than the queue has.
         """
         return await self._native.configure(
             partitions,
@@ -781,22 +787,22 @@ class EventQueue:
         )
 
     async def config(self) -> EventConfig | None:
-        """The configuration of the queue; None if it is not there.
+        """The configuration of the queue; None if the queue does not exist.
 
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return await self._native.config()
 
     async def pause(self) -> None:
-        """Delivers nothing any more: when it returns nobody receives an event. Those that are
-        leased can be ended, and events can be published.
+        """Stops the delivery of events: when the call returns, no consumer receives an event.
+        Leased events can still be ended, and events can still be published.
 
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return await self._native.pause()
 
     async def resume(self) -> None:
-        """Delivers again after a :meth:`pause`.
+        """Resumes delivery after a :meth:`pause`.
 
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
@@ -846,14 +852,15 @@ class EventWorker(Runner["EventJob"]):
     _meant = staticmethod(no_modification)
 
     def stop(self, within: Seconds = 25) -> None:
-        """Stops the worker's runs: they take nothing more and wait for the jobs that are running.
-        What still runs after this time is given back, and its handler is told that the job is
-        lost. Zero is at once, and a second stop changes the time. A worker that was stopped stays
-        so.
+        """Stops the worker's runs: they take no more jobs and wait for those that are running. A
+        job that is still running after this time is given back, and its handler is told that the
+        job is lost. With zero, this happens immediately. A second stop changes the time. A
+        stopped worker stays stopped.
 
-        From any thread.
+        Can be called from any thread.
 
-        :param within: how long to wait for jobs that are running, in seconds; 0 is at once
+        :param within: how long to wait for jobs that are running, in seconds; 0 gives them back
+          immediately
         """
         return self._native.stop(within)
 
@@ -874,23 +881,25 @@ class EventJob:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost, because another consumer has the event, or none of the
-        extensions has succeeded for a whole lease: stop working. The job's end means nothing
-        then.
+        """Whether the lease is lost, because another consumer has the event or because no
+        extension has succeeded for a whole lease. If so, stop working: ending the job has no
+        effect.
         """
         return self._native.is_lost
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody has cancelled the event, as far as the last extension knows: stop
-        working. A handler that fails now ends the job, and the event is deleted. In the child of
-        a fork it is false.
+        """Whether the event was cancelled, as of the last extension. If so, stop working: a
+        handler that fails now ends the job, and the event is deleted. Always false in the child
+        of a fork.
         """
         return self._native.is_cancelled
 
     @property
     def time_left(self) -> float | None:
-        """How long the handler may still work, as the worker's ``timeout`` says; None for ever."""
+        """How long the handler may still run, by the worker's ``timeout``; None if there is no
+        limit.
+        """
         return self._native.time_left
 
     def __str__(self) -> str:

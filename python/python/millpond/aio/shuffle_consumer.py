@@ -59,9 +59,9 @@ class ShuffleConsumer(Generic[AnyStr]):
     def messages(self, max: int = 100, wait: Seconds | None = None) -> Messages[AnyStr]:
         """The consumer's loop: batches of up to ``max`` messages. See :class:`Messages`.
 
-        :param max: how many messages at most, 1 to 10,000
+        :param max: the maximum number of messages, 1 to 10,000
         :param wait: how long to wait when there is no message, in seconds, where ``math.inf`` is
-          forever; without it the loop ends then
+          forever; without it the loop ends instead
         """
         return Messages(self._native.messages(max, wait))
 
@@ -78,21 +78,21 @@ class ShuffleConsumer(Generic[AnyStr]):
         keep_consumers: Seconds = 3_600,
     ) -> ShuffleWorker[AnyStr]:
         """A worker, which takes messages, keeps them while they are worked on, acknowledges them,
-        tries again what failed, and takes over the messages of consumers that are gone. See
+        retries those that failed, and takes over the messages of consumers that are gone. See
         :class:`ShuffleWorker`.
 
         :param concurrency: how many jobs ``run`` works on at a time, 1 or more
-        :param prefetch: how many more jobs ``run`` holds ready, so that one step takes several
-        :param timeout: how long a handler may work, in seconds
-        :param lease: how long a message is left alone by those that reclaim, in seconds
-        :param backoff: how long a message is put off that failed, in seconds; then twice as long
-          with each delivery, each time minus a random part of up to a half, and never above the
-          lease
-        :param backoff_max: how long it is put off at most, in seconds; by default the lease
-        :param delete: whether messages that are done are deleted, for all groups; by default they
+        :param prefetch: how many more jobs ``run`` takes ahead, so that one step takes several
+        :param timeout: how long a handler may run, in seconds
+        :param lease: how long other consumers do not reclaim a message, in seconds
+        :param backoff: how long a failed message waits before it is tried again, in seconds; then
+          twice as long with each delivery, each time shortened at random by up to half, and never
+          more than the lease
+        :param backoff_max: how long it waits at most, in seconds; by default the lease
+        :param delete: whether messages that are done are deleted for all groups; by default they
           are only acknowledged
-        :param keep_consumers: how long a consumer of the group is kept that does nothing and
-          holds no message, in seconds
+        :param keep_consumers: how long an idle consumer of the group that holds no message is
+          kept, in seconds
         """
         native = self._native.worker(
             concurrency,
@@ -107,10 +107,10 @@ class ShuffleConsumer(Generic[AnyStr]):
         return ShuffleWorker(native)
 
     async def ack(self, messages: Taken) -> int:
-        """Acknowledges messages, so that the group does not get them again. Returns how many were
-        waiting for that. The entries stay in the queue, for other groups.
+        """Acknowledges messages, so that the group does not get them again. Returns how many of
+        them were pending. The entries stay in the queue, for other groups.
 
-        Acknowledging twice is safe. Above 100,000 messages it takes several steps.
+        Acknowledging twice is safe. Above 100,000 messages the call takes several steps.
 
         :param messages: messages or receipts
         :raises: :class:`~millpond.InvalidArgumentError` for more than 1,000,000 messages;
@@ -119,10 +119,11 @@ class ShuffleConsumer(Generic[AnyStr]):
         return await self._native.ack(messages)
 
     async def ack_and_delete(self, messages: Taken) -> int:
-        """Acknowledges messages and deletes them, for all groups: what a queue with one group
-        wants.
+        """Acknowledges messages and deletes them for all groups, which suits a queue with one
+        group.
 
-        It can be repeated, as :meth:`ack`.
+        The call can be repeated safely, as :meth:`ack` can; a repeated call returns false for
+        what the first one acknowledged.
 
         :param messages: messages or receipts
         :raises: as for :meth:`ack`.
@@ -130,11 +131,12 @@ class ShuffleConsumer(Generic[AnyStr]):
         return await self._native.ack_and_delete(messages)
 
     async def ack_each(self, messages: Taken) -> list[bool]:
-        """:meth:`ack` that says of each message, in their order, whether it was waiting for that:
-        one that was not has been acknowledged before, also by another consumer that reclaimed it,
-        or is gone.
+        """:meth:`ack`, but returns for each message, in order, whether it was pending. A message
+        that was not pending is gone, or was acknowledged before, possibly by another consumer
+        that reclaimed it.
 
-        It can be repeated, as :meth:`ack`.
+        The call can be repeated safely, as :meth:`ack` can; a repeated call returns false for
+        what the first one acknowledged.
 
         :param messages: messages or receipts
         :raises: as for :meth:`ack`.
@@ -142,10 +144,10 @@ class ShuffleConsumer(Generic[AnyStr]):
         return await self._native.ack_each(messages)
 
     async def ack_and_delete_each(self, messages: Taken) -> list[bool]:
-        """:meth:`ack_and_delete` that says of each message, in their order, whether it was
-        waiting for that.
+        """:meth:`ack_and_delete`, but returns for each message, in order, whether it was pending.
 
-        It can be repeated, as :meth:`ack`.
+        The call can be repeated safely, as :meth:`ack` can; a repeated call returns false for
+        what the first one acknowledged.
 
         :param messages: messages or receipts
         :raises: as for :meth:`ack`.
@@ -153,8 +155,9 @@ class ShuffleConsumer(Generic[AnyStr]):
         return await self._native.ack_and_delete_each(messages)
 
     async def extend(self, messages: Taken) -> int:
-        """Says that messages are still being worked on, so that nobody reclaims them. Returns how
-        many are this consumer's; those that are not have been taken over.
+        """Extends the time of messages that are still being worked on, so that no other consumer
+        reclaims them. Returns how many are still this consumer's; the others have been taken
+        over.
 
         :param messages: messages or receipts
         :raises: as for :meth:`ack`.
@@ -162,57 +165,58 @@ class ShuffleConsumer(Generic[AnyStr]):
         return await self._native.extend(messages)
 
     async def release(self, messages: Taken, min_idle: Seconds, delay: Seconds = 0) -> int:
-        """Gives messages back before they are done, so that a :meth:`reclaim` with this
-        ``min_idle`` takes them over after the ``delay``, and not only when they have been idle
-        for that long; and this delivery does not count. Returns how many were this consumer's;
-        those that are not have been taken over.
+        """Gives messages back before they are done. A :meth:`reclaim` with this ``min_idle``
+        takes them over after the ``delay``, without waiting until they have been idle for that
+        long, and this delivery does not count. Returns how many were this consumer's; the others
+        have been taken over.
 
-        A read does not take what was released, only a reclaim does. One with a shorter
-        ``min_idle`` may take it before the ``delay`` is over. After
-        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be done;
-        done again a delivery more does not count.
+        A read never returns released messages, only a reclaim does. A reclaim with a shorter
+        ``min_idle`` may take them before the ``delay`` is over. After
+        :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the release may
+        have been done; if it is repeated, one more delivery does not count.
 
         :param messages: messages or receipts
         :param min_idle: the ``min_idle`` of the reclaim that is to take them over, in seconds
         :param delay: how long until they are taken over, at most ``min_idle``, in seconds
         :raises: as for :meth:`ack`; :class:`~millpond.InvalidArgumentError` for a ``min_idle``
-          over 100 years, and for a ``delay`` over the ``min_idle``: that is when they are taken
-          over anyway.
+          over 100 years, and for a ``delay`` over the ``min_idle``, after which they are taken over
+          anyway.
         """
         return await self._native.release(messages, min_idle, delay)
 
     async def reject(self, messages: Taken, reason: str) -> int:
-        """Gives messages up for good: makes dead letters of them at once, with this reason.
-        Returns how many were this consumer's; those that are not have been taken over, and stay.
-        A reason begins best with a word that tells the kinds apart, such as ``rejected: no such
-        image``; that of messages that were delivered too often is ``exhausted: max_deliveries``.
+        """Rejects messages: makes dead letters of them immediately, with this reason. Returns how
+        many were this consumer's; the others have been taken over and are left alone. Begin a
+        reason with a word that tells the kinds apart, such as ``rejected: no such image``. The
+        reason of messages that were delivered too often is ``exhausted: max_deliveries``.
 
         Rejecting twice is safe. A message is deleted from its stream if no other group has joined
-        that.
+        it.
 
         :param messages: messages or receipts
-        :param reason: why, at most 4 KiB
+        :param reason: the reason, at most 4 KiB
         :raises: as for :meth:`ack`; :class:`~millpond.InvalidArgumentError` for a reason that is
           empty or above 4 KiB.
         """
         return await self._native.reject(messages, reason)
 
     async def reclaim(self, min_idle: Seconds, max: int) -> Reclaimed[AnyStr]:
-        """Takes over up to ``max`` messages that were delivered at least ``min_idle`` ago and
-        neither acknowledged nor extended since: those of consumers that are gone. After
+        """Takes over up to ``max`` messages of consumers that are gone: messages that were
+        delivered at least ``min_idle`` ago and neither acknowledged nor extended since. After
         ``max_deliveries`` a message becomes a dead letter instead.
 
-        A program that ends in the middle of a message leaves all that it had taken. So that the
-        others do not become dead letters for one, each of these comes alone from the second time
-        on, or when it is delivered for the last time: then this returns one message, whatever
-        ``max`` is, and the next call the next. Finish it before that call. What was released does
-        not count as left.
+        A program that crashes on one message leaves behind all that it had taken. So that the
+        others do not become dead letters because of that one, a message that is taken over for at
+        least the second time, or delivered for the last time, is returned alone: the call returns
+        this one message, whatever ``max`` is, and the next call returns the next one. Finish the
+        message before the next call. Released messages do not count as left behind.
 
-        A consumer that is only slow may be working on a message that is taken over: ``min_idle``
-        has to be longer than its work, or it has to extend what it works on.
+        A consumer that is only slow may still be working on a message that is taken over:
+        ``min_idle`` must be longer than its work, or it must extend the messages that it works
+        on.
 
-        :param min_idle: how long a message has been with its consumer at least, in seconds
-        :param max: how many messages at most, 1 to 10,000
+        :param min_idle: how long a message must have been with its consumer, in seconds
+        :param max: the maximum number of messages, 1 to 10,000
         :raises: as for :meth:`read_many`.
         """
         return await self._native.reclaim(min_idle, max)

@@ -47,14 +47,15 @@ class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
     _meant = staticmethod(no_modification)
 
     def stop(self, within: Seconds = 25) -> None:
-        """Stops the worker's runs: they take nothing more and wait for the jobs that are running.
-        What still runs after this time is given back, and its handler is told that the job is
-        lost. Zero is at once, and a second stop changes the time. A worker that was stopped stays
-        so.
+        """Stops the worker's runs: they take no more jobs and wait for those that are running. A
+        job that is still running after this time is given back, and its handler is told that the
+        job is lost. With zero, this happens immediately. A second stop changes the time. A
+        stopped worker stays stopped.
 
-        From any thread.
+        Can be called from any thread.
 
-        :param within: how long to wait for jobs that are running, in seconds; 0 is at once
+        :param within: how long to wait for jobs that are running, in seconds; 0 gives them back
+          immediately
         """
         return self._native.stop(within)
 
@@ -74,15 +75,17 @@ class ShuffleJob(Generic[AnyStr]):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost, because another consumer has the message or because none of
-        the extensions has succeeded for a whole lease: stop working. The job's end means nothing
-        then.
+        """Whether the lease is lost, because another consumer has the message or because no
+        extension has succeeded for a whole lease. If so, stop working: ending the job has no
+        effect.
         """
         return self._native.is_lost
 
     @property
     def time_left(self) -> float | None:
-        """How long the handler may still work, as the worker's ``timeout`` says; None for ever."""
+        """How long the handler may still run, by the worker's ``timeout``; None if there is no
+        limit.
+        """
         return self._native.time_left
 
     def __str__(self) -> str:

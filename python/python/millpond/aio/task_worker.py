@@ -56,20 +56,21 @@ class Worker(Runner["Job[Any]"]):
     _meant = staticmethod(meant)
 
     def jobs(self) -> Jobs:
-        """The jobs, one after the other, for a loop that ends each by a method of the job. See
+        """The jobs, one at a time, for a loop that ends each by one of the job's methods. See
         :class:`Jobs`.
         """
         return Jobs(self._native.jobs())
 
     def stop(self, within: Seconds = 25) -> None:
-        """Stops the worker's runs: they take nothing more and wait for the jobs that are running.
-        What still runs after this time is given back, available at once, and its handler is told
-        that the job is lost. Zero is at once, and a second stop changes the time. A worker that
-        was stopped stays so.
+        """Stops the worker's runs: they take no more jobs and wait for those that are running. A
+        job that is still running after this time is given back and available immediately, and its
+        handler is told that the job is lost. With zero, this happens immediately. A second stop
+        changes the time. A stopped worker stays stopped.
 
-        From any thread.
+        Can be called from any thread.
 
-        :param within: how long to wait for jobs that are running, in seconds; 0 is at once
+        :param within: how long to wait for jobs that are running, in seconds; 0 gives them back
+          immediately
         """
         return self._native.stop(within)
 
@@ -171,15 +172,14 @@ class Job(Generic[Value]):
     @property
     def is_lost(self) -> bool:
         """Whether the lease is lost, because a renewal was refused or because none has succeeded
-        for a whole lease: stop working. What ends the job is refused then.
+        for a whole lease. If so, stop working: ending the job is refused.
         """
         return self._native.is_lost
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody has cancelled the task, as far as the last renewal knows: stop
-        working. A handler that fails now ends the job, and the task is deleted. In the child of a
-        fork it is false.
+        """Whether the task was cancelled, as of the last renewal. If so, stop working: a handler
+        that fails now ends the job, and the task is deleted. Always false in the child of a fork.
         """
         return self._native.is_cancelled
 
@@ -190,54 +190,57 @@ class Job(Generic[Value]):
 
     @property
     def time_left(self) -> float | None:
-        """How long the handler may still work, as the worker's ``timeout`` says; None for ever."""
+        """How long the handler may still run, by the worker's ``timeout``; None if there is no
+        limit.
+        """
         return self._native.time_left
 
     def __str__(self) -> str:
         return f"task {self._task.id} of queue {self._task.queue}"
 
     def delete(self) -> Modification:
-        """A modification that deletes the task: the usual end of a job, to add to and to
-        :meth:`finish` with.
+        """A modification that deletes the task, which is the usual end of a job: add entries to
+        it and pass it to :meth:`finish`.
         """
         return self._native.delete()
 
     async def claim_docs(
         self, namespace: str, keys: Texts, wait: Seconds | None = None
     ) -> list[Doc[Any]]:
-        """Leases all documents of these primary keys for as long as the job goes on, or none of
-        them. They are the job's alone: no other job gets them in that time. What ends the job
-        releases them, unless it deletes them or says until when they are to be held.
+        """Leases all documents with these primary keys until the job ends, or none of them. No
+        other job gets them in that time. The end of the job releases them, unless its
+        modification deletes them or sets until when they are held.
 
-        Claim all that a job needs in one call. Jobs that claim one key after the other can wait
-        for each other, so a wait ends after 15 to 30 s, at random, even one without a limit: the
-        job whose wait ends first gives back its task, and with it the documents that it holds.
+        Claim all that a job needs in one call. Jobs that claim one key after another can wait for
+        each other, so every wait ends after 15 to 30 s, at random, even a wait without a limit:
+        the job whose wait ends first gives back its task, and with it the documents that it
+        holds.
 
-        Waiters have no order: the claimant that held the documents may get them again first.
+        Waiters are not served in order: the claimant that held the documents may get them again
+        first.
 
         :param namespace: the namespace of documents, up to 64 characters
         :param keys: primary keys of documents, 1 to 1,000 of up to 256 characters
-        :param wait: how long to wait for documents that others hold, in seconds, where
-          ``math.inf`` is forever; without it the call is refused at once
+        :param wait: how long to wait for documents that other claimants hold, at most 30 seconds,
+          in seconds; without it the call is refused immediately
         :raises: as for :meth:`TaskStore.claim_docs`; :class:`~millpond.DependencyError` if
-          somebody else holds one of them, and then none is leased: a handler that lets this error
-          through has not failed, and the task is given back, as :meth:`fail` says;
-          :class:`~millpond.LeaseLostError` once the job has ended, also if it ends meanwhile:
-          nothing is held then.
+          another claimant holds one of them, in which case none is leased: a handler that passes
+          this error on has not failed, and the task is given back, as :meth:`fail` says;
+          :class:`~millpond.LeaseLostError` if the job has ended, or ends during the call: nothing
+          is held then.
         """
         return await self._native.claim_docs(namespace, keys, wait)
 
     async def finish(self, modification: Modification) -> Modified:
-        """Ends the job with a modification, in which the task and the documents that the job
-        holds are taken at their newest versions. The task is deleted unless the modification
-        changes it.
+        """Ends the job with a modification, which applies to the newest versions of the task and
+        the documents that the job holds. The task is deleted unless the modification changes it.
 
-        After an error it is as with :meth:`TaskStore.modify`, and it can be tried again, or ended
-        in another way, while the lease lasts, which is not renewed any more.
-        :class:`~millpond.LeaseLostError` after an error of the connection can be for that call
-        itself, which was done.
+        After an error it is as with :meth:`TaskStore.modify`. The call can be repeated, or the
+        job ended in another way, while the lease lasts; the lease is no longer renewed.
+        :class:`~millpond.LeaseLostError` after a connection error can mean that the earlier call
+        was in fact done.
 
-        :param modification: what is to happen, all of it or nothing
+        :param modification: the changes to make, all of them or none
         :raises: as for :meth:`TaskStore.modify`; :class:`~millpond.LeaseLostError` if the lease
           was lost.
         """
@@ -251,13 +254,14 @@ class Job(Generic[Value]):
         return await self._native.done()
 
     async def fail(self, err: str) -> Modified:
-        """Ends the job as its handler's error does: as :meth:`retry`, with this text as the
-        reason. If that has in it what the job's last claim of documents said of one that is
-        taken, nothing has failed: the task is given back untried for a short random time, of 8 to
-        16 ms and twice as long each time its worker finds no document free, up to 128 ms. Nor has
-        it failed if the text has in it why an end of the job was refused, and that was documents
-        alone, which others had changed: the task is given back untried for 10 to 100 ms, growing.
-        After 20 times in a row in one run that is an attempt.
+        """Ends the job as an error of its handler does: as :meth:`retry`, with this text as the
+        reason. There are two exceptions, in which the job has not failed. If the text contains
+        the error of the job's last claim of documents, because another claimant held one, the
+        task is given back untried for a short random time: 8 to 16 ms, doubled each time its
+        worker finds no document free, up to 128 ms. If the text contains the error that refused
+        an end of the job, and the only reason was documents that others had changed, the task is
+        given back untried for 10 to 100 ms, with a growing delay. If this happens 20 times in a
+        row in one run, the last time is an attempt.
 
         :param err: what went wrong
         :raises: as for :meth:`finish`.
@@ -265,12 +269,12 @@ class Job(Generic[Value]):
         return await self._native.fail(err)
 
     async def retry(self, err: str, delay: Seconds | None = None) -> Modified:
-        """Ends the job and puts the task off for another attempt, as the :class:`Worker` says, or
-        into its error queue if that was the last.
+        """Ends the job and postpones the task for another attempt, as set on the :class:`Worker`,
+        or moves it to the error queue if that was the last.
 
         :param err: what went wrong
-        :param delay: how long until the next attempt, in seconds; by default as the worker's
-          ``backoff`` says
+        :param delay: how long until the next attempt, in seconds; by default, the worker's
+          ``backoff`` decides
         :raises: as for :meth:`finish`.
         """
         return await self._native.retry(err, delay)
@@ -285,11 +289,11 @@ class Job(Generic[Value]):
         return await self._native.move_to(queue, err)
 
     async def release(self, delay: Seconds | None = None) -> Modified:
-        """Ends the job and gives the task back untried, available after a random time of 100
-        milliseconds or up to half of it less, so that it is not given and given back all the
-        time. This is no attempt, and no claim without an end.
+        """Ends the job and gives the task back untried. It is available again after 100
+        milliseconds, shortened at random by up to half, so that it is not handed out and given
+        back in a tight loop. This counts neither as an attempt nor as an expired lease.
 
-        :param delay: how long until it is available, in seconds; 0 is at once
+        :param delay: how long until it is available, in seconds; 0 means immediately
         :raises: as for :meth:`finish`.
         """
         return await self._native.release(delay)

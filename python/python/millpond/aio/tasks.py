@@ -97,7 +97,7 @@ class TaskStore:
 
     @property
     def claimant(self) -> str:
-        """Who claims."""
+        """The claimant of this handle."""
         return self._native.claimant
 
     @overload
@@ -187,32 +187,35 @@ class TaskStore:
         return inserted[0] if inserted else None
 
     async def modify(self, modification: Modification) -> Modified:
-        """Does all of a modification, or nothing: inserts, changes and deletes of tasks and
-        documents, and tasks and documents that have to be as they were seen.
+        """Applies a modification completely or not at all: inserts, changes and deletes of tasks
+        and documents, and dependencies on tasks and documents that must not have changed.
 
-        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it is done
-        as a whole or not at all; :meth:`fetch` tells which. Sent again, what it changed or
-        deleted is not there at that version any more, so nothing is done twice unless it only
-        inserts tasks; give those an id of your own then.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the
+        modification has been applied completely or not at all; :meth:`fetch` tells which. If it
+        is sent again, what it changed or deleted no longer exists at that version, so nothing is
+        done twice. The exception is a modification that neither changes nor deletes anything:
+        give the tasks that it inserts explicit ids. A document that it puts replaces what others
+        have put since.
 
-        :param modification: what is to happen, all of it or nothing
+        :param modification: the changes to make, all of them or none
         :raises: :class:`~millpond.InvalidArgumentError` for names, values and times beyond their
-          limits, values that are no JSON texts, and what is named twice, before anything is sent;
-          :class:`~millpond.DependencyError` if something is not as it has to be, with all that is
-          not (``dependency``), and then nothing has changed; :class:`~millpond.WrongTypeError` and
-          :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
+          limits, values that are not JSON texts, and a task or document that is named twice, before
+          anything is sent; :class:`~millpond.DependencyError` if something is not in the required
+          state, with a list of every such problem (``dependency``), in which case nothing has
+          changed; :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
+          if the keys hold something else.
         """
         return await self._native.modify(modification)
 
     async def claim(self, queues: Texts, lease: Seconds = 30) -> Task[Any] | None:
-        """Leases one available task of these queues, or returns None if there is none now; see
-        :meth:`claims` for more tasks, and to wait. Of each queue one of the oldest is picked at
-        random, the oldest with a probability of one half, so that a task that fails again and
-        again does not block the others; the order of the queues is random too.
+        """Leases one available task from these queues, or returns None if there is none now; see
+        :meth:`claims` for several tasks, and for waiting. The task is picked at random from the
+        oldest of its queue, the oldest with a probability of one half, so that a task that keeps
+        failing does not block the others. The order of the queues is random too.
 
-        At least once: the task is available again when the lease is over, unless it was deleted
+        At least once: the task is available again when the lease expires, unless it was deleted
         or changed before. After :class:`~millpond.ConnectionLostError` or
-        :class:`~millpond.TimeoutError` a task may be leased that no caller received.
+        :class:`~millpond.TimeoutError` a task may have been leased that no caller received.
 
         :param queues: names of queues, 1 to 1,000
         :param lease: how long to lease, at most 100 years, in seconds
@@ -223,13 +226,13 @@ class TaskStore:
         return await self._native.claim(queues, lease)
 
     async def claim_many(self, queues: Texts, max: int, lease: Seconds = 30) -> Tasks:
-        """Leases up to ``max`` available tasks, as ``max`` calls of :meth:`claim` would; one
-        step.
+        """Leases up to ``max`` available tasks in one step, as ``max`` calls of :meth:`claim`
+        would.
 
-        After an error it is as with :meth:`claim`.
+        The same as for :meth:`claim`.
 
         :param queues: names of queues, 1 to 1,000
-        :param max: how many tasks at most, 1 to 1,000
+        :param max: the maximum number of tasks, 1 to 1,000
         :param lease: how long to lease, at most 100 years, in seconds
         :raises: as for :meth:`claim`; :class:`~millpond.InvalidArgumentError` for a ``max`` of 0
           or above 1,000.
@@ -239,13 +242,13 @@ class TaskStore:
     def claims(
         self, queues: Texts, max: int = 1, wait: Seconds | None = None, lease: Seconds = 30
     ) -> Claims:
-        """The loop of claims: leased tasks, one after the other or in batches, and it can wait
+        """A loop of claims that yields leased tasks, one at a time or in batches, and can wait
         for them. See :class:`Claims`.
 
         :param queues: names of queues, 1 to 1,000
-        :param max: how many tasks at most, 1 to 1,000
+        :param max: the maximum number of tasks, 1 to 1,000
         :param wait: how long to wait when no task is available, in seconds, where ``math.inf`` is
-          forever; without it the loop ends then
+          forever; without it the loop ends instead
         :param lease: how long tasks are leased, in seconds; 30 seconds by default
         """
         return Claims(self._native.claims(queues, max, wait, lease))
@@ -265,25 +268,25 @@ class TaskStore:
         max_crashes: int = 3,
         error_queue: str | None = None,
     ) -> Worker:
-        """A worker for these queues, which renews what it works on, retries what failed, and
-        moves what fails too often to the error queue. See :class:`Worker`.
+        """A worker for these queues, which renews the tasks that it works on, retries those that
+        fail, and moves those that fail too often to the error queue. See :class:`Worker`.
 
         :param queues: names of queues, 1 to 1,000
         :param concurrency: how many jobs ``run`` works on at a time, 1 or more
-        :param prefetch: how many more jobs ``run`` holds ready, so that one step leases several
-        :param timeout: how long a handler may work, in seconds
+        :param prefetch: how many more jobs ``run`` leases ahead, so that one step leases several
+        :param timeout: how long a handler may run, in seconds
         :param wait: how long ``jobs`` waits for a task when none is available, in seconds, where
           ``math.inf`` is forever; without it the loop ends then
         :param lease: how long a task is leased, in seconds; 30 seconds by default. A native
-          thread renews it three times a lease
-        :param backoff: how long a task is delayed after its first failure, in seconds; then twice
-          as long each time, each time minus a random part of up to a half
-        :param backoff_max: how long a failed task is delayed at most, in seconds
+          thread renews it three times per lease
+        :param backoff: how long a task waits after its first failure, in seconds; then twice as
+          long each time, each time shortened at random by up to half
+        :param backoff_max: how long a failed task waits at most, in seconds
         :param max_attempts: after this many attempts a task goes to the error queue; 0 is never
-        :param max_crashes: after this many leases in a row that ran out a task goes to the error
-          queue and to no handler, as it may be what kills the workers; 0 is never
-        :param error_queue: where tasks go that failed too often; the queue that each is in with
-          ``/err`` behind it, by default
+        :param max_crashes: after this many expired leases in a row a task goes to the error queue
+          and not to a handler, since it may be what crashes the workers; 0 is never
+        :param error_queue: the queue for tasks that failed too often; by default, the name of the
+          task's own queue followed by ``/err``
         """
         native = self._native.worker(
             queues,
@@ -304,29 +307,30 @@ class TaskStore:
         self, tasks: TaskHandles = (), docs: DocHandles = (), lease: Seconds = 30
     ) -> Renewed:
         """Renews the leases of tasks and documents, all of them or none, for ``lease`` from now,
-        and returns their new versions, and which of the tasks somebody has cancelled.
+        and returns their new versions and which of the tasks were cancelled.
 
-        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` all may be
-        renewed, at versions that no caller received.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` all may
+        have been renewed, at versions that no caller received.
 
         :param tasks: tasks, or their ids and versions
         :param docs: documents, or their namespaces, ids and versions
         :param lease: how long to lease, at most 100 years, in seconds
         :raises: :class:`~millpond.InvalidArgumentError` for nothing to renew, more than 100,000
-          and what is named twice; :class:`~millpond.DependencyError` if one of them is not there at
-          that version or another claimant holds it, and then nothing has changed.
+          entries, and a task or document that is named twice; :class:`~millpond.DependencyError` if
+          one of them does not exist at that version or another claimant holds it, in which case
+          nothing has changed.
         """
         return await self._native.renew(tasks, docs, lease)
 
     async def cancel(self, ids: Texts) -> builtins.list[bool]:
-        """Cancels tasks that somebody has claimed: tells the claimant to stop, with the next
-        renewal (``cancelled``), where a worker finds it. Returns of each id whether somebody has
-        the task and will be told; a task that nobody has claimed is not cancelled but deleted.
-        The task itself stays as it is: its claimant ends it as it likes, and is not refused. The
-        next claim of the task and each change take the note away.
+        """Cancels claimed tasks: the next renewal (``cancelled``), such as a worker's, tells the
+        claimant to stop. Returns whether the task of each id is claimed, so that its claimant
+        will be told. A task that is not claimed is not cancelled; delete it instead. The task
+        itself stays as it is: its claimant can end it in any way, and is not refused. The next
+        claim of the task and every change remove the cancellation.
 
-        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may be
-        done; cancelling again is safe.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been done; cancelling again is safe.
 
         :param ids: ids, 1 to 10,000
         :raises: as for :meth:`fetch`.
@@ -334,7 +338,7 @@ class TaskStore:
         return await self._native.cancel(ids)
 
     async def fetch(self, ids: Texts) -> Tasks:
-        """The tasks of these ids, from any queue, in the same order; missing ones are left out.
+        """The tasks with these ids, from any queue, in the same order; missing ones are left out.
 
         :param ids: ids, 1 to 10,000
         :raises: :class:`~millpond.InvalidArgumentError` for no id, more than 10,000 and ids
@@ -353,15 +357,15 @@ class TaskStore:
         omit_values: bool = False,
     ) -> TaskPage:
         """A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is
-        claimed between two pages may be on both or on none.
+        claimed between two pages may be on both or on neither.
 
         :param queue: the queue's name, 1 to 64 KiB
         :param after: the page after this position
         :param limit: reads at most this many tasks; 1,000 by default, at most 10,000
-        :param claimant: only tasks that are this claimant's or available. A page may hold fewer
-          tasks then, or none, and still have a next one
-        :param omit_values: leaves the values out. A change that is made of such a task removes
-          its value
+        :param claimant: only tasks that this claimant holds or that are available. With this
+          filter a page may hold fewer tasks, or none, and still be followed by another page
+        :param omit_values: leaves out the values. A change made from such a task removes its
+          value
         :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
           of 0 or above 10,000; :class:`~millpond.WrongTypeError` and
           :class:`~millpond.IncompatibleVersionError` if the keys hold something else.
@@ -377,11 +381,11 @@ class TaskStore:
     async def queues(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> dict[str, int]:
-        """The queues that hold tasks or are paused, by name, with how many tasks: those that are
-        asked for, or all.
+        """The queues that hold tasks or are paused, by name, each with its number of tasks: those
+        that the filter selects, or all.
 
-        :param exact: names, up to 10,000 with the prefixes
-        :param prefixes: what names begin with, up to 10,000 with the names
+        :param exact: exact names, up to 10,000 together with the prefixes
+        :param prefixes: prefixes of names, up to 10,000 together with the exact names
         :param limit: at most this many, the first by name; 100,000 by default
         :raises: as for :meth:`queue_stats`.
         """
@@ -390,8 +394,8 @@ class TaskStore:
     async def are_empty(self, exact: Texts = (), prefixes: Texts = ()) -> bool:
         """Whether none of these queues holds a task.
 
-        :param exact: names, up to 10,000 with the prefixes
-        :param prefixes: what names begin with, up to 10,000 with the names
+        :param exact: exact names, up to 10,000 together with the prefixes
+        :param prefixes: prefixes of names, up to 10,000 together with the exact names
         :raises: as for :meth:`queue_stats`; :class:`~millpond.InvalidArgumentError` for a filter
           that names nothing.
         """
@@ -400,11 +404,12 @@ class TaskStore:
     async def queue_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[QueueStats]:
-        """What is in the queues that hold tasks or are paused, those that are asked for or all,
-        by name: exact at one point in time for each queue, and counted without reading the tasks.
+        """Statistics of the queues that hold tasks or are paused, by name: those that the filter
+        selects, or all. They are exact at one point in time for each queue, and are computed
+        without reading the tasks.
 
-        :param exact: names, up to 10,000 with the prefixes
-        :param prefixes: what names begin with, up to 10,000 with the names
+        :param exact: exact names, up to 10,000 together with the prefixes
+        :param prefixes: prefixes of names, up to 10,000 together with the exact names
         :param limit: at most this many, the first by name; 100,000 by default
         :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
           of 0 or above 100,000; :class:`~millpond.WrongTypeError` and
@@ -414,8 +419,8 @@ class TaskStore:
 
     async def pause(self, queue: str) -> None:
         """Pauses a queue: claims find nothing in it, as if it held no available task, until it is
-        resumed. Everything else goes on: tasks are inserted, changed and renewed, leases end and
-        run out, and workers finish the tasks that they have. The pause is kept in the store,
+        resumed. Everything else continues: tasks are inserted, changed and renewed, leases end
+        and expire, and workers finish the tasks that they hold. The pause is kept in the store,
         whether the queue holds tasks or not, and :meth:`queue_stats` shows it.
 
         :param queue: the queue's name, 1 to 64 KiB
@@ -426,8 +431,8 @@ class TaskStore:
         return await self._native.pause(queue)
 
     async def resume(self, queue: str) -> None:
-        """Ends the :meth:`pause` of a queue, if it is paused, and wakes those who wait for its
-        tasks.
+        """Ends the :meth:`pause` of a queue, if it is paused, and wakes the claims that wait for
+        its tasks.
 
         :param queue: the queue's name, 1 to 64 KiB
         :raises: as for :meth:`pause`.
@@ -447,29 +452,29 @@ class TaskStore:
         err: str | None = None,
         include_held: bool = False,
     ) -> Swept:
-        """Deletes tasks of a queue that a filter lets through: one step, which looks at up to
-        ``limit`` tasks by time and id, and returns how many it deleted and what the next step
-        comes after. So a caller sees the progress, stops by making no further step, and keeps to
-        a rate by waiting between two of them. Tasks that another claimant holds stay, unless
-        ``include_held`` is set.
+        """Deletes the tasks of a queue that match a filter, one step per call. A step looks at up
+        to ``limit`` tasks by time and id, and returns how many it deleted and the position where
+        the next step continues. So a caller can watch the progress, stop after any step, and
+        limit the rate by waiting between steps. Tasks that another claimant holds are kept,
+        unless ``include_held`` is set.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the step
-        may be done. It can be made again: it finds what is left.
+        may have been done. It can be repeated: it finds what is left.
 
         :param queue: the queue's name, 1 to 64 KiB
-        :param after: goes on after this position, such as the one that the step before returned
+        :param after: continues after this position, such as the one that the previous step
+          returned
         :param limit: looks at up to this many tasks; 1,000 by default, at most 2,000. A server
-          serves nobody else meanwhile, for about 8 ms with 1,000 of them
-        :param available: only tasks that can be claimed now, and those of the other states that
-          are set
+          serves no other client during the step, which takes about 8 ms with 1,000 tasks
+        :param available: only tasks that can be claimed now, and those in other selected states
         :param claimed: only tasks that cannot be claimed now and were claimed before, and those
-          of the other states that are set
-        :param future: only tasks that cannot be claimed now and never were, and those of the
-          other states that are set
-        :param claimant: only tasks that are this claimant's or available
-        :param err: only tasks whose ``err`` begins like this
+          in other selected states
+        :param future: only tasks that cannot be claimed now and were never claimed, and those in
+          other selected states
+        :param claimant: only tasks that this claimant holds or that are available
+        :param err: only tasks whose ``err`` begins with this text
         :param include_held: also tasks that another claimant holds: those that it has leased,
-          whose jobs are lost then, and those that it has put off or inserted for a time in the
+          whose jobs are then lost, and those that it has postponed or inserted for a time in the
           future
         :raises: :class:`~millpond.InvalidArgumentError` for names beyond their limits and a limit
           of 0 or above 2,000; :class:`~millpond.WrongTypeError` and
@@ -501,28 +506,28 @@ class TaskStore:
         err: str | None = None,
         include_held: bool = False,
     ) -> Swept:
-        """Moves tasks of a queue that a filter lets through to another queue, some in one step as
-        :meth:`purge` deletes them. They keep everything but their version: their time, their
-        claimant, attempts and err as well. A job of a task that is moved is lost.
+        """Moves tasks that match a filter from one queue to another, one step per call like
+        :meth:`purge`. They keep everything but their version, including their time, claimant,
+        attempts and err. If a job holds a task that is moved, the job is lost.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the step
-        may be done. It can be made again: it finds what is left.
+        may have been done. It can be repeated: it finds what is left.
 
         :param queue: the queue's name, 1 to 64 KiB
-        :param to: the queue where the tasks go, which need not be there: 1 to 64 KiB
-        :param after: goes on after this position, such as the one that the step before returned
+        :param to: the queue to which the tasks go, which need not exist: 1 to 64 KiB
+        :param after: continues after this position, such as the one that the previous step
+          returned
         :param limit: looks at up to this many tasks; 1,000 by default, at most 2,000. A server
-          serves nobody else meanwhile, for about 8 ms with 1,000 of them
-        :param available: only tasks that can be claimed now, and those of the other states that
-          are set
+          serves no other client during the step, which takes about 8 ms with 1,000 tasks
+        :param available: only tasks that can be claimed now, and those in other selected states
         :param claimed: only tasks that cannot be claimed now and were claimed before, and those
-          of the other states that are set
-        :param future: only tasks that cannot be claimed now and never were, and those of the
-          other states that are set
-        :param claimant: only tasks that are this claimant's or available
-        :param err: only tasks whose ``err`` begins like this
+          in other selected states
+        :param future: only tasks that cannot be claimed now and were never claimed, and those in
+          other selected states
+        :param claimant: only tasks that this claimant holds or that are available
+        :param err: only tasks whose ``err`` begins with this text
         :param include_held: also tasks that another claimant holds: those that it has leased,
-          whose jobs are lost then, and those that it has put off or inserted for a time in the
+          whose jobs are then lost, and those that it has postponed or inserted for a time in the
           future
         :raises: as for :meth:`purge`; :class:`~millpond.InvalidArgumentError` for a move to the
           same queue.
@@ -554,33 +559,33 @@ class TaskStore:
         err: str | None = None,
         include_held: bool = False,
     ) -> Swept:
-        """Moves tasks as :meth:`move_tasks` does, and takes away their attempts and err: for
-        those of an error queue, such as ``inbox/err``, that are to be tried again. As they keep
-        their time, those that are available count as old as they are.
+        """Moves tasks as :meth:`move_tasks` does, and clears their attempts and err: for tasks of
+        an error queue, such as ``inbox/err``, that should be tried again. They keep their time,
+        so tasks that are available keep their age.
 
-        One call is one step, of up to the limit of its filter. To redrive at a rate, such as 100
-        tasks a second, set that as the limit and wait a second between two calls, until a step
-        returns no next position. Stop whenever you like: each step is done as a whole, and what
-        is left stays where it is.
+        One call is one step, which looks at up to the limit of its filter. To redrive at a rate,
+        such as 100 tasks a second, set that number as the limit and wait a second between calls,
+        until a step returns no next position. You can stop after any step: each one is atomic,
+        and the remaining tasks stay where they are.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the step
-        may be done. It can be made again: it finds what is left.
+        may have been done. It can be repeated: it finds what is left.
 
         :param queue: the queue's name, 1 to 64 KiB
-        :param to: the queue where the tasks go, which need not be there: 1 to 64 KiB
-        :param after: goes on after this position, such as the one that the step before returned
+        :param to: the queue to which the tasks go, which need not exist: 1 to 64 KiB
+        :param after: continues after this position, such as the one that the previous step
+          returned
         :param limit: looks at up to this many tasks; 1,000 by default, at most 2,000. A server
-          serves nobody else meanwhile, for about 8 ms with 1,000 of them
-        :param available: only tasks that can be claimed now, and those of the other states that
-          are set
+          serves no other client during the step, which takes about 8 ms with 1,000 tasks
+        :param available: only tasks that can be claimed now, and those in other selected states
         :param claimed: only tasks that cannot be claimed now and were claimed before, and those
-          of the other states that are set
-        :param future: only tasks that cannot be claimed now and never were, and those of the
-          other states that are set
-        :param claimant: only tasks that are this claimant's or available
-        :param err: only tasks whose ``err`` begins like this
+          in other selected states
+        :param future: only tasks that cannot be claimed now and were never claimed, and those in
+          other selected states
+        :param claimant: only tasks that this claimant holds or that are available
+        :param err: only tasks whose ``err`` begins with this text
         :param include_held: also tasks that another claimant holds: those that it has leased,
-          whose jobs are lost then, and those that it has put off or inserted for a time in the
+          whose jobs are then lost, and those that it has postponed or inserted for a time in the
           future
         :raises: as for :meth:`move_tasks`.
         """
@@ -598,12 +603,12 @@ class TaskStore:
         )
 
     async def claim_docs(self, namespace: str, keys: Texts, lease: Seconds = 30) -> Docs:
-        """Leases all documents of these primary keys, or none if another claimant holds one of
-        them. They come in the order of the keys, those of one key by secondary key. Their holder
-        can claim them again.
+        """Leases all documents with these primary keys, or none if another claimant holds one of
+        them. They are in the order of the given keys, and within one key sorted by secondary key.
+        The claimant that holds them can claim them again.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` they may
-        be leased; claiming them again is safe.
+        have been leased; claiming them again is safe.
 
         :param namespace: the namespace of documents, up to 64 characters
         :param keys: primary keys of documents, 1 to 1,000 of up to 256 characters
@@ -615,8 +620,8 @@ class TaskStore:
         return await self._native.claim_docs(namespace, keys, lease)
 
     async def get_doc(self, namespace: str, key: str, secondary_key: str = "") -> Doc[Any] | None:
-        """The document of these keys that was inserted without an id of its own, or None if it is
-        not there. A document with an id of its own is found by that (:meth:`fetch_docs`).
+        """The document with these keys that was inserted without an explicit id, or None if there
+        is none. A document with an explicit id is looked up by that id (:meth:`fetch_docs`).
 
         :param namespace: the namespace of documents, up to 64 characters
         :param key: the primary key of documents, up to 256 characters
@@ -654,7 +659,7 @@ class TaskStore:
         return done.inserted_docs[0]
 
     async def fetch_docs(self, namespace: str, ids: Texts) -> Docs:
-        """The documents of these ids, in the same order; missing ones are left out.
+        """The documents with these ids, in the same order; missing ones are left out.
 
         :param namespace: the namespace of documents, up to 64 characters
         :param ids: ids, 1 to 10,000
@@ -675,11 +680,11 @@ class TaskStore:
         """A page of a namespace's documents, by primary key, secondary key and id.
 
         :param namespace: the namespace of documents, up to 64 characters
-        :param start: from this primary key on
-        :param end: up to this primary key, and without it; an empty one is no end
+        :param start: from this primary key on, including it
+        :param end: up to this primary key, excluding it; an empty key is no limit
         :param after: the page after this position
         :param limit: at most this many; 1,000 by default, at most 10,000
-        :param omit_contents: leaves the contents out
+        :param omit_contents: leaves out the contents
         :raises: as for :meth:`list`.
         """
         return await self._native.list_docs(
@@ -694,17 +699,17 @@ class TaskStore:
     async def namespace_stats(
         self, exact: Texts = (), prefixes: Texts = (), limit: int | None = None
     ) -> builtins.list[NamespaceStats]:
-        """What is in the namespaces that hold documents, by name.
+        """Statistics of the namespaces that hold documents, by name.
 
-        :param exact: names, up to 10,000 with the prefixes
-        :param prefixes: what names begin with, up to 10,000 with the names
+        :param exact: exact names, up to 10,000 together with the prefixes
+        :param prefixes: prefixes of names, up to 10,000 together with the exact names
         :param limit: at most this many, the first by name; 100,000 by default
         :raises: as for :meth:`queue_stats`.
         """
         return await self._native.namespace_stats(exact, prefixes, limit)
 
     async def time(self) -> int:
-        """The time on the clock that decides when tasks are available and leases are over, in
+        """The time on the clock that decides when tasks become available and leases expire, in
         milliseconds since the Unix epoch.
 
         :raises: Only those of the connection.

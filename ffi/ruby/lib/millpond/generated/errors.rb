@@ -26,7 +26,7 @@ module Millpond
     CODE, NAME, RETRY = 4, "WRONG_TYPE", :never
   end
 
-  # The data was written by a version of the format that this version does not know.
+  # The data was written in a version of the format that this version of Millpond does not know.
   class IncompatibleVersionError < StandardError
     include Error
     CODE, NAME, RETRY = 5, "INCOMPATIBLE_VERSION", :never
@@ -38,13 +38,13 @@ module Millpond
     CODE, NAME, RETRY = 6, "CONNECTION_FAILED", :later
   end
 
-  # The connection broke after the call was sent: it may or may not have been done.
+  # The connection broke after the call was sent; the call may or may not have been done.
   class ConnectionLostError < IOError
     include Error
     CODE, NAME, RETRY = 7, "CONNECTION_LOST", :unknown
   end
 
-  # No reply came in time: the call may or may not have been done.
+  # No reply arrived in time: the call may or may not have been done.
   class TimeoutError < ::Timeout::Error
     include Error
     CODE, NAME, RETRY = 8, "TIMEOUT", :unknown
@@ -56,13 +56,13 @@ module Millpond
     CODE, NAME, RETRY = 9, "AUTHENTICATION_FAILED", :never
   end
 
-  # The server's access rules forbid this user the call.
+  # The server's access rules do not allow this user to make the call.
   class PermissionDeniedError < StandardError
     include Error
     CODE, NAME, RETRY = 10, "PERMISSION_DENIED", :never
   end
 
-  # The server is there but cannot do it now: loading, failing over, busy or read-only.
+  # The server is reachable but cannot serve the call now: loading, failing over, busy or read-only.
   class UnavailableError < StandardError
     include Error
     CODE, NAME, RETRY = 11, "UNAVAILABLE", :later
@@ -80,7 +80,7 @@ module Millpond
     CODE, NAME, RETRY = 13, "SERVER", :never
   end
 
-  # The lease has expired or another client holds it: nothing was done.
+  # The lease has expired, or another client holds it: nothing was done.
   class LeaseLostError < StandardError
     include Error
     CODE, NAME, RETRY = 14, "LEASE_LOST", :never
@@ -92,21 +92,21 @@ module Millpond
     CODE, NAME, RETRY = 15, "LOCKED", :later
   end
 
-  # Stored data is damaged, or lacks what was on disk, in a way that no crash explains; `?repair` opens what lies
-  # before the damage.
+  # Stored data is damaged, or parts of it are missing from disk, in a way that no crash explains; `?repair` opens
+  # the data before the damage.
   class CorruptError < StandardError
     include Error
     CODE, NAME, RETRY = 16, "CORRUPT", :never
   end
 
-  # The disk refused: what was not acknowledged may or may not have been done, and may come back when the
-  # directory is opened again.
+  # The disk returned an error: calls that were not acknowledged may or may not have been done, and their effects
+  # may reappear when the directory is opened again.
   class StorageError < IOError
     include Error
     CODE, NAME, RETRY = 17, "STORAGE", :unknown
   end
 
-  # The embedded engine was opened before a fork; a child process has to open its own.
+  # The embedded engine was opened before a fork; a child process must open its own.
   class ForkedError < StandardError
     include Error
     CODE, NAME, RETRY = 18, "FORKED", :never
@@ -118,9 +118,9 @@ module Millpond
     CODE, NAME, RETRY = 19, "CLOSED", :never
   end
 
-  # The call was stopped by an interrupt that `Thread.handle_interrupt` holds back. What other interrupts raise
-  # comes as it is. A `throw` out of a signal handler does not reach its `catch` if a call is waiting: it ends the
-  # call with this error, so raise there instead.
+  # The call was stopped by an interrupt that `Thread.handle_interrupt` defers. Exceptions from other interrupts
+  # are raised unchanged. A `throw` out of a signal handler does not reach its `catch` if a call is waiting: it
+  # ends the call with this error, so raise an exception there instead.
   class CancelledError < StandardError
     include Error
     CODE, NAME, RETRY = 20, "CANCELLED", :unknown
@@ -132,9 +132,9 @@ module Millpond
     CODE, NAME, RETRY = 21, "INTERNAL", :unknown
   end
 
-  # A task or a document is not as a modification says: nothing was done.
+  # A task or a document is not in the state that a modification requires: nothing was done.
   #
-  # Each list has what is wrong in one way, and a modification that is refused is wrong in all of them at once.
+  # Each list holds the entries that failed in one way; a refused modification reports all of them together.
   #
   # @example
   #   client = Millpond.connect("memory:")
@@ -150,37 +150,37 @@ module Millpond
     include Error
     CODE, NAME, RETRY = 22, "DEPENDENCY", :never
 
-    # @return [Array<TaskId>] tasks to insert whose id is taken, at the version that is there
+    # @return [Array<TaskId>] tasks to insert whose id is taken, at the version that exists
     attr_reader :inserts
 
-    # @return [Array<TaskId>] tasks to change that are not there at the version that was asked for
+    # @return [Array<TaskId>] tasks to change that do not exist at the requested version
     attr_reader :changes
 
-    # @return [Array<TaskId>] tasks to delete that are not there at the version that was asked for
+    # @return [Array<TaskId>] tasks to delete that do not exist at the requested version
     attr_reader :deletes
 
-    # @return [Array<TaskId>] tasks to depend on that are not there at the version that was asked for
+    # @return [Array<TaskId>] tasks to depend on that do not exist at the requested version
     attr_reader :depends
 
     # @return [Array<TaskId>] tasks to delete or to change that another claimant holds
     attr_reader :claims
 
-    # @return [Array<DocId>] documents to insert whose id is taken, at the version that is there
+    # @return [Array<DocId>] documents to insert whose id is taken, at the version that exists
     attr_reader :doc_inserts
 
-    # @return [Array<DocId>] documents to change that are not there at the version that was asked for
+    # @return [Array<DocId>] documents to change that do not exist at the requested version
     attr_reader :doc_changes
 
-    # @return [Array<DocId>] documents to delete that are not there at the version that was asked for
+    # @return [Array<DocId>] documents to delete that do not exist at the requested version
     attr_reader :doc_deletes
 
-    # @return [Array<DocId>] documents to depend on that are not there at the version that was asked for
+    # @return [Array<DocId>] documents to depend on that do not exist at the requested version
     attr_reader :doc_depends
 
     # @return [Array<DocId>] documents to delete, to change, to put or to claim that another claimant holds
     attr_reader :doc_claims
 
-    # For tests of programs: the library makes its errors itself.
+    # For a program's tests: the library creates its errors itself.
     #
     # @param message [String, nil] one line for people
     # @param operation [String] the operation that failed
@@ -204,14 +204,14 @@ module Millpond
       @found = found.freeze
     end
 
-    # @return [Boolean] whether a task is not there at the version that was asked for
+    # @return [Boolean] whether a task does not exist at the requested version
     # @example
     #   Millpond::DependencyError.new.has_missing? # => false
     def has_missing?
       @found.fetch(:has_missing, false)
     end
 
-    # @return [Boolean] whether a document is not there at the version that was asked for
+    # @return [Boolean] whether a document does not exist at the requested version
     # @example
     #   Millpond::DependencyError.new.has_missing_docs? # => false
     def has_missing_docs?
@@ -239,7 +239,8 @@ module Millpond
       @found.fetch(:has_collisions, false)
     end
 
-    # @return [Boolean] whether nothing is wrong but that others hold something: the same can succeed later
+    # @return [Boolean] whether the only problem is that other claimants hold something: the same call can succeed
+    #   later
     # @example
     #   Millpond::DependencyError.new.only_claims? # => false
     def only_claims?
@@ -247,13 +248,13 @@ module Millpond
     end
   end
 
-  # The queue holds as much as it may: nothing was added.
+  # The queue is at its limit: nothing was added.
   class QueueFullError < StandardError
     include Error
     CODE, NAME, RETRY = 23, "QUEUE_FULL", :later
   end
 
-  # Something of this id is there already: nothing was done.
+  # Something with this id already exists: nothing was done.
   class AlreadyExistsError < StandardError
     include Error
     CODE, NAME, RETRY = 24, "ALREADY_EXISTS", :never

@@ -8,7 +8,7 @@ module Millpond
   # `id` and `version` are an optimistic lock: each claim, renewal and change adds 1 to `version`, and a
   # modification with a stale version is refused.
   #
-  # What {TaskStore} returns are copies: they stay as they are.
+  # {TaskStore} returns copies: they do not change.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -22,22 +22,22 @@ module Millpond
     PARTS = %i[id version queue at_ms created_ms modified_ms claimant claims attempt err json priority expires_ms
       headers].freeze
 
-    # @return [String] unique in the store, over all queues
+    # @return [String] unique in the store, across all queues
     attr_reader :id
 
-    # @return [Integer] from 0; 1 more with each claim, renewal and change
+    # @return [Integer] starts at 0; each claim, renewal and change adds 1
     attr_reader :version
 
-    # @return [String] the queue that it is in
+    # @return [String] the queue that it belongs to
     attr_reader :queue
 
-    # @return [Integer] from when on it can be claimed, in milliseconds since the Unix epoch
+    # @return [Integer] the time from which it can be claimed, in milliseconds since the Unix epoch
     attr_reader :at_ms
 
     # @return [Integer] when it was inserted, in milliseconds since the Unix epoch
     attr_reader :created_ms
 
-    # @return [Integer] when it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    # @return [Integer] when it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
     #   epoch
     attr_reader :modified_ms
 
@@ -47,26 +47,27 @@ module Millpond
     # @return [Integer] how often it was claimed; renewals do not count
     attr_reader :claims
 
-    # @return [Integer] how often it was tried, as its workers recorded
+    # @return [Integer] how often it was tried, as recorded by its workers
     attr_reader :attempt
 
-    # @return [String] what went wrong, as its workers recorded
+    # @return [String] what went wrong, as recorded by its workers
     attr_reader :err
 
-    # @return [Integer] 0 to 9: of the available tasks of a queue those with the highest are claimed first
+    # @return [Integer] 0 to 9: of a queue's available tasks, those with the highest priority are claimed first
     attr_reader :priority
 
     # @return [Integer, nil] when it is deleted, leased or not, in milliseconds since the Unix epoch; nil for
     #   never
     attr_reader :expires_ms
 
-    # @return [Hash{String => String}] its headers, by name: what travels with it and is not its value
+    # @return [Hash{String => String}] its headers, by name: data that travels with it but is not part of its
+    #   value
     attr_reader :headers
 
-    # For tests of programs, and for tasks of which a program has kept what {#change} takes: stores make their
+    # For a program's tests, and for tasks of which a program has stored what {#change} needs: stores create their
     # tasks themselves.
     #
-    # The arguments are what the attributes say.
+    # The arguments correspond to the attributes.
     #
     # @param json [String, nil] its value, as a JSON text
     #
@@ -91,10 +92,10 @@ module Millpond
     end
   end
 
-  # A document as the store holds it: found by its namespace and id, sorted by its keys, leased for a time as
-  # tasks are, but never consumed.
+  # A document as the store holds it: looked up by its namespace and id, sorted by its keys, and leased for a time
+  # like a task, but never consumed.
   #
-  # What {TaskStore} returns are copies: they stay as they are.
+  # {TaskStore} returns copies: they do not change.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -107,20 +108,20 @@ module Millpond
     # @api private
     PARTS = %i[namespace id version key secondary_key json at_ms claimant created_ms modified_ms].freeze
 
-    # @return [String] the namespace that it is in
+    # @return [String] the namespace that it belongs to
     attr_reader :namespace
 
-    # @return [String] unique in its namespace; made of its keys by default, see {Modification#insert_doc
+    # @return [String] unique in its namespace; derived from its keys by default, see {Modification#insert_doc
     #   NewDoc::id}
     attr_reader :id
 
-    # @return [Integer] from 0; 1 more with each claim, renewal and change
+    # @return [Integer] starts at 0; each claim, renewal and change adds 1
     attr_reader :version
 
     # @return [String] its primary key; several documents can have the same. Never changes
     attr_reader :key
 
-    # @return [String] its secondary key: the order of documents with the same primary key. Never changes
+    # @return [String] its secondary key, which sorts documents with the same primary key. Never changes
     attr_reader :secondary_key
 
     # @return [Integer] until when its claimant holds it, in milliseconds since the Unix epoch
@@ -132,14 +133,14 @@ module Millpond
     # @return [Integer] when it was inserted, in milliseconds since the Unix epoch
     attr_reader :created_ms
 
-    # @return [Integer] when it was inserted, claimed, renewed or changed last, in milliseconds since the Unix
+    # @return [Integer] when it was last inserted, claimed, renewed or changed, in milliseconds since the Unix
     #   epoch
     attr_reader :modified_ms
 
-    # For tests of programs, and for documents of which a program has kept where they are: stores make their
-    # documents themselves.
+    # For a program's tests, and for documents whose location a program has stored: stores create their documents
+    # themselves.
     #
-    # The arguments are what the attributes say.
+    # The arguments correspond to the attributes.
     #
     # @param json [String, nil] its content, as a JSON text
     #
@@ -160,61 +161,61 @@ module Millpond
     end
   end
 
-  # What opening a `file:` found; from {Client#recovery}. What is not detected is listed in the documentation of
-  # the Rust method `Client::recovery`.
+  # What was found when a `file:` was opened; from {Client#recovery}. The documentation of the Rust method
+  # `Client::recovery` lists what is not detected.
   #
   # @!attribute [r] records
-  #   @return [Integer] records that were read, of the snapshot and of the log
+  #   @return [Integer] records that were read from the snapshot and the log
   # @!attribute [r] torn_bytes
-  #   @return [Integer] bytes at the end of the log that were no whole record and were cut off. Zeros are not
-  #     counted: the file grows ahead of what is written
+  #   @return [Integer] bytes at the end of the log that did not form a whole record and were cut off. Zeros are not
+  #     counted, since the file grows ahead of what is written
   # @!attribute [r] snapshot_bytes
   #   @return [Integer] size of the snapshot in bytes; 0 without one
   # @!attribute [r] log_bytes
   #   @return [Integer] size in bytes of the log after the snapshot
   # @!attribute [r] closed
-  #   @return [Boolean] whether the last process closed the engine, or there was none. After a crash or a kill it is
-  #     false, which alone is no reason to worry
+  #   @return [Boolean] whether the last process closed the engine, or there was no earlier process. After a crash
+  #     or a kill it is false, which alone is no reason to worry
   # @!attribute [r] suspicion
-  #   @return [String, nil] what looks as if acknowledged steps were lost, in a sentence: bytes were cut off, or
-  #     damage was repaired. nil where nothing does
+  #   @return [String, nil] why acknowledged steps may have been lost, in one sentence: bytes were cut off, or
+  #     damage was repaired. nil if there is no sign of it
   # @!attribute [r] warnings
-  #   @return [Array<String>] everything that a person should be told, a sentence each: the suspicion, and a
-  #     directory that other users can enter
+  #   @return [Array<String>] everything that an operator should know, one sentence each: the suspicion, and that
+  #     other users can enter the directory
   Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion, :warnings)
 
   # How a queue treats its events.
   #
   # @!attribute [r] partitions
-  #   @return [Integer] how many partitions a new queue has, 1 to 1,024: steps of different ones do not wait for
-  #     each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it later
+  #   @return [Integer] how many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
+  #     for each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it later
   # @!attribute [r] lease
-  #   @return [Float] for how long an event is leased to who receives it
+  #   @return [Float] how long an event is leased to its receiver
   # @!attribute [r] max_attempts
-  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for any number
+  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for no limit
   # @!attribute [r] max_crashes
-  #   @return [Integer] how often a lease of an event may run out before it becomes a dead letter; 0 for any number
+  #   @return [Integer] how often a lease of an event may expire before it becomes a dead letter; 0 for no limit
   # @!attribute [r] backoff_min
   #   @return [Float] the longest delay before the second attempt; it doubles with each attempt
   # @!attribute [r] backoff_max
   #   @return [Float] the longest delay before any attempt
   # @!attribute [r] events_max
-  #   @return [Integer] how many events a partition may hold, dead letters too; 0 for any number
+  #   @return [Integer] how many events a partition may hold, including dead letters; 0 for no limit
   # @!attribute [r] dedup_ids_max
   #   @return [Integer] how many deduplication ids a partition remembers
   # @!attribute [r] paused
-  #   @return [Boolean] whether nothing is delivered
+  #   @return [Boolean] whether delivery is paused
   # @!attribute [r] concurrency
-  #   @return [Integer] how many events may be leased at a time; 0 for any number. Each partition allows an equal
-  #     part of that, rounded down, so it is not below the number of partitions
+  #   @return [Integer] how many events may be leased at a time; 0 for no limit. Each partition allows an equal part
+  #     of that, rounded down, so the number must not be below the number of partitions
   # @!attribute [r] rate
-  #   @return [Integer] how many events a second may be delivered, those too that are delivered again; 0 for any
-  #     number. Each partition allows an equal part of that
+  #   @return [Integer] how many events per second may be delivered, including those that are delivered again; 0 for
+  #     no limit. Each partition allows an equal part of that
   # @!attribute [r] burst
-  #   @return [Integer] how many events may be delivered at once after a time with fewer than `rate` allows; 0 for
-  #     as many as in a second. Each partition allows an equal part of that, and at least one
+  #   @return [Integer] how many events may be delivered in a burst after a time with fewer deliveries than `rate`
+  #     allows; 0 for as many as in a second. Each partition allows an equal part of that, and at least one
   # @!attribute [r] retention
-  #   @return [Float] for how long an event is kept after it is done, to be read; not at all by default
+  #   @return [Float] how long an event can still be read after it is done; by default it is not kept
   EventConfig = Struct.new(:partitions, :lease, :max_attempts, :max_crashes, :backoff_min, :backoff_max,
     :events_max, :dedup_ids_max, :paused, :concurrency, :rate, :burst, :retention)
 
@@ -237,9 +238,9 @@ module Millpond
   # @!attribute [r] dedup_id
   #   @return [String, nil] its deduplication id
   # @!attribute [r] attempts
-  #   @return [Integer] how often it was delivered, this time too, since it was published or redriven
+  #   @return [Integer] how often it was delivered, including this time, since it was published or redriven
   # @!attribute [r] crashes
-  #   @return [Integer] how often its lease ran out since it was published or redriven
+  #   @return [Integer] how often its lease expired since it was published or redriven
   # @!attribute [r] redriven
   #   @return [Integer] how often it was redriven from the dead letters
   # @!attribute [r] err
@@ -249,8 +250,9 @@ module Millpond
   # @!attribute [r] state
   #   @return [Symbol] what it waits for; `:leased` if it was received
   # @!attribute [r] state_at_us
-  #   @return [Integer] since when it is ready or dead, when its time comes or it is tried again, or until when it
-  #     is leased, in microseconds since the Unix epoch; 0 for one that is behind another
+  #   @return [Integer] the time of its state, in microseconds since the Unix epoch: since when it is ready or dead,
+  #     when its time comes or it is tried again, until when it is leased, or when it was done; 0 for an event that is
+  #     behind another one
   # @!attribute [r] token
   #   @return [String] the token of its last delivery; zeros if it was never delivered
   Event = Struct.new(:id, :key, :payload, :headers, :fire_at_us, :published_at_us, :expires_at_us, :dedup_id,
@@ -259,12 +261,13 @@ module Millpond
   # Some events of one state.
   #
   # @!attribute [r] events
-  #   @return [Array<Event>] the events, by time and id; those that are behind a key in the order in which they come
+  #   @return [Array<Event>] the events, by time and id; events that are behind another one of their key, in the
+  #     order in which they come
   # @!attribute [r] next
-  #   @return [EventPosition, nil] what the next page comes after; nil for the last page
+  #   @return [EventPosition, nil] the position that the next page comes after; nil for the last page
   EventPage = Struct.new(:events, :next)
 
-  # Where an event stands among those of its state: by time, and by id where that is the same.
+  # The position of an event among those in its state: by time, and by id where the time is the same.
   #
   # @!attribute [r] state_at_us
   #   @return [Integer] the event's `state_at_us`, in microseconds since the Unix epoch
@@ -275,14 +278,14 @@ module Millpond
   # What became of an event that was published.
   #
   # @!attribute [r] id
-  #   @return [String] the event's id; of a duplicate that of the event that was there
+  #   @return [String] the event's id; for a duplicate, the id of the existing event
   # @!attribute [r] status
   #   @return [Symbol] what happened
   # @!attribute [r] fire_at_us
   #   @return [Integer] when it fires, in microseconds since the Unix epoch; 0 for a duplicate
   Published = Struct.new(:id, :status, :fire_at_us)
 
-  # A delivery of an event: what ends it.
+  # A delivery of an event, as needed to end it.
   #
   # @!attribute [r] id
   #   @return [String] the event
@@ -290,7 +293,7 @@ module Millpond
   #   @return [String] the token of the delivery
   EventReceipt = Struct.new(:id, :token)
 
-  # A schedule that is there.
+  # An existing schedule.
   #
   # @!attribute [r] id
   #   @return [String] its id
@@ -309,34 +312,34 @@ module Millpond
   # @!attribute [r] passed_us
   #   @return [Integer, nil] its last tick, in microseconds since the Unix epoch
   # @!attribute [r] missed
-  #   @return [Integer] how many of its ticks nobody received in time, as far as that was noticed
+  #   @return [Integer] how many of its ticks were not received in time, as far as that was noticed
   # @!attribute [r] revision
   #   @return [Integer] its revision
   # @!attribute [r] owner
-  #   @return [String] who synchronizes it; empty for nobody
+  #   @return [String] the owner that synchronizes it; empty if there is none
   ScheduleInfo = Struct.new(:id, :cron, :zone, :every, :payload, :paused, :next_us, :passed_us, :missed,
     :revision, :owner)
 
-  # How many events a partition has of each state.
+  # How many events a partition has in each state.
   #
   # @!attribute [r] events
-  #   @return [Integer] all that are not done, dead letters too
+  #   @return [Integer] events that are not done, including dead letters
   # @!attribute [r] scheduled
-  #   @return [Integer] wait for their time
+  #   @return [Integer] events that wait for their time
   # @!attribute [r] ready
-  #   @return [Integer] are ready to be received
+  #   @return [Integer] events that are ready to be received
   # @!attribute [r] leased
-  #   @return [Integer] are leased
+  #   @return [Integer] events that are leased
   # @!attribute [r] retry
-  #   @return [Integer] failed, and wait to be tried again
+  #   @return [Integer] events that failed and wait to be tried again
   # @!attribute [r] dead
-  #   @return [Integer] are dead letters
+  #   @return [Integer] events that are dead letters
   # @!attribute [r] behind
-  #   @return [Integer] wait behind another event of their key
+  #   @return [Integer] events that wait behind another event of their key
   # @!attribute [r] dedup_ids
   #   @return [Integer] deduplication ids that are remembered
   # @!attribute [r] ready_since_us
-  #   @return [Integer, nil] since when the oldest is ready, in microseconds since the Unix epoch
+  #   @return [Integer, nil] since when the oldest ready event has been ready, in microseconds since the Unix epoch
   # @!attribute [r] now_us
   #   @return [Integer] the time, in microseconds since the Unix epoch
   # @!attribute [r] concurrency
@@ -344,34 +347,34 @@ module Millpond
   # @!attribute [r] rate
   #   @return [Integer] how many events a second the queue delivers at most; 0 for any number
   # @!attribute [r] rate_left
-  #   @return [Integer] how many events that lets through at once; 0 without a rate
+  #   @return [Integer] how many events the rate lets through immediately; 0 without a rate
   # @!attribute [r] done
-  #   @return [Integer] are done, and kept for a time
+  #   @return [Integer] events that are done, and kept for a time
   # @!attribute [r] schedules
-  #   @return [Integer] schedules that have a tick to come: one that is paused or at its end has none
+  #   @return [Integer] schedules that have a tick to come; a schedule that is paused or at its end has none
   EventStats = Struct.new(:events, :scheduled, :ready, :leased, :retry, :dead, :behind, :dedup_ids,
     :ready_since_us, :now_us, :concurrency, :rate, :rate_left, :done, :schedules)
 
-  # What {EventQueue#sync_schedules} came to.
+  # The result of {EventQueue#sync_schedules}.
   #
   # @!attribute [r] ignored
-  #   @return [Boolean] whether nothing was done, as the owner has a higher revision
+  #   @return [Boolean] whether nothing was done, since the owner has a higher revision
   # @!attribute [r] created
-  #   @return [Integer] how many were not there
+  #   @return [Integer] how many did not exist before
   # @!attribute [r] updated
   #   @return [Integer] how many have changed
   # @!attribute [r] unchanged
-  #   @return [Integer] how many were there just so
+  #   @return [Integer] how many existed without a change
   # @!attribute [r] removed
   #   @return [Integer] how many were removed
   SyncedSchedules = Struct.new(:ignored, :created, :updated, :unchanged, :removed)
 
-  # What an add changed. A member that is named twice can count in both. It is also a pair.
+  # What an add changed. A member that is named twice can count in both numbers. It also unpacks as a pair.
   #
   # @!attribute [r] new
   #   @return [Integer] members that were not in the producer set
   # @!attribute [r] lowered
-  #   @return [Integer] members that were, and whose score went down
+  #   @return [Integer] members that were in it and whose score was lowered
   #
   # @example
   #   new, lowered = Millpond.connect("memory:").ick("files").add([[1, "a.txt"]])
@@ -383,7 +386,7 @@ module Millpond
   # @!attribute [r] id
   #   @return [String] its id among the dead letters
   # @!attribute [r] message
-  #   @return [Message] the message as it was; its deliveries are the letter's
+  #   @return [Message] the original message; its number of deliveries is that of the letter
   # @!attribute [r] group
   #   @return [String] the group that gave it up
   # @!attribute [r] consumer
@@ -391,12 +394,12 @@ module Millpond
   # @!attribute [r] deliveries
   #   @return [Integer] how often it was delivered
   # @!attribute [r] reason
-  #   @return [String] why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer
-  #     said as it rejected it
+  #   @return [String] the reason: `exhausted: max_deliveries` for a message that was delivered too often, or what
+  #     its consumer gave as the reason when it rejected the message
   DeadLetter = Struct.new(:id, :message, :group, :consumer, :deliveries, :reason)
 
-  # Where a message of a shuffle queue is: what acknowledging takes. It can be made of what another program kept
-  # of a message.
+  # The location of a message in a shuffle queue, which acknowledging takes. It can be created from what another
+  # program has stored about a message.
   #
   # @!attribute [r] stream
   #   @return [Integer, nil] the stream, by its number; nil for the default stream
@@ -411,7 +414,7 @@ module Millpond
   #   consumer.ack(Millpond::Receipt.new(message.stream, message.id)) # => 1
   Receipt = Struct.new(:stream, :id)
 
-  # What reclaiming did. It is also a pair.
+  # What reclaiming did. It also unpacks as a pair.
   #
   # @!attribute [r] messages
   #   @return [Array<Message>] the messages that were taken over
@@ -427,8 +430,8 @@ module Millpond
   # What a queue holds for a group.
   #
   # @!attribute [r] streams
-  #   @return [Array<StreamStats>] each stream, by its number: none if another program set the queue's number of
-  #     streams below one
+  #   @return [Array<StreamStats>] the streams, indexed by their numbers; none if another program set the queue's
+  #     number of streams below one
   # @!attribute [r] len
   #   @return [Integer] entries in all streams, finished ones included
   # @!attribute [r] pending
@@ -450,11 +453,11 @@ module Millpond
   # @!attribute [r] pending
   #   @return [Integer] messages that were delivered to the group and not acknowledged
   # @!attribute [r] lag
-  #   @return [Integer] messages that were not delivered to the group yet. After messages were deleted in between,
-  #     and on Redis before 7, it may be `len` where it should be less
+  #   @return [Integer] messages that were not delivered to the group yet. If messages in between were deleted, and
+  #     on Redis before 7, it may be `len` although it should be less
   # @!attribute [r] oldest_idle
-  #   @return [Float, nil] how long ago the oldest pending message was delivered the last time, in seconds; nil if
-  #     there is none
+  #   @return [Float, nil] how long ago the oldest pending message was last delivered, in seconds; nil if there is
+  #     none
   StreamStats = Struct.new(:len, :pending, :lag, :oldest_idle)
 
   # A document at a version.
@@ -464,7 +467,7 @@ module Millpond
   # @!attribute [r] id
   #   @return [String] the document's id
   # @!attribute [r] version
-  #   @return [Integer] the version that it has to have
+  #   @return [Integer] the version that it must have
   DocId = Struct.new(:namespace, :id, :version)
 
   # One page of a namespace.
@@ -472,10 +475,10 @@ module Millpond
   # @!attribute [r] docs
   #   @return [Array<Doc>] the documents, by primary key, secondary key and id
   # @!attribute [r] next
-  #   @return [DocPosition, nil] what the next page comes after; nil for the last page
+  #   @return [DocPosition, nil] the position after which the next page begins; nil on the last page
   DocPage = Struct.new(:docs, :next)
 
-  # Where a document stands in the order of its namespace.
+  # The position of a document in the order of its namespace.
   #
   # @!attribute [r] key
   #   @return [String] the document's primary key
@@ -485,10 +488,10 @@ module Millpond
   #   @return [String] the document's id
   DocPosition = Struct.new(:key, :secondary_key, :id)
 
-  # What a modification did, each list in its order.
+  # What a modification did; each list is in the order of the modification.
   #
   # @!attribute [r] inserted
-  #   @return [Array<Task>] the tasks that were inserted; without those that were skipped
+  #   @return [Array<Task>] the tasks that were inserted, without those that were skipped
   # @!attribute [r] changed
   #   @return [Array<Task>] the tasks that were changed, as they are now
   # @!attribute [r] inserted_docs
@@ -497,7 +500,7 @@ module Millpond
   #   @return [Array<Doc>] the documents that were changed, as they are now
   Modified = Struct.new(:inserted, :changed, :inserted_docs, :changed_docs)
 
-  # What is in a namespace.
+  # Statistics of a namespace.
   #
   # @!attribute [r] namespace
   #   @return [String] the namespace's name
@@ -507,7 +510,7 @@ module Millpond
   #   @return [Integer] documents that are leased now
   NamespaceStats = Struct.new(:namespace, :size, :claimed)
 
-  # Where a task stands in the order of its queue: by time, and by id where that is the same.
+  # The position of a task in the order of its queue: by time, and by id if the times are equal.
   #
   # @!attribute [r] at_ms
   #   @return [Integer] the task's `at_ms`
@@ -515,8 +518,8 @@ module Millpond
   #   @return [String] the task's id
   Position = Struct.new(:at_ms, :id)
 
-  # What is in a queue: `size` is the sum of `available`, `claimed`, `retrying` and `future`, as if it were not
-  # paused.
+  # Statistics of a queue. `size` is the sum of `available`, `claimed`, `retrying` and `future`, which are counted
+  # as if the queue were not paused.
   #
   # @!attribute [r] queue
   #   @return [String] the queue's name
@@ -529,18 +532,18 @@ module Millpond
   # @!attribute [r] future
   #   @return [Integer] tasks that cannot be claimed now and never were
   # @!attribute [r] max_claims
-  #   @return [Integer] how often the most claimed task was claimed
+  #   @return [Integer] the highest number of claims of any of its tasks
   # @!attribute [r] paused
   #   @return [Boolean] whether it is paused, so that claims find nothing in it
   # @!attribute [r] oldest_available_ms
-  #   @return [Integer, nil] since when the task is available that has been available the longest, in milliseconds
-  #     since the Unix epoch; nil if none is available
+  #   @return [Integer, nil] the time since which the oldest available task has been available, in milliseconds
+  #     since the Unix epoch; nil if no task is available
   # @!attribute [r] oldest_lease_ms
-  #   @return [Integer, nil] until when the lease lasts that ends first, in milliseconds since the Unix epoch: of
-  #     leases of one length the oldest. nil if no task is claimed
+  #   @return [Integer, nil] when the first of the current leases ends, in milliseconds since the Unix epoch; if all
+  #     leases are equally long, that is the oldest one. nil if no task is claimed
   # @!attribute [r] retrying
-  #   @return [Integer] tasks that were claimed before, and cannot be claimed now because they wait to be tried
-  #     again
+  #   @return [Integer] tasks that were claimed before and cannot be claimed now because they are waiting to be
+  #     tried again
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -559,8 +562,8 @@ module Millpond
   # @!attribute [r] at_ms
   #   @return [Integer] until when all are held, in milliseconds since the Unix epoch
   # @!attribute [r] cancelled
-  #   @return [Array<String>] the ids of those tasks that somebody has {TaskStore#cancel cancelled}: who holds them
-  #     is to stop and to end them
+  #   @return [Array<String>] the ids of the tasks that were {TaskStore#cancel cancelled}: their claimant should
+  #     stop working and end them
   Renewed = Struct.new(:tasks, :docs, :at_ms, :cancelled)
 
   # What one step of a purge, a move or a redrive did.
@@ -568,17 +571,17 @@ module Millpond
   # @!attribute [r] tasks
   #   @return [Integer] how many tasks it deleted or moved
   # @!attribute [r] next
-  #   @return [Position, nil] what the next step comes after; nil if this was the last
+  #   @return [Position, nil] the position after which the next step continues; nil if this was the last
   Swept = Struct.new(:tasks, :next)
 
   # A task at a version.
   #
-  # It is what deleting, depending and renewing take, besides the task itself.
+  # Deleting, depending and renewing take it as an alternative to the task itself.
   #
   # @!attribute [r] id
   #   @return [String] the task's id
   # @!attribute [r] version
-  #   @return [Integer] the version that it has to have
+  #   @return [Integer] the version that it must have
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -592,7 +595,7 @@ module Millpond
   # @!attribute [r] tasks
   #   @return [Array<Task>] the tasks, by time and id
   # @!attribute [r] next
-  #   @return [Position, nil] what the next page comes after; nil for the last page
+  #   @return [Position, nil] the position after which the next page begins; nil on the last page
   TaskPage = Struct.new(:tasks, :next)
 
   # Makes records of the numbers of a structure.
