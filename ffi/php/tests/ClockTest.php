@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\Exception\InvalidArgumentException;
 use Millpond\ManualClock;
 use Millpond\Millpond;
 use Millpond\Tasks\Job;
@@ -34,13 +33,10 @@ final class ClockTest extends TestCase
     public function testArguments(): void
     {
         $clock = new ManualClock(0);
-        self::assertFails(static fn () => new ManualClock(-1), 'nowMs');
-        self::assertFails(static fn () => $clock->advance(-1), 'time');
-        self::assertFails(static fn () => $clock->advance(\NAN), 'time');
-        self::assertFails(
-            static fn () => Millpond::connect('redis://127.0.0.1:1', clock: $clock),
-            "a server's time is the server's",
-        );
+        self::assertRefused('nowMs', static fn () => new ManualClock(-1));
+        self::assertRefused('time', static fn () => $clock->advance(-1));
+        self::assertRefused('time', static fn () => $clock->advance(\NAN));
+        self::assertRefused("a server's time is the server's", static fn () => Millpond::connect('redis://127.0.0.1:1', clock: $clock));
         self::assertSame(0, $clock->nowMs());
     }
 
@@ -52,10 +48,7 @@ final class ClockTest extends TestCase
             Millpond::connect("memory:php's clock"),
             Millpond::connect("memory:php's clock", clock: $clock),
         ];
-        self::assertFails(
-            static fn () => Millpond::connect("memory:php's clock", clock: new ManualClock(1000)),
-            'another clock',
-        );
+        self::assertRefused('another clock', static fn () => Millpond::connect("memory:php's clock", clock: new ManualClock(1000)));
         $clock->advance(1);
         foreach ($clients as $client) {
             self::assertSame(2000, $client->tasks('q')->time());
@@ -89,12 +82,5 @@ final class ClockTest extends TestCase
         self::assertNull($store->claim('inbox'));
         $clock->advance(30);
         self::assertNotNull($store->claim('inbox'), 'its lease is over');
-    }
-
-    private static function assertFails(callable $call, string $message): void
-    {
-        $error = self::thrown($call);
-        self::assertInstanceOf(InvalidArgumentException::class, $error);
-        self::assertStringContainsString($message, $error->getMessage());
     }
 }

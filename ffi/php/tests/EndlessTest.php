@@ -4,73 +4,79 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\Client;
-use Millpond\Exception\InvalidArgumentException;
+use Millpond\DirtyListInterface;
+use Millpond\EventQueue;
+use Millpond\IckChannel;
 use Millpond\Receipt;
+use Millpond\ShuffleQueue;
 use Millpond\Tasks\TaskId;
+use Millpond\Tasks\TaskStore;
 
 /**
- * What may have no end is refused as it is read, before anything is sent.
+ * What takes an iterable reads it before anything is sent. One that may have no end is refused as it is read.
  */
 final class EndlessTest extends TestCase
 {
-    /** @dataProvider kinds */
-    public function testIcks(string $kind): void
-    {
-        $ick = $this->connect($kind)->ick($this->name);
-        self::assertRefused('pairs has more than 1000000 items', static fn () => $ick->add(self::endless('m')));
-        self::assertRefused('members has more than 1000000 items', static fn () => $ick->commit(self::endless('m')));
-        self::assertRefused('members has more than 250000', static fn () => $ick->exchange(1, self::endless('m')));
-        self::assertNull($ick->stats());
-    }
-
     /**
-     * @return iterable<string, array{string, callable(Client): mixed}>
+     * @return iterable<string, array{string, string, callable(object, iterable): mixed, mixed, string}>
      */
     public function calls(): iterable
     {
-        $calls = [
-            'numbers has more than 65536 items' => static fn (Client $client)
-                => $client->ickChannel('x', 2)->batches(self::endless(0), 1),
-            'the strings of the call have more than 1073741824 bytes' => static fn (Client $client)
-                => $client->ick('x')->commit(\array_fill(0, 1_025, \str_repeat('m', 1 << 20))),
-            'fields has more than 32768 items' => static fn (Client $client)
-                => $client->shuffleQueue('x')->write('t', self::endless(['f', 'v'])),
-            'messages has more than 1000000 items' => static fn (Client $client)
-                => $client->shuffleQueue('x')->consumer('g', 'c')->ack(self::endless(new Receipt(0, '1-1'))),
-            'messages[0][1] has more than 32768 items' => static fn (Client $client)
-                => $client->shuffleQueue('x')->writeMany([['t', self::endless(['f', 'v'])]]),
-            'queues has more than 1000 items' => static fn (Client $client)
-                => $client->tasks('x')->claim(self::endless('q')),
-            'ids has more than 10000 items' => static fn (Client $client)
-                => $client->tasks('x')->fetch(self::endless('t')),
-            'tasks has more than 100000 items' => static fn (Client $client)
-                => $client->tasks('x')->renew(self::endless(new TaskId('t', 0))),
-            'prefixes has more than 10000 items' => static fn (Client $client)
-                => $client->tasks('x')->queues(prefixes: self::endless('q')),
+        $ick = [
+            'pairs has more than 1000000 items' => ['ick', static fn (DirtyListInterface $ick, $items) => $ick->add($items), 'm'],
+            'members has more than 1000000 items' => ['ick', static fn (DirtyListInterface $ick, $items) => $ick->commit($items), 'm'],
+            'members has more than 250000' => ['ick', static fn (DirtyListInterface $ick, $items) => $ick->exchange(1, $items), 'm'],
         ];
-        foreach ($calls as $message => $call) {
-            yield $message => [$message, $call];
+        $others = [
+            'numbers has more than 65536 items' => ['channel', static fn (IckChannel $channel, $items) => $channel->batches($items, 1), 0],
+            'fields has more than 32768 items' => ['shuffle', static fn (ShuffleQueue $queue, $items) => $queue->write('t', $items), ['f', 'v']],
+            'messages[0][1] has more than 32768 items' =>
+                ['shuffle', static fn (ShuffleQueue $queue, $items) => $queue->writeMany([['t', $items]]), ['f', 'v']],
+            'messages has more than 1000000 items' =>
+                ['shuffle', static fn (ShuffleQueue $queue, $items) => $queue->consumer('g', 'c')->ack($items), new Receipt(0, '1-1')],
+            'queues has more than 1000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->claim($items), 'q'],
+            'ids has more than 10000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->fetch($items), 't'],
+            'tasks has more than 100000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->renew($items), new TaskId('t', 0)],
+            'prefixes has more than 10000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->queues(prefixes: $items), 'q'],
+            'ids has more than 1000000 items' => ['events', static fn (EventQueue $queue, $items) => $queue->fetch($items), '00000000000000000000'],
+        ];
+        foreach ($this->kinds() as [$kind]) {
+            foreach ($ick + ($kind === 'memory' || $kind === 'redis' ? $others : []) as $message => $call) {
+                yield "$kind: $message" => [$kind, $message, ...$call];
+            }
         }
     }
 
     /** @dataProvider calls */
-    public function testCalls(string $message, callable $call): void
+    public function testWhatHasNoEnd(string $kind, string $message, string $row, callable $call, mixed $item): void
     {
-        self::assertRefused($message, fn () => $call($this->connect('memory')));
+        $endless = static function () use ($item): \Generator {
+            for (;;) {
+                yield $item;
+            }
+        };
+        $row = Queue::all()[$row];
+        $queue = ($row->open)($this->connect($kind), "{{$this->name}}");
+        self::assertRefused($message, static fn () => $call($queue, $endless()));
+        self::assertTrue(($row->isEmpty)($queue));
     }
 
-    private static function assertRefused(string $message, callable $call): void
+    /** @dataProvider calls */
+    public function testAnIterableThatThrows(string $kind, string $message, string $row, callable $call, mixed $item): void
     {
-        $thrown = self::thrown($call);
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-        self::assertStringContainsString($message, $thrown->getMessage());
+        $throws = static function () use ($item): \Generator {
+            yield $item;
+            throw new \DomainException();
+        };
+        $row = Queue::all()[$row];
+        $queue = ($row->open)($this->connect($kind), "{{$this->name}}");
+        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $call($queue, $throws())));
+        self::assertTrue(($row->isEmpty)($queue));
     }
 
-    private static function endless(mixed $value): \Generator
+    public function testAllStringsOfACall(): void
     {
-        for (;;) {
-            yield $value;
-        }
+        $members = \array_fill(0, 1_025, \str_repeat('m', 1 << 20));
+        self::assertRefused('the strings of the call have more than 1073741824 bytes', fn () => $this->connect('memory')->ick('x')->commit($members));
     }
 }

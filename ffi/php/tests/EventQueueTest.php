@@ -15,8 +15,6 @@ use Millpond\EventReceipt;
 use Millpond\EventState;
 use Millpond\EventWorkerOptions;
 use Millpond\Exception\AlreadyExistsException;
-use Millpond\Exception\ClosedException;
-use Millpond\Exception\ForkedException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\LeaseLostException;
 use Millpond\Held;
@@ -119,7 +117,6 @@ final class EventQueueTest extends TestCase
             }
         }
         self::assertSame([['now', 'now'], ['later']], $payloads);
-        self::assertNull($queue->deliveries(wait: 0.01)->next());
         self::assertSame([], [...$queue->deliveries()]);
     }
 
@@ -271,63 +268,6 @@ final class EventQueueTest extends TestCase
         self::assertSame($tickUs, $queue->getSchedule('nightly')->passedUs);
     }
 
-    /** @return array<string, array{string, callable(EventQueue): mixed, class-string}> */
-    public function wrongCalls(): array
-    {
-        $calls = [
-            'delay is -1' => static fn ($queue) => $queue->publish(new NewEvent('x', delay: -1)),
-            'atMs and delay are both given' => static fn ($queue) => $queue->publish(new NewEvent('x', atMs: 1, delay: 1)),
-            'ttl is NAN' => static fn ($queue) => $queue->publish(new NewEvent('x', ttl: \NAN)),
-            'dedup_id' => static fn ($queue) => $queue->publish(new NewEvent('x', dedupId: "\xff")),
-            'headers["a"] must be string, not int' => static fn ($queue) => $queue->publish(new NewEvent('x', headers: ['a' => 7])),
-            'events[1] must be NewEvent or string, not int' => static fn ($queue) => $queue->publishMany(['x', 7]),
-            'deliveries[0] must be Event or EventReceipt, not string' => static fn ($queue) => $queue->ackMany(['x']),
-            'takes 1 to 1000 events, not 0' => static fn ($queue) => $queue->receive(0),
-            'max is -1' => static fn ($queue) => $queue->deliveries(-1),
-            'wait is -1' => static fn ($queue) => $queue->deliveries(wait: -1),
-            '"no id" is no id of an event' => static fn ($queue) => $queue->cancel('no id'),
-            'ids[0] must be Event, Published or string, not int' => static fn ($queue) => $queue->fetch([7]),
-            'delay is -2' => static fn ($queue) => $queue->reschedule([], -2),
-            'atMs is -1' => static fn ($queue) => $queue->rescheduleAtMs([], -1),
-            'limit is -1' => static fn ($queue) => $queue->list(EventState::Ready, limit: -1),
-            'after.stateAtUs is -1' => static fn ($queue) => $queue->list(EventState::Ready, after: new \Millpond\EventPosition(-1, 'x')),
-            'partitions is -1' => static fn ($queue) => $queue->configure(new EventConfig(partitions: -1)),
-            '1 to 1024 partitions, not 0' => static fn ($queue) => $queue->configure(new EventConfig(partitions: 0)),
-            'concurrency is 2' => static fn ($queue) => $queue->worker(new EventWorkerOptions(concurrency: 2)),
-            'lease is -1' => static fn ($queue) => $queue->worker(new EventWorkerOptions(lease: -1)),
-            'every is -1' => static fn ($queue) => $queue->putSchedule(new Schedule('a', every: -1)),
-            'fromMs is -1' => static fn ($queue) => $queue->putSchedule(new Schedule('a', every: 1, fromMs: -1)),
-            'headers["h"] must be string, not int' => static fn ($queue) => $queue->putSchedule(new Schedule('a', every: 1, headers: ['h' => 7])),
-            'Atlantis' => static fn ($queue) => $queue->putSchedule(new Schedule('a', cron: '@daily', zone: 'Europe/Atlantis')),
-            'schedules[1] must be Schedule, not string' => static fn ($queue) => $queue->syncSchedules('app', 1, [new Schedule('a', every: 1), 'b']),
-            'revision is -1' => static fn ($queue) => $queue->syncSchedules('app', -1, []),
-        ];
-        $types = [
-            'must be of type string, int given' => static fn ($queue) => $queue->publish(new NewEvent(7)),
-            'must be of type ?float, string given' => static fn ($queue) => $queue->publish(new NewEvent('x', delay: '1')),
-            'Unknown named parameter $at' => static fn ($queue) => $queue->publish(new NewEvent('x', at: 5)),
-            'Event|Millpond\EventReceipt' => static fn ($queue) => $queue->ack('x'),
-            'must be of type ?Millpond\Missed, string given' => static fn ($queue) => $queue->putSchedule(new Schedule('a', every: 1, missed: 'skip')),
-            'must be of type Millpond\EventState' => static fn ($queue) => $queue->list('waiting'),
-        ];
-        $all = [];
-        foreach ($calls + $types as $message => $call) {
-            $all[$message] = [$message, $call, isset($types[$message]) ? \Error::class : InvalidArgumentException::class];
-        }
-
-        return $all;
-    }
-
-    /** @dataProvider wrongCalls */
-    public function testWrongArgumentsAreRefused(string $message, callable $call, string $class): void
-    {
-        $queue = $this->queue('memory');
-        $thrown = self::thrown(static fn () => $call($queue));
-        self::assertInstanceOf($class, $thrown);
-        self::assertStringContainsString($message, $thrown->getMessage());
-        self::assertSame([0, []], [$queue->stats()->events, $queue->listSchedules()]);
-    }
-
     public function testWhatFailsIsLogged(): void
     {
         $logger = new class () extends AbstractLogger {
@@ -343,14 +283,6 @@ final class EventQueueTest extends TestCase
         $id = $queue->publish(new NewEvent('x', 'k'))->id;
         $queue->worker()->drain(static fn () => throw new \DomainException('why'));
         self::assertSame([['error', 'millpond: event {event} failed', ['event' => $id, 'key' => 'k', 'attempts' => 1]]], $logger->lines);
-    }
-
-    public function testAClosedClient(): void
-    {
-        $client = $this->connect('memory');
-        $queue = $client->events('q');
-        $client->close();
-        self::assertInstanceOf(ClosedException::class, self::thrown(static fn () => $queue->publish('x')));
     }
 
     public function testAnEventOfATransaction(): void
@@ -369,72 +301,5 @@ final class EventQueueTest extends TestCase
         $memory = $this->connect('memory')->events('q');
         $thrown = self::thrown(static fn () => $memory->publishCall('paid'));
         self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-    }
-
-    public function testProcessesShareAQueue(): void
-    {
-        $queue = Millpond::connect(Servers::shared()->url)->events($this->name);
-        $queue->publishMany(\array_map(strval(...), \range(1, 20)));
-        $done = $this->folder() . '/done';
-        $parent = \getmypid();
-        \pcntl_async_signals(true);
-        $queue->worker()->run(static function (EventJob $job) use ($done, $parent): void {
-            $line = \getmypid() . " {$job->event->payload}\n";
-            \file_put_contents($done, $line, \FILE_APPEND | \LOCK_EX);
-            \usleep(20_000);
-            // One signal, as a second one gives back what is worked on.
-            if ((\file($done)[19] ?? null) === $line) {
-                \posix_kill($parent, \SIGTERM);
-            }
-        }, processes: 2);
-        $lines = \array_map(static fn (string $line): array => \explode(' ', \trim($line)), \file($done));
-        self::assertEqualsCanonicalizing(\range(1, 20), \array_map(\intval(...), \array_column($lines, 1)));
-        self::assertCount(2, \array_unique(\array_column($lines, 0)));
-        self::assertSame(0, $queue->stats()->events);
-    }
-
-    /** @dataProvider ownKinds */
-    public function testSignalsWhileALoopWaits(string $kind): void
-    {
-        $program = <<<'PHP'
-            require $argv[1];
-            pcntl_async_signals(true);
-            $queue = Millpond\Millpond::connect($argv[2])->events($argv[3]);
-            $loop = $queue->deliveries(wait: INF);
-            $come = 0;
-            pcntl_signal(SIGALRM, function () use ($queue, &$come) {
-                if (++$come === 5) {
-                    throw new DomainException();
-                }
-                $come === 10 ? $queue->publish('of a handler') : null;
-            });
-            Millpond\Tests\Alarm::every(20_000);
-            try {
-                $loop->next();
-            } catch (DomainException) {
-                echo "thrown after $come, then ", $loop->next()[0]->payload;
-            }
-            Millpond\Tests\Alarm::every(0);
-            PHP;
-        $url = match ($kind) {
-            'memory' => 'memory:',
-            'file' => 'file:' . $this->folder() . '/data?sync=never',
-            default => Servers::shared($kind)->url,
-        };
-        $printed = self::program([\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', $url, "{{$this->name}}"]);
-        self::assertSame('thrown after 5, then of a handler', $printed);
-    }
-
-    public function testAJobBelongsToItsProcess(): void
-    {
-        $queue = $this->connect('memory')->events('q');
-        $queue->publish('x');
-        $queue->worker()->drain(static function (EventJob $job) use ($queue): void {
-            self::inChild(static function () use ($queue, $job): void {
-                self::assertFalse($job->isCancelled());
-                self::assertInstanceOf(ForkedException::class, self::thrown(static fn () => $queue->publish('y')));
-            });
-        });
-        self::assertSame(0, $queue->stats()->events);
     }
 }

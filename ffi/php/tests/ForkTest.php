@@ -6,8 +6,6 @@ namespace Millpond\Tests;
 
 use Millpond\Exception\ForkedException;
 use Millpond\Millpond;
-use Millpond\ShuffleOptions;
-use Millpond\Tasks\Modification;
 use Millpond\Tasks\NewTask;
 use Millpond\Tasks\WorkerOptions;
 
@@ -24,93 +22,32 @@ final class ForkTest extends TestCase
         return ['before first use' => [false], 'after first use' => [true]];
     }
 
-    /** @dataProvider used */
-    public function testAClientWorksInAChild(bool $used): void
+    /**
+     * @return iterable<string, array{\Closure, bool}>
+     */
+    public function loops(): iterable
     {
-        $client = Millpond::connect(Servers::shared()->url, clientName: $this->name);
-        $ick = $client->ick($this->name);
-        if ($used) {
-            $ick->add([[1, 'parent']]);
-        }
-        self::inChild(static function () use ($ick, $used): void {
-            for ($number = 0; $number < 100; ++$number) {
-                self::assertSame(1, $ick->add([[1, (string) $number]])->new);
-            }
-            $counts = \array_map(\count(...), \iterator_to_array($ick->batches(30, wait: 0.1)));
-            self::assertSame(100 + (int) $used, \array_sum($counts));
-        });
-        self::assertSame(1, $ick->add([[1, 'after']])->new);
-        self::assertSame([['after', 1.0]], self::plain($ick->reserve(10)));
+        return Queue::each(Queue::waits(), $this->used());
     }
 
-    /** @dataProvider used */
-    public function testAShuffleQueueWorksInAChild(bool $used): void
+    /** @dataProvider loops */
+    public function testALoopWorksInAChild(\Closure $open, bool $used): void
     {
-        $queue = Millpond::connect(Servers::shared()->url)->shuffleQueue($this->name, new ShuffleOptions(4));
-        $consumer = $queue->consumer('g', 'c');
-        $messages = $consumer->messages(30, wait: 0.1);
+        $loop = $open(Millpond::connect(Servers::shared()->url), $this->name, max: 30, wait: 0.1);
         if ($used) {
-            $queue->write('t', ['n' => 'parent']);
-            $consumer->read(0.05);
+            $loop->put('parent');
+            self::assertSame(['parent'], $loop->next());
         }
-        self::inChild(static function () use ($queue, $consumer, $messages): void {
-            for ($number = 0; $number < 100; ++$number) {
-                $queue->write("tenant $number", ['n' => (string) $number]);
+        self::inChild(static function () use ($loop): void {
+            $texts = \array_map(static fn (int $number): string => "child $number", \range(1, 100));
+            foreach ($texts as $text) {
+                $loop->put($text);
             }
-            self::assertSame(1, $consumer->ack($consumer->read(wait: 5)));
-            $counts = \array_map($consumer->ackAndDelete(...), \iterator_to_array($messages));
-            self::assertSame(99, \array_sum($counts));
+            self::assertEqualsCanonicalizing($texts, \array_diff($loop->all(), $loop->row->shares ? ['parent'] : []));
         });
-        self::assertNull($consumer->read(0.05));
-        $queue->write('t', ['n' => 'after']);
-        self::assertSame('after', $messages->next()[0]->field('n'));
-        self::assertSame((int) $used + 1, $queue->pendingCount('g'));
-    }
-
-    /** @dataProvider used */
-    public function testAQueueOfEventsWorksInAChild(bool $used): void
-    {
-        $queue = Millpond::connect(Servers::shared()->url)->events($this->name);
-        $deliveries = $queue->deliveries(max: 30, wait: 0.1);
-        if ($used) {
-            $queue->publish('parent');
-            $queue->ackMany($deliveries->next());
-        }
-        self::inChild(static function () use ($queue, $deliveries): void {
-            $queue->publishMany(\array_fill(0, 100, 'child'));
-            $counts = \array_map(static fn (array $events): int => \count($queue->ackMany($events)), \iterator_to_array($deliveries));
-            self::assertSame(100, \array_sum($counts));
-        });
-        self::assertSame(0, $queue->stats()->events);
-        $queue->publish('after');
-        self::assertSame('after', $deliveries->next()[0]->payload);
-    }
-
-    /** @dataProvider used */
-    public function testATaskStoreWorksInAChild(bool $used): void
-    {
-        $store = Millpond::connect(Servers::shared()->url)->tasks($this->name);
-        [$claims, $jobs] = [$store->claims('q', wait: 0.1), $store->worker('q', new WorkerOptions(wait: 0.1))->jobs()];
-        if ($used) {
-            $store->insert(new NewTask('q'));
-            $store->modify((new Modification())->delete($claims->next()[0]));
-            $jobs->next();
-        }
-        self::inChild(static function () use ($store, $claims, $jobs): void {
-            $modification = new Modification();
-            \array_map(static fn (int $number) => $modification->insert(new NewTask('q', $number)), \range(1, 50));
-            $store->modify($modification);
-            $store->modify((new Modification())->delete($claims->next()[0]));
-            $store->modify((new Modification())->delete($store->claim('q')));
-            foreach ($jobs as $job) {
-                $job->done();
-            }
-            self::assertSame([], $store->queues());
-        });
-        self::assertNull($claims->next());
-        $store->insert(new NewTask('q', 'after'));
-        $jobs->next()->done();
-        self::assertNull($store->claim('q'));
+        self::assertSame([], $loop->next());
+        $loop->put('after');
+        self::assertSame(['after'], $loop->next());
     }
 
     public function testAJobIsItsParents(): void
@@ -240,48 +177,49 @@ final class ForkTest extends TestCase
         return ['memory' => ['memory'], 'file' => ['file']];
     }
 
-    /** @dataProvider embedded */
-    public function testAnEmbeddedClientBelongsToItsProcess(string $kind): void
+    /**
+     * @return iterable<string, array{Queue, string}>
+     */
+    public function embeddedQueues(): iterable
+    {
+        return Queue::each(Queue::all(), $this->embedded());
+    }
+
+    /** @dataProvider embeddedQueues */
+    public function testAnEmbeddedClientBelongsToItsProcess(Queue $row, string $kind): void
     {
         $client = $this->connect($kind);
-        $ick = $client->ick('x');
-        $ick->add([[1, 'a']]);
-        $batches = $ick->batches(1, wait: \INF);
-        $queue = $client->shuffleQueue('q');
-        $consumer = $queue->consumer('g', 'c');
-        $messages = $consumer->messages(1, wait: \INF);
-        $store = $client->tasks('t');
-        $store->insert(new NewTask('q'));
-        $job = $store->worker('q')->jobs()->next();
-        [$claims, $jobs] = [$store->claims('q', wait: \INF), $store->worker('q', new WorkerOptions(wait: \INF))->jobs()];
-        self::inChild(static function () use ($client, $ick, $batches, $queue, $consumer, $messages, $store, $claims, $jobs, $job): void {
-            $calls = [
-                $ick->stats(...),
-                $batches->next(...),
-                static fn () => $ick->add(['b']),
-                $queue->len(...),
-                static fn () => $queue->write('t', ['n' => '1']),
-                static fn () => $consumer->read(\INF),
-                $messages->next(...),
-                $queue->gc()->next(...),
-                static fn () => $store->insert(new NewTask('q')),
-                static fn () => $store->claim('q'),
-                $claims->next(...),
-                $jobs->next(...),
-                $job->done(...),
-            ];
-            foreach ($calls as $call) {
-                self::assertInstanceOf(ForkedException::class, self::thrown($call));
+        $queue = ($row->open)($client, 'q');
+        $calls = ($row->calls)($queue);
+        self::inChild(static function () use ($row, $client, $calls): void {
+            foreach ($calls as $number => $call) {
+                self::assertInstanceOf(ForkedException::class, self::thrown($call), "call $number");
             }
             $client->close();
-            self::assertSame(1, Millpond::connect('memory:')->ick('x')->add(['a'])->new);
+            ($row->use)(Millpond::connect('memory:'), 'q');
         });
-        self::assertSame(1, $ick->add([[1, 'c']])->new);
-        $queue->write('t', ['n' => '1']);
-        self::assertCount(1, $messages->next());
-        $job->done();
-        $store->insert(new NewTask('q'));
-        self::assertCount(1, $claims->next());
+        ($row->put)($queue, ['a']);
+        self::assertFalse(($row->isEmpty)($queue));
+    }
+
+    /**
+     * @return iterable<string, array{\Closure, string}>
+     */
+    public function embeddedLoops(): iterable
+    {
+        return Queue::each(Queue::loops() + Queue::waits(), $this->embedded());
+    }
+
+    /** @dataProvider embeddedLoops */
+    public function testAnEmbeddedLoopBelongsToItsProcess(\Closure $open, string $kind): void
+    {
+        $loop = $open($this->connect($kind), 'q', wait: \INF);
+        self::inChild(static function () use ($loop): void {
+            self::assertInstanceOf(ForkedException::class, self::thrown($loop->next(...)));
+            self::assertInstanceOf(ForkedException::class, self::thrown(static fn () => $loop->put('child')));
+        });
+        $loop->put('parent');
+        self::assertSame(['parent'], $loop->next());
     }
 
     public function testAChildThatEndsByItself(): void

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Tests;
 
 /**
- * For the programs of tests: a server that holds a call until a signal has been sent.
+ * A server that holds a call until a signal has been sent.
  */
 final class PausedServer
 {
@@ -20,12 +20,17 @@ final class PausedServer
         $redis->rawCommand('CLIENT', 'UNPAUSE');
         PHP;
 
-    private readonly \Redis $redis;
+    /** One for all tests, which nothing else uses. */
+    private static ?Servers $servers = null;
 
-    public function __construct(private readonly int $port)
+    public function __construct()
     {
-        $this->redis = new \Redis();
-        $this->redis->connect('127.0.0.1', $port);
+        self::$servers ??= new Servers();
+    }
+
+    public function url(): string
+    {
+        return self::$servers->url;
     }
 
     /**
@@ -34,8 +39,8 @@ final class PausedServer
     public function interrupt(callable $call): void
     {
         // WRITE and not ALL, which would hold UNPAUSE too. It holds every script.
-        $this->redis->rawCommand('CLIENT', 'PAUSE', '60000', 'WRITE');
-        $sender = \proc_open([\PHP_BINARY, '-r', self::SENDER, (string) $this->port, (string) \getmypid()], [], $pipes);
+        self::$servers->admin()->rawCommand('CLIENT', 'PAUSE', '60000', 'WRITE');
+        $sender = \proc_open([\PHP_BINARY, '-r', self::SENDER, (string) self::$servers->ports[0], (string) \getmypid()], [], $pipes);
         try {
             $call();
         } finally {

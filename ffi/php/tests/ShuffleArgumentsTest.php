@@ -4,25 +4,30 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\Client;
 use Millpond\ConsumerOptions;
-use Millpond\Exception\InvalidArgumentException;
 use Millpond\Millpond;
 use Millpond\Receipt;
 use Millpond\ShuffleOptions;
-use Millpond\ShuffleQueue;
 
-/**
- * Wrong arguments are refused before anything is sent, with the name and the index.
- */
-final class ShuffleArgumentsTest extends TestCase
+final class ShuffleArgumentsTest extends ArgumentsTestCase
 {
-    /**
-     * @return iterable<string, array{string, callable(ShuffleQueue): mixed, string}>
-     */
-    public function wrongCalls(): iterable
+    protected const ROW = 'shuffle';
+
+    protected function calls(): array
     {
+        $with = static fn (mixed ...$options): \Closure
+            => static fn ($queue, $client) => $client->shuffleQueue('q', new ShuffleOptions(...$options))->write('t', ['a' => 'b']);
         $calls = [
+            'a queue has 1 to 65536 streams, not 0' => $with(streams: 0),
+            'streams is -1' => $with(streams: -1),
+            'streams is 4294967296' => $with(streams: 2 ** 32),
+            'not 65537' => $with(streams: 65_537),
+            'streamsPerShard is -1' => $with(streamsPerShard: -1),
+            ', not 17' => $with(streams: 16, streamsPerShard: 17),
+            'between a second' => $with(ttl: 0.5),
+            'ttl is -1' => $with(ttl: -1),
+            'and 100 years' => $with(ttl: \INF),
+            'name' => static fn ($queue, $client) => $client->shuffleQueue('')->write('t', ['a' => 'b']),
             'fields[1] must be [field, value], not string' => static fn ($queue) => $queue->write('t', [['a', 'b'], 'c']),
             'fields[0] must be [field, value], not string' => static fn ($queue) => $queue->write('t', ['a', 'b']),
             'fields[0] must be [field, value], not array' => static fn ($queue) => $queue->write('t', [['a', 'b', 'c']]),
@@ -55,9 +60,6 @@ final class ShuffleArgumentsTest extends TestCase
             'not 10001' => static fn ($queue) => $queue->consumer('g', 'c')->readMany(10_001),
             'max is -1' => static fn ($queue) => $queue->consumer('g', 'c')->messages(-1),
             'not 20000' => static fn ($queue) => $queue->consumer('g', 'c')->messages(20_000, 5)->next(),
-            'wait is -1' => static fn ($queue) => $queue->consumer('g', 'c')->read(-1),
-            'wait is NAN' => static fn ($queue) => $queue->consumer('g', 'c')->readMany(1, \NAN),
-            'wait is -0.5' => static fn ($queue) => $queue->consumer('g', 'c')->messages(wait: -0.5),
             'minIdle is -1' => static fn ($queue) => $queue->consumer('g', 'c')->reclaim(-1, 1),
             '100 years' => static fn ($queue) => $queue->consumer('g', 'c')->reclaim(\INF, 1),
             'shuffle.dead_letters' => static fn ($queue) => $queue->deadLetters(0),
@@ -77,71 +79,14 @@ final class ShuffleArgumentsTest extends TestCase
             $calls["messages.id is \"$id\", which is no id of a message"] =
                 static fn ($queue) => $queue->consumer('g', 'c')->extend(new Receipt(0, $id));
         }
-        foreach (['memory', 'redis'] as $kind) {
-            foreach ($calls as $message => $call) {
-                yield "$kind: $message" => [$kind, $call, $message];
-            }
-        }
-    }
 
-    /** @dataProvider wrongCalls */
-    public function testCalls(string $kind, callable $call, string $message): void
-    {
-        $queue = $this->shuffleQueue($kind);
-        $thrown = self::thrown(static fn () => $call($queue));
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-        self::assertStringContainsString($message, $thrown->getMessage());
-        self::assertSame(0, $queue->len());
-    }
-
-    /**
-     * @return iterable<string, array{callable(Client): ShuffleQueue, string}>
-     */
-    public function wrongSettings(): iterable
-    {
-        $settings = [
-            'not 0' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(0)),
-            'streams is -1' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(-1)),
-            'streams is 4294967296' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(2 ** 32)),
-            'not 65537' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(65_537)),
-            'streamsPerShard is -1' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(streamsPerShard: -1)),
-            ', not 17' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(16, streamsPerShard: 17)),
-            'between a second' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(ttl: 0.5)),
-            'ttl is -1' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(ttl: -1)),
-            'and 100 years' => static fn ($client) => $client->shuffleQueue('q', new ShuffleOptions(ttl: \INF)),
-            'name' => static fn ($client) => $client->shuffleQueue(''),
-            '65536 are allowed' => static fn ($client) => $client->shuffleQueue(\str_repeat('x', 70_000)),
-        ];
-        foreach ($settings as $message => $make) {
-            yield $message => [$make, $message];
-        }
-    }
-
-    /** @dataProvider wrongSettings */
-    public function testSettings(callable $make, string $message): void
-    {
-        $client = $this->connect('memory');
-        $thrown = self::thrown(static fn () => $make($client)->write('t', ['a' => 'b']));
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-        self::assertStringContainsString($message, $thrown->getMessage());
+        return $calls;
     }
 
     public function testShard(): void
     {
         foreach ([[0, 1, 'a'], [1, 0, 'a'], [4, 5, 'a'], [-1, 1, 'a'], [65_537, 1, 'a'], [4, 1, ''], [4, 2 ** 32 - 1, 'a']] as $wrong) {
-            self::assertInstanceOf(InvalidArgumentException::class, self::thrown(static fn () => Millpond::shard(...$wrong)));
+            self::assertRefused('', static fn () => Millpond::shard(...$wrong));
         }
-    }
-
-    public function testAnIterableThatThrows(): void
-    {
-        $queue = $this->shuffleQueue('redis');
-        $fields = (static function (): \Generator {
-            yield 'a' => 'b';
-            throw new \DomainException();
-        });
-        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $queue->write('t', $fields())));
-        self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $queue->writeMany([['t', $fields()]])));
-        self::assertSame(0, $queue->len());
     }
 }

@@ -5,11 +5,8 @@ declare(strict_types=1);
 namespace Millpond\Tests;
 
 use Millpond\ConsumerOptions;
-use Millpond\Exception\MillpondException;
 use Millpond\Message;
 use Millpond\Receipt;
-use Millpond\Retry;
-use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
 
 /**
@@ -119,75 +116,5 @@ final class ShuffleConsumerTest extends TestCase
         }
         self::assertSame(['ab', 'c'], $seen);
         self::assertSame(1, $queue->pendingCount('g'), 'asking for the next acknowledges nothing');
-    }
-
-    /** @dataProvider ownKinds */
-    public function testALoopThatIsLeftGoesOnWithWhatComesNext(string $kind): void
-    {
-        $queue = $this->queue($kind);
-        $messages = $queue->consumer('g', 'c')->messages(1);
-        foreach ($messages as $batch) {
-            break;
-        }
-        self::thrown(static function () use ($messages): void {
-            foreach ($messages as $batch) {
-                throw new \DomainException();
-            }
-        });
-        self::assertSame(['c'], \array_map(self::names(...), \iterator_to_array($messages)));
-        self::assertNull($messages->next());
-        self::assertSame('abc', self::names($queue->consumer('g', 'd')->reclaim(0, 10)->messages));
-        $queue->write('t', ['n' => 'd']);
-        self::assertSame('d', self::names($messages->next()));
-    }
-
-    /** @dataProvider ownKinds */
-    public function testAnErrorThatARetryCannotFixEndsTheLoop(string $kind): void
-    {
-        $client = $this->connect($kind);
-        $messages = $client->shuffleQueue("{{$this->name}}")->consumer('g', 'c')->messages();
-        $client->close();
-        $thrown = self::thrown($messages->next(...));
-        self::assertInstanceOf(MillpondException::class, $thrown);
-        self::assertSame(Retry::Never, $thrown->retry);
-        self::assertNull($messages->next());
-    }
-
-    /** @dataProvider ownKinds */
-    public function testAWaitEndsWhenNothingComes(string $kind): void
-    {
-        $consumer = $this->queue($kind)->consumer('g', 'c');
-        self::assertSame('abc', self::names($consumer->readMany(10, wait: 20)), 'at once');
-        $calls = [
-            static fn () => self::assertNull($consumer->read(wait: 0.15)),
-            static fn () => self::assertSame([], $consumer->readMany(5, 0.15)),
-            static fn () => self::assertNull($consumer->messages(wait: 0.15)->next()),
-        ];
-        foreach ($calls as $call) {
-            $start = \hrtime(true);
-            $call();
-            self::assertGreaterThan(0.14e9, \hrtime(true) - $start);
-        }
-        self::assertNull($consumer->read(0));
-    }
-
-    public function testAWaitEndsWhenSomethingComes(): void
-    {
-        $queue = $this->connect('redis', self::ONLY_WOKEN)->shuffleQueue("{{$this->name}}", new ShuffleOptions());
-        $consumer = $queue->consumer('g', 'c');
-        $consumer->read();
-        $waits = [
-            static fn (): ?Message => $consumer->read(\INF),
-            static fn (): ?Message => $consumer->readMany(10, 60)[0] ?? null,
-            static fn (): ?Message => $consumer->messages(wait: \INF)->next()[0] ?? null,
-        ];
-        foreach ($waits as $wait) {
-            $code = 'require $argv[1]; usleep(150_000); Millpond\Millpond::connect($argv[2])->shuffleQueue($argv[3])'
-                . '->write("t", ["n" => "late"]);';
-            $command = [\PHP_BINARY, '-r', $code, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
-            $process = \proc_open($command, [], $pipes);
-            self::assertSame('late', $wait()?->field('n'));
-            self::assertSame(0, \proc_close($process));
-        }
     }
 }

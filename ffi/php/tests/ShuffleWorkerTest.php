@@ -67,41 +67,4 @@ final class ShuffleWorkerTest extends TestCase
         self::assertSame(1, $drained->dead);
         self::assertSame(['rejected: never'], \array_column($queue->deadLetters(10), 'reason'));
     }
-
-    public function testAProcessDoesOneJobAtATime(): void
-    {
-        $consumer = $this->shuffleQueue('memory')->consumer('g', 'c');
-        $thrown = self::thrown(static fn () => $consumer->worker(new ShuffleWorkerOptions(concurrency: 2)));
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-    }
-
-    public function testASignalLosesNothingAndRepeatsNothing(): void
-    {
-        $queue = $this->shuffleQueue('redis');
-        $queue->writeMany(\array_map(static fn (int $number): array => ["t$number", ['n' => (string) $number]], \range(1, 200)));
-        $program = <<<'PHP'
-            require $argv[1];
-            $client = Millpond\Millpond::connect($argv[2]);
-            $out = $client->tasks($argv[3]);
-            $worker = $client->shuffleQueue($argv[3])->consumer('g', 'c')->worker(new Millpond\ShuffleWorkerOptions(delete: true, prefetch: 4));
-            $worker->run(function ($job) use ($out) {
-                usleep(3_000);
-                $out->insert(new Millpond\Tasks\NewTask('out', $job->message->field('n')));
-            }, processes: 2);
-            PHP;
-        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
-        $worker = \proc_open($command, [1 => ['pipe', 'w'], 2 => ['redirect', 1]], $pipes);
-        $out = $this->store('redis');
-        self::waitFor(static fn (): bool => ($out->queues()['out'] ?? 0) > 20);
-        \proc_terminate($worker);
-        self::assertSame('', \stream_get_contents($pipes[1]));
-        self::assertSame(0, \proc_close($worker));
-        $values = \array_map(static fn ($task): int => (int) $task->value(), $out->list('out', limit: 1_000)->tasks);
-        $done = \count($values);
-        $queue->consumer('g', 'other')->worker()->drain(static function (ShuffleJob $job) use (&$values): void {
-            $values[] = (int) $job->message->field('n');
-        });
-        \sort($values);
-        self::assertSame(\range(1, 200), $values, "$done were done");
-    }
 }

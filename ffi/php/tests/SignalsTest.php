@@ -4,42 +4,106 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
+use Millpond\BatchesInterface;
+use Millpond\Client;
+use Millpond\Exception\ClosedException;
+use Millpond\Millpond;
+
 /**
- * Signal handlers run while a consumer waits for work.
+ * Signal handlers run while something waits for work, in loops and in calls, and lose nothing.
  */
 final class SignalsTest extends TestCase
 {
     /**
-     * Runs a consumer that waits forever, sends it a signal as soon as it does, and returns what it
-     * printed.
+     * @return iterable<string, array{\Closure, string}>
      */
-    private function consumer(string $url, string $handler, bool $async): string
+    public function waits(): iterable
     {
-        $program = <<<PHP
-            require \$argv[1];
-            \$ick = Millpond\Millpond::connect(\$argv[2])->ick(\$argv[3]);
-            pcntl_async_signals($async);
-            pcntl_signal(SIGTERM, $handler);
-            \$batches = \$ick->batches(10, wait: INF);
-            try {
-                echo "waiting\n";
-                echo count(\$batches->next()), " came\n";
-            } catch (DomainException) {
-                echo "thrown\n";
-                \$ick->add([[1, 'more']]);
-                echo count(\$batches->next()), " came\n";
-            }
-            PHP;
-        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', $url, $this->name];
-        $process = \proc_open($command, [1 => ['pipe', 'w'], 2 => ['redirect', 1]], $pipes);
-        self::assertSame("waiting\n", \fgets($pipes[1]));
-        // Some time into the wait; where it is not yet there, the handler runs a little earlier.
-        \usleep(300_000);
-        \proc_terminate($process);
-        $rest = \stream_get_contents($pipes[1]);
-        self::assertSame(0, \proc_close($process), $rest);
+        return Queue::each(Queue::waits(), $this->ownKinds());
+    }
 
-        return $rest;
+    /**
+     * Handlers that return, one that throws, and one that puts what the wait is for.
+     *
+     * @dataProvider waits
+     */
+    public function testHandlersRunDuringAWait(\Closure $open, string $kind): void
+    {
+        $url = $this->url($kind);
+        self::inChild(function () use ($open, $url): void {
+            $client = Millpond::connect($url);
+            foreach (['next', 'first', 'next', 'first'] as $turn => $take) {
+                \pcntl_async_signals($turn < 2);
+                $loop = $open($client, "{{$this->name}}$turn", wait: \INF);
+                $come = 0;
+                \pcntl_signal(\SIGALRM, static function (int $signal, array $details) use ($loop, &$come): void {
+                    self::assertSame([\SIGALRM, \SIGALRM], [$signal, $details['signo']]);
+                    match (++$come) {
+                        2 => throw new \DomainException(),
+                        4 => $loop->put('of a handler'),
+                        default => null,
+                    };
+                });
+                $thrown = self::thrown(static fn () => [Alarm::every(10_000), $loop->$take()]);
+                self::assertInstanceOf(\DomainException::class, $thrown);
+                self::assertSame(['of a handler'], $loop->$take());
+                Alarm::every(0);
+            }
+        });
+    }
+
+    /**
+     * @return iterable<string, array{\Closure}>
+     */
+    public function waitsInMemory(): iterable
+    {
+        return Queue::each(Queue::waits());
+    }
+
+    /**
+     * @return iterable<string, array{\Closure}>
+     */
+    public function takes(): iterable
+    {
+        return Queue::each(\array_diff_key(Queue::waits(), Queue::loops()));
+    }
+
+    /** @dataProvider takes */
+    public function testAfterAHandlerThatReturnsItWaitsForTheRestOfTheTime(\Closure $open): void
+    {
+        self::inChild(static function () use ($open): void {
+            $loop = $open(Millpond::connect('memory:'), 'q', wait: 0.5);
+            $handled = 0;
+            self::onAlarm(static function () use (&$handled): void {
+                ++$handled;
+            });
+            // A wait that began anew at each of these would not end.
+            Alarm::every(100_000);
+            $start = \hrtime(true);
+            self::assertSame([], $loop->next());
+            Alarm::every(0);
+            self::assertGreaterThan(0.49e9, \hrtime(true) - $start);
+            self::assertGreaterThan(0, $handled);
+        });
+    }
+
+    /** @dataProvider waitsInMemory */
+    public function testAHandlerThatClosesTheClientEndsTheWait(\Closure $open): void
+    {
+        self::inChild(static function () use ($open): void {
+            $client = Millpond::connect('memory:');
+            $loop = $open($client, 'q', wait: \INF);
+            self::onAlarm($client->close(...));
+            Alarm::every(20_000);
+            self::assertInstanceOf(ClosedException::class, self::thrown($loop->next(...)));
+            Alarm::every(0);
+        });
+    }
+
+    private static function onAlarm(\Closure $handler): void
+    {
+        \pcntl_async_signals(true);
+        \pcntl_signal(\SIGALRM, static fn () => $handler());
     }
 
     /**
@@ -47,32 +111,174 @@ final class SignalsTest extends TestCase
      */
     public function ways(): iterable
     {
-        foreach (['memory:', Servers::shared()->url] as $url) {
-            foreach ([true, false] as $async) {
-                yield \strtok($url, ':') . ($async ? ', async' : ', not async') => [$url, $async];
-            }
+        foreach (['memory', 'redis'] as $kind) {
+            yield "$kind, async" => [$kind, true];
+            yield "$kind, not async" => [$kind, false];
         }
     }
 
     /** @dataProvider ways */
-    public function testAHandlerThatThrowsEndsTheWait(string $url, bool $async): void
+    public function testAHandlerMayExit(string $kind, bool $async): void
     {
-        $throws = 'function () { throw new DomainException(); }';
-        self::assertSame("thrown\n1 came\n", $this->consumer($url, $throws, $async));
+        $program = <<<'PHP'
+            require $argv[1];
+            pcntl_async_signals((bool) $argv[3]);
+            pcntl_signal(SIGALRM, function () { echo 'bye'; exit; });
+            Millpond\Tests\Alarm::every(100_000);
+            Millpond\Millpond::connect($argv[2])->ick('{none}')->batches(1, wait: INF)->next();
+            echo 'returned';
+            PHP;
+        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', $this->url($kind), (string) (int) $async];
+        self::assertSame('bye', self::program($command));
     }
 
-    /** @dataProvider ways */
-    public function testAHandlerMayExit(string $url, bool $async): void
+    /**
+     * @return iterable<string, array{\Closure, float|null}>
+     */
+    public function loops(): iterable
     {
-        self::assertSame('bye', $this->consumer($url, 'function () { echo "bye"; exit; }', $async));
+        return Queue::each(Queue::loops(), ['at once' => [null], 'waits' => [0.0]]);
     }
 
-    /** @dataProvider ways */
-    public function testAfterAHandlerThatReturnsTheWaitGoesOn(string $url, bool $async): void
+    /**
+     * Handlers throw anywhere in a loop, and it goes on: what was not returned comes.
+     *
+     * @dataProvider loops
+     */
+    public function testAHandlerThatThrowsBetweenTwoBatchesLosesNone(\Closure $open, ?float $wait): void
     {
-        $adds = 'function (int $signal, array $details) use ($ick) {'
-            . ' echo $signal, " ", $details["signo"], "\n"; $ick->add(["from the handler"]); }';
-        self::assertSame("15 15\n1 came\n", $this->consumer($url, $adds, $async));
+        self::inChild(static function () use ($open, $wait): void {
+            $loop = $open(Millpond::connect('memory:'), 'q', wait: $wait);
+            $texts = \array_map(static fn (int $number): string => "n$number", \range(1, 10_000));
+            $loop->put(...$texts);
+            $mayThrow = false;
+            self::onAlarm(static function () use (&$mayThrow): void {
+                if ($mayThrow) {
+                    $mayThrow = false;
+                    throw new \DomainException();
+                }
+            });
+            Alarm::every(150);
+            [$batches, $thrown, $isOver, $end] = [[], 0, false, \hrtime(true) + 2_000_000_000];
+            while (!$isOver) {
+                try {
+                    $mayThrow = $thrown <= 2 || \hrtime(true) < $end;
+                    foreach ($loop->of as $batch) {
+                        $batches[] = $batch;
+                    }
+                    $mayThrow = false;
+                    $isOver = true;
+                } catch (\DomainException) {
+                    ++$thrown;
+                    $loop->of instanceof BatchesInterface && $loop->of->commit();
+                }
+            }
+            Alarm::every(0);
+            self::assertGreaterThan(2, $thrown);
+            self::assertEqualsCanonicalizing($texts, \array_values(\array_unique(\array_merge(...\array_map($loop->row->texts(...), $batches)))));
+        });
+    }
+
+    /**
+     * @return iterable<string, array{Queue}>
+     */
+    public function queues(): iterable
+    {
+        return Queue::each(Queue::all());
+    }
+
+    /**
+     * Handlers run between any two steps of PHP, in the middle of a call into the library too, and make calls.
+     *
+     * @dataProvider queues
+     */
+    public function testAHandlerThatRunsInAnyCallBreaksNothing(Queue $row): void
+    {
+        self::inChild(static function () use ($row): void {
+            $client = Millpond::connect('memory:');
+            $others = ($row->open)($client, 'of the handler');
+            $handled = 0;
+            \pcntl_async_signals(true);
+            \pcntl_signal(\SIGUSR1, static function () use ($row, $others, &$handled): void {
+                ($row->put)($others, ['n' . ++$handled]);
+            });
+            ($row->use)($client, 'q');
+            $signals = 'while kill -USR1 ' . \getmypid() . '; do sleep 0.0005; done';
+            $sender = \proc_open(['sh', '-c', $signals], [2 => ['file', '/dev/null', 'w']], $pipes);
+            $end = \hrtime(true) + 1_200_000_000;
+            while (\hrtime(true) < $end || $handled <= 5) {
+                ($row->use)($client, 'q');
+            }
+            \proc_terminate($sender);
+            \proc_close($sender);
+        });
+    }
+
+    /**
+     * @return iterable<string, array{\Closure, float|null, string}>
+     */
+    public function calls(): iterable
+    {
+        return Queue::each(Queue::waits(), ['at once' => [null, 'next'], 'waits' => [5.0, 'first']]);
+    }
+
+    /**
+     * What a loop took meanwhile is returned by its next call, and not by a copy of the loop in a child.
+     *
+     * @dataProvider calls
+     */
+    public function testAHandlerThatThrowsDuringACallLosesNothing(\Closure $open, ?float $wait, string $take): void
+    {
+        self::interrupting(function (Client $client, \Closure $interrupted) use ($open, $wait, $take): void {
+            $loop = $open($client, $this->name, wait: $wait);
+            // That there was nothing is not kept.
+            $interrupted($loop->$take(...));
+            $loop->put('a', 'b', 'c');
+            $interrupted($loop->$take(...));
+            self::inChild(static fn () => self::assertCount(1, $loop->next()));
+            $seen = \array_unique([...$loop->next(), ...$loop->next()]);
+            self::assertCount(2, $seen);
+            $rest = $open($client, $this->name)->all();
+            self::assertCount($loop->row->shares ? 3 : 2, \array_unique([...$seen, ...$rest]), 'the child took one');
+        });
+    }
+
+    /** @dataProvider queues */
+    public function testAHandlerThatThrowsDuringACall(Queue $row): void
+    {
+        self::interrupting(function (Client $client, \Closure $interrupted) use ($row): void {
+            $queue = ($row->open)($client, $this->name);
+            $calls = ($row->calls)($queue);
+            \array_map($interrupted, $calls);
+            ($row->put)($queue, ['a']);
+            self::assertFalse(($row->isEmpty)($queue));
+        });
+    }
+
+    /** @dataProvider waitsInMemory */
+    public function testASignalThatTheProgramHasBlockedWaits(\Closure $open): void
+    {
+        self::inChild(static function () use ($open): void {
+            $isHandled = false;
+            self::onAlarm(static function () use (&$isHandled): void {
+                $isHandled = true;
+            });
+            \pcntl_sigprocmask(\SIG_BLOCK, [\SIGALRM]);
+            \posix_kill(\getmypid(), \SIGALRM);
+            self::assertSame([], $open(Millpond::connect('memory:'), 'q', wait: 0.1)->next());
+            self::assertFalse($isHandled);
+            \pcntl_sigprocmask(\SIG_UNBLOCK, [\SIGALRM]);
+            self::assertTrue($isHandled);
+        });
+    }
+
+    public function testAHandlerThatThrowsDuringALeaseHoldsNone(): void
+    {
+        self::interrupting(function (Client $client, \Closure $interrupted): void {
+            $ick = $client->ick($this->name);
+            $interrupted(static fn () => $ick->lease(60));
+            self::waitFor(static fn (): bool => $ick->lease(60) !== null);
+        });
     }
 
     /**
@@ -99,63 +305,5 @@ final class SignalsTest extends TestCase
         }
         self::assertSame('0 left', \stream_get_contents($pipes[1]));
         self::assertSame(0, \proc_close($process));
-    }
-
-    /**
-     * Runs a program that has calls interrupted while the server holds them: a handler throws.
-     */
-    private function interrupted(string $code): string
-    {
-        $program = <<<'PHP'
-            require $argv[1];
-            pcntl_async_signals(true);
-            pcntl_signal(SIGUSR1, function () { throw new DomainException(); });
-            $ick = Millpond\Millpond::connect($argv[2])->ick($argv[3]);
-            $ick->add([[1, 'a'], [2, 'b']]);
-            $server = new Millpond\Tests\PausedServer(parse_url($argv[2], PHP_URL_PORT));
-            $interrupted = function ($call) use ($server) {
-                try { $server->interrupt($call); } catch (DomainException) { echo 'thrown '; }
-            };
-            PHP;
-        $server = new Servers();
-
-        return self::program(
-            [\PHP_BINARY, '-r', "$program\n$code", __DIR__ . '/bootstrap.php', $server->url, $this->name],
-        );
-    }
-
-    public function testAHandlerThatThrowsDuringACall(): void
-    {
-        foreach (['add(["c"])', 'stats()', 'reserve(1)', 'commit(["a"])', 'peek(1)'] as $call) {
-            $code = '$interrupted(fn () => $ick->CALL);'
-                . ' for ($k = 0; $k < 5; ++$k) { $ick->peek(5); } unset($ick); echo "alive";';
-            self::assertSame('thrown alive', $this->interrupted(\str_replace('CALL', $call, $code)), $call);
-        }
-    }
-
-    public function testAHandlerThatThrowsDuringNextLosesNoBatch(): void
-    {
-        foreach (['null', '5.0'] as $wait) {
-            $code = '$batches = $ick->batches(1, WAIT); $interrupted(fn () => $batches->next());'
-                . ' echo $batches->next()[0]->member, $batches->next()[0]->member;';
-            self::assertSame('thrown ab', $this->interrupted(\str_replace('WAIT', $wait, $code)), $wait);
-        }
-    }
-
-    public function testAHandlerThatThrowsDuringALeaseHoldsNone(): void
-    {
-        $code = '$interrupted(fn () => $ick->lease(60));'
-            . ' for ($k = 0; $k < 1000 && !($lease = $ick->lease(60)); ++$k) { usleep(10000); }'
-            . ' echo $lease ? "free" : "held";';
-        self::assertSame('thrown free', $this->interrupted($code));
-    }
-
-    public function testASignalThatTheProgramHasBlockedWaits(): void
-    {
-        $code = 'pcntl_signal(SIGUSR1, function () { echo "handled "; });'
-            . ' pcntl_sigprocmask(SIG_BLOCK, [SIGUSR1]); posix_kill(getmypid(), SIGUSR1);'
-            . ' $ick->batches(1, 0.1)->next(); echo "blocked ";'
-            . ' pcntl_sigprocmask(SIG_UNBLOCK, [SIGUSR1]); echo "end";';
-        self::assertSame('blocked handled end', $this->interrupted($code));
     }
 }

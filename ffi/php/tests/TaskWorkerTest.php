@@ -8,15 +8,12 @@ use Millpond\JobCounts;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\LeaseLostException;
-use Millpond\Exception\MillpondException;
 use Millpond\Millpond;
 use Millpond\MoveJob;
 use Millpond\RejectJob;
 use Millpond\ReleaseJob;
 use Millpond\Report;
-use Millpond\ReportKind;
 use Millpond\RetryJob;
-use Millpond\ShuffleWorker;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\NewDoc;
@@ -24,7 +21,6 @@ use Millpond\Tasks\NewTask;
 use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
-use Millpond\Tasks\Worker;
 use Millpond\Tasks\WorkerOptions;
 use Psr\Log\AbstractLogger;
 
@@ -318,27 +314,6 @@ final class TaskWorkerTest extends TestCase
     }
 
     /** @dataProvider ownKinds */
-    public function testAStopGivesBackWhatNobodyHasBegun(string $kind): void
-    {
-        $store = $this->store($kind);
-        $all = new Modification();
-        \array_map(static fn (int $number) => $all->insert(new NewTask('q', $number)), \range(1, 5));
-        $store->modify($all);
-        $worker = $store->worker('q', new WorkerOptions(prefetch: 10));
-        $kinds = [];
-        $worker->run(static function () use ($worker, $store): void {
-            self::assertNull($store->claim('q'), 'all are held');
-            $worker->stop();
-        }, onEvent: static function (Report $report) use (&$kinds): void {
-            $kinds[] = $report->kind;
-        });
-        \usort($kinds, static fn (ReportKind $one, ReportKind $other): int => $one->value <=> $other->value);
-        self::assertSame([ReportKind::Done, ...\array_fill(0, 4, ReportKind::Released)], $kinds);
-        self::assertCount(4, $store->claimMany('q', 10));
-        $worker->run(static fn () => self::fail('it stays stopped'));
-    }
-
-    /** @dataProvider ownKinds */
     public function testAfterItsTimeAStopGivesBackWhatRuns(string $kind): void
     {
         $store = $this->store($kind);
@@ -375,51 +350,6 @@ final class TaskWorkerTest extends TestCase
         self::assertEquals(new JobCounts(0, 0, 0, 1), $drained);
     }
 
-    public function testAWorkerGoesOnWhenItsServerWasAway(): void
-    {
-        $servers = new Servers();
-        $store = Millpond::connect($servers->url)->tasks('shop');
-        $worker = $store->worker('q');
-        $this->assertGoesOn($servers, $worker, static fn () => $store->insert(new NewTask('q')));
-
-        $servers = new Servers();
-        $queue = Millpond::connect($servers->url)->shuffleQueue('jobs');
-        $worker = $queue->consumer('workers', 'worker-1')->worker();
-        $this->assertGoesOn($servers, $worker, static fn () => $queue->write('ann', ['n' => '1']));
-    }
-
-    /**
-     * One report when the server goes and one when it is back, and then jobs again.
-     */
-    private function assertGoesOn(Servers $servers, Worker|ShuffleWorker $worker, \Closure $produce): void
-    {
-        $produce();
-        $told = $errors = [];
-        $onEvent = static function (Report $report) use ($servers, $worker, $produce, &$told): void {
-            $told[] = $report->kind;
-            match ($report->kind) {
-                ReportKind::Done => \count($told) === 1 ? $servers->run('kill') : $worker->stop(),
-                ReportKind::Away => $servers->run('restart'),
-                ReportKind::Back => self::waitFor(static function () use ($produce): bool {
-                    try {
-                        $produce();
-                    } catch (MillpondException) {
-                        return false;
-                    }
-
-                    return true;
-                }),
-            };
-        };
-        $worker->run(static fn () => null, static function (Job|ShuffleJob|null $job, \Throwable $error) use (&$errors): void {
-            self::assertNull($job);
-            $errors[] = $error->getMessage();
-        }, $onEvent);
-        self::assertSame([ReportKind::Done, ReportKind::Away, ReportKind::Back, ReportKind::Done], $told);
-        self::assertCount(2, $errors);
-        self::assertStringContainsString('the server is back', $errors[1]);
-    }
-
     public function testHowLongAHandlerMayWork(): void
     {
         $store = $this->store('memory');
@@ -431,13 +361,6 @@ final class TaskWorkerTest extends TestCase
             $left = $job->timeLeft();
         });
         self::assertTrue($left > 50 && $left <= 60, "$left s");
-    }
-
-    public function testAProcessDoesOneJobAtATime(): void
-    {
-        $thrown = self::thrown(fn () => $this->store('memory')->worker('q', new WorkerOptions(concurrency: 4)));
-        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
-        self::assertStringEndsWith('run several with run(…, processes: 4)', $thrown->getMessage());
     }
 
     public function testWhatIsLoggedByDefault(): void

@@ -8,6 +8,7 @@ use Millpond\BorrowedClient;
 use Millpond\Client;
 use Millpond\Entry;
 use Millpond\Exception\DependencyException;
+use Millpond\Exception\InvalidArgumentException;
 use Millpond\Millpond;
 use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
@@ -80,13 +81,22 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     protected function connect(string $kind, string $options = ''): Client|BorrowedClient
     {
         return match ($kind) {
-            'memory' => Millpond::connect("memory:$options"),
-            'file' => Millpond::connect('file:' . $this->folder() . '/data?sync=never' . \strtr($options, '?', '&')),
-            'redis' => Millpond::connect(Servers::shared()->url . $options, timeout: 60),
-            'cluster' => Millpond::connect(Servers::shared('cluster')->url . $options, timeout: 60),
             'phpredis' => Millpond::over(Servers::shared()->admin()),
             'phpredis-cluster' => Millpond::over($this->redisCluster()),
             'predis' => Millpond::over($this->predis()),
+            default => Millpond::connect($this->url($kind) . \strtr($options, $kind === 'file' ? ['?' => '&'] : []), timeout: 60),
+        };
+    }
+
+    /**
+     * The URL of a client with connections of its own; a directory is a new one each time.
+     */
+    protected function url(string $kind): string
+    {
+        return match ($kind) {
+            'memory' => 'memory:',
+            'file' => 'file:' . $this->folder() . '/data?sync=never',
+            default => Servers::shared($kind)->url,
         };
     }
 
@@ -180,7 +190,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     /**
      * What a call throws.
      */
-    protected static function thrown(callable $call): \Throwable
+    public static function thrown(callable $call): \Throwable
     {
         try {
             $call();
@@ -192,8 +202,19 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
         self::fail('nothing was thrown');
     }
 
+    /**
+     * That a call refuses its arguments, with a message that has this.
+     */
+    protected static function assertRefused(string $message, callable $call): void
+    {
+        $thrown = self::thrown($call);
+        self::assertInstanceOf(InvalidArgumentException::class, $thrown);
+        self::assertStringContainsString($message, $thrown->getMessage());
+        self::assertLessThan(300, \strlen($thrown->getMessage()));
+    }
+
     /** What no error says to a caller in PHP. */
-    private const NAMES_OF_C = '/MILLPOND_NOT_SET|(?:timeout|lease|backoff|backoff_max|wait|delay|ttl|keep_consumers)_ms/';
+    private const NAMES_OF_C = '/MILLPOND_|(?:timeout|lease|backoff|backoff_max|wait|delay|ttl|keep_consumers)_ms/';
 
     /**
      * Waits for something that comes soon.
@@ -233,21 +254,36 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     /**
      * Does it in a child, which may neither fail nor hang.
      */
-    protected static function inChild(callable $work, float $seconds = 60): void
+    protected static function inChild(callable $work): void
+    {
+        self::joined(self::forked($work));
+    }
+
+    /**
+     * Begins it in a child.
+     *
+     * @return int the child, for joined()
+     */
+    protected static function forked(callable $work): int
     {
         $child = \pcntl_fork();
-        if ($child === 0) {
-            $status = 1;
-            try {
-                $work();
-                $status = 0;
-            } catch (\Throwable $failure) {
-                \fwrite(\STDERR, "child: $failure\n");
-            }
-            // Not exit: what PHPUnit does at its end is the parent's.
-            self::end($status);
+        if ($child !== 0) {
+            return $child;
         }
-        $until = \microtime(true) + $seconds;
+        $status = 1;
+        try {
+            $work();
+            $status = 0;
+        } catch (\Throwable $failure) {
+            \fwrite(\STDERR, "child: $failure\n");
+        }
+        // Not exit: what PHPUnit does at its end is the parent's.
+        self::end($status);
+    }
+
+    protected static function joined(int $child): void
+    {
+        $until = \microtime(true) + 60;
         while (\microtime(true) < $until) {
             if (\pcntl_waitpid($child, $status, \WNOHANG) === $child) {
                 self::assertTrue(\pcntl_wifexited($status) && \pcntl_wexitstatus($status) === 0, "child: $status");
@@ -259,6 +295,24 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
         \posix_kill($child, \SIGKILL);
         \pcntl_waitpid($child, $status);
         self::fail('the child hangs');
+    }
+
+    /**
+     * Does it in a child, with a client of a server that is paused and `$interrupted`, which makes a call that the server
+     * holds, and during which a signal handler throws.
+     *
+     * @param callable(Client, \Closure): void $work
+     */
+    protected static function interrupting(callable $work): void
+    {
+        $server = new PausedServer();
+        self::inChild(static function () use ($work, $server): void {
+            \pcntl_async_signals(true);
+            \pcntl_signal(\SIGUSR1, static fn () => throw new \DomainException());
+            $work(Millpond::connect($server->url()), static function (callable $call) use ($server): void {
+                self::assertInstanceOf(\DomainException::class, self::thrown(static fn () => $server->interrupt($call)));
+            });
+        });
     }
 
     private static function end(int $status): never

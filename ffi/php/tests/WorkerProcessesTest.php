@@ -91,24 +91,6 @@ final class WorkerProcessesTest extends TestCase
     }
 
     /** @dataProvider ways */
-    public function testASignalLosesNothingAndRepeatsNothing(string $options): void
-    {
-        $this->insert(...\range(1, 300));
-        $this->begin('usleep(3_000); return $job->delete()->insert(new NewTask("out", $job->task->value()));', $options);
-        $this->signal(['out' => \SIGTERM]);
-        self::assertSame("ended\n", $this->ended());
-        $left = $this->tasks->claimMany('q', 1_000);
-        self::assertSame([], $this->tasks->claimMany('q', 1), 'all that is left is available at once');
-        $done = $this->tasks->list('out', limit: 1_000)->tasks;
-        self::assertNotSame([], $done);
-        self::assertNotSame([], $left);
-        $values = \array_map(static fn ($task): int => $task->value(), [...$done, ...$left]);
-        \sort($values);
-        self::assertSame(\range(1, 300), $values);
-        self::assertSame([0], \array_unique(\array_column($left, 'attempt')));
-    }
-
-    /** @dataProvider ways */
     public function testASecondSignalStopsAtOnce(string $options): void
     {
         $this->insert('slow');
@@ -183,6 +165,42 @@ final class WorkerProcessesTest extends TestCase
         self::assertCount(2, $this->tasks->claimMany('q', 10));
         $left = \array_filter($this->tasks->list('q')->tasks, static fn ($task) => $task->attempt === 1);
         self::assertSame(['exit'], \array_column($left, 'err'));
+    }
+
+    /**
+     * The end of a program by its own signal handler is not the job's doing.
+     *
+     * @dataProvider waysToStop
+     */
+    public function testWhatASignalHandlerDoesIsNoAttempt(string $stop): void
+    {
+        $program = <<<'PHP'
+            require $argv[1];
+            $store = Millpond\Millpond::connect($argv[2])->tasks($argv[3]);
+            pcntl_async_signals(true);
+            pcntl_signal(SIGTERM, static function () use ($argv): void {
+                $argv[4] === 'exit' ? exit(0) : throw new DomainException('stop');
+            });
+            try {
+                $store->worker('q')->run(static fn ($job) => posix_kill(getmypid(), SIGTERM), stopOnSignals: false);
+            } catch (DomainException $stop) {
+                echo $stop->getMessage(), is_int(pcntl_signal_get_handler(SIGTERM)) ? ' lost' : '';
+            }
+            PHP;
+        $this->insert(1);
+        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}", $stop];
+        self::assertSame($stop === 'exit' ? '' : 'stop', self::program($command));
+        [$task] = $this->tasks->list('q')->tasks;
+        self::assertSame([0, '', false], [$task->attempt, $task->err, $task->atMs > $task->modifiedMs]);
+    }
+
+    /**
+     * @return iterable<array{string}>
+     */
+    public function waysToStop(): iterable
+    {
+        yield ['exit'];
+        yield ['throw'];
     }
 
     public function testWhatAProcessCannotHealEndsAll(): void
