@@ -47,7 +47,7 @@ final class Batches implements BatchesInterface
         private readonly Library $library,
         private readonly \Closure $make,
         private CData $handle,
-        private readonly bool $waits,
+        private readonly ?float $wait,
         private readonly object|array $owner,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_ick_batches_free', $handle);
@@ -71,12 +71,12 @@ final class Batches implements BatchesInterface
         $arguments = [...$arguments, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
         $make = static fn (): CData => $library->made($function, $arguments, 'batches')->batches[0];
 
-        return Signals::held(static fn (): self => new self($library, $make, $make(), $wait !== null, $owner));
+        return Signals::held(static fn (): self => new self($library, $make, $make(), $wait, $owner));
     }
 
     private function fetch(): void
     {
-        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+        Signals::keeping($this->library->ffi, $this->wait, function (): void {
             $call = $this->library->made('millpond_ick_batches_next', [$this->handle], 'entries');
             $this->atWork = false;
             if ($call->entries[0] !== null) {

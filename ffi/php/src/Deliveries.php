@@ -38,7 +38,7 @@ final class Deliveries implements DeliveriesInterface
     public function __construct(
         private readonly Library $library,
         private readonly CData $handle,
-        private readonly bool $waits,
+        private readonly ?float $wait,
         private readonly EventQueue $queue,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_events_deliveries_free', $handle);
@@ -46,7 +46,7 @@ final class Deliveries implements DeliveriesInterface
 
     private function fetch(): void
     {
-        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+        Signals::keeping($this->library->ffi, $this->wait, function (): void {
             $call = $this->library->made('millpond_events_deliveries_next', [$this->handle], 'events_result');
             $batch = EventResults::of($this->library->ffi, $call->events_result[0], 'events');
             if ($batch !== null) {

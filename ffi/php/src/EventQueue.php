@@ -51,7 +51,7 @@ final class EventQueue implements EventQueueInterface
     {
         $size = Arguments::size('max', $max);
         $arguments = [$this->handle, Arguments::optional('lease', $lease), $size, Arguments::wait('wait', $wait)];
-        $made = fn (CData $handle): Deliveries => new Deliveries($this->library, $handle, $wait !== null, $this);
+        $made = fn (CData $handle): Deliveries => new Deliveries($this->library, $handle, $wait, $this);
 
         return $this->library->handle('millpond_events_deliveries_new', $arguments, 'deliveries', $made);
     }

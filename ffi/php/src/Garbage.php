@@ -53,7 +53,7 @@ final class Garbage implements GarbageInterface
 
     private function fetch(): void
     {
-        Signals::keeping($this->library->ffi, false, function (): void {
+        Signals::keeping($this->library->ffi, null, function (): void {
             $call = $this->library->made('millpond_shuffle_garbage_next', [$this->handle], 'keys');
             $this->atWork = false;
             if ($call->keys[0] !== null) {

@@ -43,7 +43,7 @@ final class Messages implements MessagesInterface
     public function __construct(
         private readonly Library $library,
         private readonly CData $handle,
-        private readonly bool $waits,
+        private readonly ?float $wait,
         private readonly ShuffleConsumer $consumer,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_shuffle_messages_free', $handle);
@@ -51,7 +51,7 @@ final class Messages implements MessagesInterface
 
     private function fetch(): void
     {
-        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+        Signals::keeping($this->library->ffi, $this->wait, function (): void {
             $call = $this->library->made('millpond_shuffle_messages_next', [$this->handle], 'messages');
             if ($call->messages[0] !== null) {
                 $batch = ShuffleResults::messages($this->library->ffi, $call->messages[0]);

@@ -99,7 +99,7 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
     public function messages(int $max = 100, ?float $wait = null): Messages
     {
         $arguments = [$this->handle, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
-        $made = fn (CData $handle): Messages => new Messages($this->library, $handle, $wait !== null, $this);
+        $made = fn (CData $handle): Messages => new Messages($this->library, $handle, $wait, $this);
 
         return $this->library->handle('millpond_shuffle_messages_new', $arguments, 'loop', $made);
     }
@@ -136,7 +136,7 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         $this->forgetParents();
         if ($this->read === []) {
             $until = \hrtime(true) / 1e9 + $wait;
-            Signals::keeping($this->library->ffi, $wait !== null, function () use ($size, $wait, $until, $milliseconds): void {
+            Signals::keeping($this->library->ffi, $wait, function () use ($size, $wait, $until, $milliseconds): void {
                 // After a handler it waits for the rest of the time.
                 $rest = $wait === null ? $milliseconds : Arguments::wait('wait', \max(0, $until - \hrtime(true) / 1e9));
                 $call = $this->library->made('millpond_shuffle_read', [$this->handle, $size, $rest], 'messages');

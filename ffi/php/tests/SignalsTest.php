@@ -60,15 +60,7 @@ final class SignalsTest extends TestCase
         return Queue::each(Queue::waits());
     }
 
-    /**
-     * @return iterable<string, array{\Closure}>
-     */
-    public function takes(): iterable
-    {
-        return Queue::each(\array_diff_key(Queue::waits(), Queue::loops()));
-    }
-
-    /** @dataProvider takes */
+    /** @dataProvider waitsInMemory */
     public function testAfterAHandlerThatReturnsItWaitsForTheRestOfTheTime(\Closure $open): void
     {
         self::inChild(static function () use ($open): void {

@@ -118,13 +118,15 @@ final class Signals
      * Makes a call that keeps its result, so that a handler that throws loses nothing; once more if
      * signals have ended it and their handlers returned.
      *
-     * @param bool             $waits whether it can take long
-     * @param callable(): void $call  may throw, as it does when it was cancelled
+     * @param ?float           $wait for how long it may wait, in seconds; null if it does not take long. When
+     *                               that is over it is not made again: however often signals come, a wait ends
+     * @param callable(): void $call may throw, as it does when it was cancelled
      *
      * @throws \Throwable what the call throws
      */
-    public static function keeping(FFI $ffi, bool $waits, callable $call): void
+    public static function keeping(FFI $ffi, ?float $wait, callable $call): void
     {
+        $until = \hrtime(true) / 1e9 + $wait;
         do {
             $failure = null;
             $try = static function () use ($call, &$failure): void {
@@ -135,14 +137,15 @@ final class Signals
                 }
             };
             $signals = [];
-            if ($waits) {
+            if ($wait !== null) {
                 $signals = self::waiting($ffi, $try);
                 self::handle($signals);
             } else {
                 self::held($try);
             }
-        } while ($failure instanceof CancelledException && $signals !== []);
-        if ($failure !== null) {
+            $isInterrupted = $failure instanceof CancelledException && $signals !== [];
+        } while ($isInterrupted && \hrtime(true) / 1e9 < $until);
+        if ($failure !== null && !$isInterrupted) {
             throw $failure;
         }
     }

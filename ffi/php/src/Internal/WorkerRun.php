@@ -66,7 +66,7 @@ final class WorkerRun
     public function next(): Job|ShuffleJob|EventJob|Report|null
     {
         $this->event = null;
-        Signals::keeping($this->library->ffi, true, function (): void {
+        Signals::keeping($this->library->ffi, \INF, function (): void {
             Handles::sweep();
             try {
                 [$job, $report] = ["{$this->queue}_job", "{$this->queue}_report"];

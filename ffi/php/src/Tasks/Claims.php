@@ -40,7 +40,7 @@ final class Claims implements ClaimsInterface
     public function __construct(
         private readonly Library $library,
         private readonly CData $handle,
-        private readonly bool $waits,
+        private readonly ?float $wait,
         private readonly TaskStore $store,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_tasks_claims_free', $handle);
@@ -48,7 +48,7 @@ final class Claims implements ClaimsInterface
 
     private function fetch(): void
     {
-        Signals::keeping($this->library->ffi, $this->waits, function (): void {
+        Signals::keeping($this->library->ffi, $this->wait, function (): void {
             $call = $this->library->made('millpond_tasks_claims_next', [$this->handle], 'result');
             if ($call->result[0] !== null) {
                 $batch = TaskResults::of($this->library->ffi, $call->result[0], 'tasks');

@@ -37,11 +37,13 @@ final class Jobs implements JobsInterface
      *
      * @param CData                $worker the library's, which is freed
      * @param \Closure(CData): Job $job    makes a job of the library's
+     * @param float                $wait   for how long the next one may wait
      */
     public function __construct(
         private readonly Library $library,
         CData $worker,
         private readonly \Closure $job,
+        private readonly float $wait,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_tasks_worker_free', $worker);
         $this->handle = $library->made('millpond_tasks_worker_jobs', [$worker], 'jobs')->jobs[0];
@@ -67,7 +69,7 @@ final class Jobs implements JobsInterface
 
     private function fetch(): void
     {
-        Signals::keeping($this->library->ffi, true, function (): void {
+        Signals::keeping($this->library->ffi, $this->wait, function (): void {
             Handles::sweep();
             $call = $this->library->made('millpond_tasks_jobs_next', [$this->handle], 'tasks_job');
             if ($call->tasks_job[0] !== null) {

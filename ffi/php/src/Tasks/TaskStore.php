@@ -95,7 +95,7 @@ final class TaskStore implements TaskStoreInterface
         $waitMs = Arguments::wait('wait', $wait);
         $leaseMs = Arguments::milliseconds('lease', $lease);
         $arguments = [$this->handle, $names->array, $names->count, $leaseMs, $size, $waitMs];
-        $made = fn (CData $handle): Claims => new Claims($this->library, $handle, $wait !== null, $this);
+        $made = fn (CData $handle): Claims => new Claims($this->library, $handle, $wait, $this);
 
         return $this->library->handle('millpond_tasks_claims_new', $arguments, 'claims', $made);
     }
@@ -108,13 +108,14 @@ final class TaskStore implements TaskStoreInterface
         $errorQueue = Packed::members($ffi, $options->errorQueue === null ? [] : [$options->errorQueue]);
         $settings = $this->library->options('millpond_tasks_worker_options');
         $options->write($settings);
-        $open = function (\Closure $made) use ($names, $errorQueue, $settings): mixed {
+        $wait = $options->wait;
+        $open = function (\Closure $made) use ($names, $errorQueue, $settings, $wait): mixed {
             if ($errorQueue->array !== null) {
                 $settings->error_queue = $errorQueue->array[0];
             }
             $arguments = [$this->handle, $names->array, $names->count, FFI::addr($settings)];
 
-            return $this->library->handle('millpond_tasks_worker_new', $arguments, 'tasks_worker', $made);
+            return $this->library->handle('millpond_tasks_worker_new', $arguments, 'tasks_worker', static fn (CData $it): object => $made($it, $wait));
         };
 
         $job = fn (?CData $handle, ?Task $task = null): Job => new Job($this->library, $handle, $this, $task);

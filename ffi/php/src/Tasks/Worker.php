@@ -38,7 +38,7 @@ final class Worker implements WorkerInterface
 
     public function jobs(): Jobs
     {
-        $made = fn (CData $worker): Jobs => new Jobs($this->library, $worker, $this->job);
+        $made = fn (CData $worker, ?float $wait): Jobs => new Jobs($this->library, $worker, $this->job, $wait ?? \INF);
 
         return ($this->open)($made, null);
     }
