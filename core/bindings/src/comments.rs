@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::docs::{Block, Docs, Renderer, Words, grouped, time};
 use crate::model::{ErrorKind, Method, Model, Param, Setting, Type, Value};
 use crate::overlay::Overlay;
-use crate::surface::Surface;
 
 /// A comment, in parts: each host arranges them as its readers expect.
 #[derive(Clone, Default, Deserialize, Serialize)]
@@ -51,21 +50,14 @@ pub(crate) struct Failure {
 /// The comments of a host.
 pub(crate) struct Comments<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) surface: &'a Surface,
     pub(crate) overlay: Overlay,
     words: &'a dyn Words,
 }
 
 impl<'a> Comments<'a> {
     /// With what the host's page says.
-    pub(crate) fn new(
-        root: &Path,
-        model: &'a Model,
-        surface: &'a Surface,
-        page: &str,
-        words: &'a dyn Words,
-    ) -> Self {
-        Self { model, surface, overlay: Overlay::read(root, page), words }
+    pub(crate) fn new(root: &Path, model: &'a Model, page: &str, words: &'a dyn Words) -> Self {
+        Self { model, overlay: Overlay::read(root, page), words }
     }
 
     /// The comment of an item by its key: `tasks.Task`, `tasks.Task.attempt`, `tasks.TaskStore.claim` or
@@ -154,7 +146,7 @@ impl<'a> Comments<'a> {
         let related: Vec<_> =
             related.iter().filter_map(|key| Some((*key, self.model.types.get(*key)?))).collect();
         let related = || related.iter().filter(|_| declared.is_none());
-        let words = related().find_map(|(key, _)| self.surface.own(key, core));
+        let words = related().find_map(|(key, _)| self.model.surface.own(key, core));
         // One that speaks of its own parameter is of no use elsewhere.
         let is = |of: &&Setting| {
             let names_its_own =
@@ -165,7 +157,7 @@ impl<'a> Comments<'a> {
         let setting = related().find_map(|(key, of)| Some((*key, of.settings.iter().find(is)?)));
         let required =
             || related().find_map(|(_, of)| of.required.iter().find(|of| of.name == core));
-        let general = || self.surface.of(owner, method, core);
+        let general = || self.model.surface.of(owner, method, core);
         let words = words.or_else(|| general().filter(|_| setting.is_none()));
         let text = match (own.paragraphs.first(), words, setting) {
             (Some(text), ..) => self.inline(owner, text),

@@ -21,11 +21,9 @@ use crate::c::abi::CAbi;
 use crate::c::functions::function_name;
 use crate::declared::{Declared, PHP, PYTHON, RBS, Syntax, TYPESCRIPT};
 use crate::docs::camel;
-use crate::forms::form_of;
 use crate::model::{Kind, Method, Model, Param, Type};
 use crate::node::types::node_name;
 use crate::output::Output;
-use crate::surface::Surface;
 use crate::{c, php, python, ruby};
 
 /// A host, and what it calls things.
@@ -57,13 +55,7 @@ enum Member {
 }
 
 /// What hosts lack and do not say so, each with what to do about it.
-pub(crate) fn missing(
-    root: &Path,
-    model: &Model,
-    surface: &Surface,
-    abi: &CAbi,
-    output: &Output,
-) -> Vec<String> {
+pub(crate) fn missing(root: &Path, model: &Model, abi: &CAbi, output: &Output) -> Vec<String> {
     let texts = |folder, ending| output.folder(folder, &[ending]);
     let declared = |syntax: &Syntax, files: &BTreeMap<String, String>| {
         let mut declared = Declared::default();
@@ -185,24 +177,19 @@ pub(crate) fn missing(
     let all = Page::read(root, "all");
     let hosts = [python, node, ruby, php, c];
     let mut missing: Vec<_> =
-        hosts.iter().flat_map(|host| missing_in(root, (model, surface), &all, host)).collect();
+        hosts.iter().flat_map(|host| missing_in(root, model, &all, host)).collect();
     missing.extend(all.unused());
     missing
 }
 
-fn missing_in(
-    root: &Path,
-    (model, surface): (&Model, &Surface),
-    all: &Page,
-    host: &Host<'_>,
-) -> Vec<String> {
+fn missing_in(root: &Path, model: &Model, all: &Page, host: &Host<'_>) -> Vec<String> {
     let page = Page::read(root, host.name);
-    let check = Check { model, surface, host, pages: [&page, all] };
+    let check = Check { model, host, pages: [&page, all] };
     let mut missing: Vec<_> = check.types().iter().flat_map(|key| check.of_type(key)).collect();
     missing.extend(check.errors());
-    let missing = missing
-        .into_iter()
-        .map(|(item, why)| format!("{}: {item} {why}; or say why in {}", host.name, page.path));
+    let missing = missing.into_iter().map(|(item, why)| {
+        format!("{}: {item} {why}: write it there, or say why in {}", host.name, page.path)
+    });
     missing.chain(page.unused()).collect()
 }
 
@@ -265,7 +252,6 @@ impl Page {
 
 struct Check<'a> {
     model: &'a Model,
-    surface: &'a Surface,
     host: &'a Host<'a>,
     /// The host's own, and that of all.
     pages: [&'a Page; 2],
@@ -323,7 +309,11 @@ impl Check<'_> {
         let settings = of.settings.iter().map(|setting| &setting.name);
         for name in of.fields.iter().map(|field| &field.name).chain(params).chain(settings) {
             if !is_there(name) {
-                missing.extend(self.unless_said(key, name, &format!("is in none of {places:?}")));
+                missing.extend(self.unless_said(
+                    key,
+                    name,
+                    &format!("is neither generated nor written by hand in {}", places.join(", ")),
+                ));
             }
         }
         for method in of.methods.iter().filter(|method| method.has_self) {
@@ -332,7 +322,7 @@ impl Check<'_> {
                 missing.extend(self.unless_said(
                     key,
                     &method.name,
-                    &format!("is not there as {place}"),
+                    &format!("is neither generated nor written by hand as {place}"),
                 ));
             }
             missing.extend(self.of_params(key, method));
@@ -366,7 +356,7 @@ impl Check<'_> {
         let is_there =
             |name: &str| (self.host.method)(key, name).filter(|place| self.is_there(place));
         let form = || {
-            let (base, form) = form_of(self.model, self.surface, key, method)?;
+            let (base, form) = self.model.form_of(key, method)?;
             let place = is_there(&base.name)?;
             let names = (self.host.spelled)(&form.option.name);
             names.iter().any(|name| self.host.declared.has(&place, name)).then_some(place)

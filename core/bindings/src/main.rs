@@ -38,7 +38,6 @@ use std::process::ExitCode;
 use c::abi::CAbi;
 use model::Model;
 use output::Output;
-use surface::Surface;
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -89,15 +88,14 @@ fn headers(root: &Path) -> Output {
 
 /// What all emitters write; or what of the core is missing in a host.
 fn generate(root: &Path, model: &Model) -> Result<Output, Vec<String>> {
-    let surface = Surface::read(root, model);
     let mut output = Output::new(root);
-    c::emit(root, model, &surface, &mut output);
-    python::emit(root, model, &surface, &mut output);
-    node::emit(root, model, &surface, &mut output);
+    c::emit(root, model, &mut output);
+    python::emit(root, model, &mut output);
+    node::emit(root, model, &mut output);
     let abi = CAbi::read(&output);
-    ruby::emit(root, model, &surface, &abi, &mut output);
-    php::emit(root, model, &surface, &abi, &mut output);
-    let mut missing = coverage::missing(root, model, &surface, &abi, &output);
+    ruby::emit(root, model, &abi, &mut output);
+    php::emit(root, model, &abi, &mut output);
+    let mut missing = coverage::missing(root, model, &abi, &output);
     missing.extend_from_slice(output.refused());
     if missing.is_empty() { Ok(output) } else { Err(missing) }
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::docs::{Docs, snake};
+use crate::forms::Form;
+use crate::surface::{Surface, Words};
 
 /// All of it. Keys are `queue.Name`, such as `tasks.Task`; what belongs to no queue is `client.…`.
 #[derive(Default)]
@@ -14,6 +16,7 @@ pub(crate) struct Model {
     pub(crate) constants: BTreeMap<String, Constant>,
     pub(crate) enums: BTreeMap<String, Enum>,
     pub(crate) types: BTreeMap<String, Struct>,
+    pub(crate) surface: Surface,
 }
 
 /// A kind of error.
@@ -116,12 +119,32 @@ pub(crate) struct Method {
     pub(crate) must_use: bool,
     /// The method that it is another form of, where its name does not say so: `#[doc(alias = "…")]`.
     pub(crate) alias: Option<String>,
+    /// Its other forms, which hosts can have as options.
+    pub(crate) forms: Vec<Form>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Param {
     pub(crate) name: String,
     pub(crate) ty: Type,
+    /// Its default, its limit and what it is, of a method's as `surface.md` has it.
+    pub(crate) words: Option<Words>,
+}
+
+impl Param {
+    pub(crate) fn new(name: impl Into<String>, ty: Type) -> Self {
+        Self { name: name.into(), ty, words: None }
+    }
+
+    /// What it is if it is not given: `Some(Value::None)` for nothing, none if it has to be given.
+    pub(crate) fn default(&self) -> Option<&Value> {
+        self.words.as_ref()?.default.as_ref()
+    }
+
+    /// How many items a list has at most, and how long a wait is in milliseconds.
+    pub(crate) fn max(&self) -> Option<u64> {
+        self.words.as_ref()?.max
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -270,6 +293,15 @@ impl Model {
 
     pub(crate) fn error(&self, name: &str) -> Option<&ErrorKind> {
         self.errors.iter().find(|error| error.name == name)
+    }
+
+    /// The method of which this one is a form, and the form.
+    pub(crate) fn form_of(&self, owner: &str, method: &Method) -> Option<(&Method, &Form)> {
+        let all = &self.types.get(owner)?.methods;
+        all.iter().find_map(|base| {
+            let form = base.forms.iter().find(|form| form.method == method.name)?;
+            Some((base, form))
+        })
     }
 
     /// Whether it is a loop.

@@ -12,17 +12,22 @@ use syn::{
 };
 
 use crate::docs::Docs;
+use crate::forms;
 use crate::model::{
     Constant, Enum, ErrorKind, Field, Kind, Method, Model, Param, SHARED, Setting, Struct, Type,
     Value, nearest,
 };
+use crate::surface::Surface;
 
 /// Reads all of `core/src` but for what is not yet to be in hosts.
 pub(crate) fn read(root: &Path) -> Model {
     let mut source = Source::default();
     let folder = root.join("core/src");
     source.file(&folder.join("lib.rs"), &folder, &[]);
-    source.model()
+    let mut model = source.model();
+    model.surface = Surface::read(root, &model);
+    forms::complete(&mut model);
+    model
 }
 
 /// What is below the queues, and no binding has.
@@ -245,7 +250,7 @@ impl Source {
         record.settings.extend(record.fields.iter().map(|Field { name, ty, docs }| {
             let default = self.defaults.get(&format!("{key}.{name}"));
             let default = default.and_then(|(queue, value)| self.value(queue, value));
-            let params = vec![Param { name: name.clone(), ty: ty.clone() }];
+            let params = vec![Param::new(name.clone(), ty.clone())];
             let default = default.unwrap_or(Value::None);
             Setting { name: name.clone(), params, default, docs: docs.clone() }
         }));
@@ -258,7 +263,7 @@ impl Source {
             let default = self.defaults.get(&format!("{queue}.Options.{name}"));
             let default =
                 default.and_then(|(queue, value)| self.value(queue, value)).unwrap_or(Value::None);
-            let params = vec![Param { name: name.clone(), ty }];
+            let params = vec![Param::new(name.clone(), ty)];
             options.settings.push(Setting { name, params, default, docs });
         }
     }
@@ -275,7 +280,7 @@ impl Source {
         let params = function.sig.inputs.iter().filter_map(|input| match input {
             FnArg::Typed(param) => {
                 let Pat::Ident(name) = &*param.pat else { return None };
-                Some(Param { name: name.ident.to_string(), ty: names.ty(&param.ty) })
+                Some(Param::new(name.ident.to_string(), names.ty(&param.ty)))
             }
             FnArg::Receiver(_) => None,
         });
@@ -296,6 +301,7 @@ impl Source {
             is_call,
             can_fail,
             alias: function.attrs.iter().find_map(alias),
+            forms: Vec::new(),
             must_use: function.attrs.iter().any(|of| of.path().is_ident("must_use")),
         }
     }

@@ -10,10 +10,11 @@ use crate::model::{Model, Value};
 /// (`# tasks.TaskStore`), of a queue (`# tasks`), or of all (`# all`); the nearest one wins. A line is
 /// ``- `lease` = `LEASE_DEFAULT`: how long …``, where the default is a constant of the core, `none`, a
 /// number, or left out for what has to be given; of a list, ``- `ids` at most `PAGE_MAX`: …``.
+#[derive(Default)]
 pub(crate) struct Surface(BTreeMap<String, BTreeMap<String, Words>>);
 
 /// What is said of a parameter.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Words {
     /// `None`: it has to be given. `Some(Value::None)`: none, if not given.
     pub(crate) default: Option<Value>,

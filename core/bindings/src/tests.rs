@@ -30,6 +30,7 @@ fn levitate() -> Method {
         can_fail: true,
         must_use: false,
         alias: None,
+        forms: Vec::new(),
     }
 }
 

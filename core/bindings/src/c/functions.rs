@@ -9,7 +9,7 @@ use minijinja::{Value as View, context};
 use crate::c::names::{EVENT_ID, MAIN, NAMES, NOT_IN_C, QUEUES};
 use crate::c::{C, c_name, c_struct, has_struct, is_fixed, member};
 use crate::docs::{Block, Docs, grouped, snake};
-use crate::forms::{Form, form_of, forms};
+use crate::forms::Form;
 use crate::model::{Kind, Method, Model, Param, Setting, Struct, Type, Value};
 use crate::output::Output;
 use crate::templates::Templates;
@@ -67,6 +67,7 @@ impl C<'_> {
             can_fail: true,
             must_use: false,
             alias: None,
+            forms: Vec::new(),
         });
         let own = handle.methods.iter().filter(|method| {
             let makes = matches!(&method.returns, Type::Named(of) if self.handle_of(of).is_some());
@@ -80,8 +81,8 @@ impl C<'_> {
                     .any(|of| *of == method.name || *of == format!("{owner}.{}", method.name))
             })
             .filter(|(owner, method)| {
-                let form = form_of(self.model, self.surface, owner, method);
-                !form.is_some_and(|(_, form)| is_argument(&form))
+                let form = self.model.form_of(owner, method);
+                !form.is_some_and(|(_, form)| is_argument(form))
             })
             .filter_map(|(owner, method)| self.function(owner, method, by_hand))
             .collect();
@@ -137,7 +138,7 @@ impl C<'_> {
             let (declared, read) = self.argument(owner, &own, &param.ty)?;
             params += &declared.replace('$', &own);
             body += &read.replace('$', &own);
-            last.extend(self.words_on(owner, &method.name, param, &own));
+            last.extend(self.words_on(owner, param, &own));
             arguments.push(own);
         }
         // A lease that is released has an answer too.
@@ -156,15 +157,15 @@ impl C<'_> {
                 (false, false) => call,
             }
         };
-        let call = match forms(self.model, self.surface, owner, method).find(is_argument) {
-            Some(Form { method: form, option, is_flag: true }) => {
-                let flag = option.name;
+        let call = match method.forms.iter().find(|form| is_argument(form)) {
+            Some(Form { method: form, option, is_flag: true, .. }) => {
+                let flag = &option.name;
                 params += &format!("{flag}: bool,");
-                let words = self.surface.of(owner, &method.name, &flag);
+                let words = option.words.as_ref();
                 last.extend(words.map(|words| format!("`{flag}`: {}.", words.docs)));
                 format!(
                     "if {flag} {{ {} }} else {{ {} }}",
-                    call(&form.name, &[]),
+                    call(form, &[]),
                     call(&method.name, &[])
                 )
             }
@@ -175,10 +176,10 @@ impl C<'_> {
                     "wait_ms" => "wait_time(wait_ms)?".to_owned(),
                     _ => format!("given(\"{own}\", {own})?.map(Duration::from_millis)"),
                 };
-                last.extend(self.words_on(owner, &method.name, &param, own));
+                last.extend(self.words_on(owner, param, own));
                 format!(
                     "match {given} {{ Some(given) => {}, None => {} }}",
-                    call(&form.name, &["given"]),
+                    call(form, &["given"]),
                     call(&method.name, &[])
                 )
             }
@@ -339,10 +340,10 @@ impl C<'_> {
     }
 
     /// Words on a parameter whose unit or default the core's comment does not say.
-    fn words_on(&self, owner: &str, method: &str, param: &Param, own: &str) -> Option<String> {
+    fn words_on(&self, owner: &str, param: &Param, own: &str) -> Option<String> {
         match &param.ty {
             Type::Duration => {
-                let words = self.surface.of(owner, method, &param.name)?;
+                let words = param.words.as_ref()?;
                 let text = self.paragraph(owner, &[Block::Paragraph(words.docs.clone())]);
                 Some(match &words.default {
                     _ if own == "wait_ms" && words.max.is_some() => format!(
@@ -626,7 +627,7 @@ pub(crate) fn c_handle(key: &str) -> String {
 }
 
 /// Whether C has a form as an argument: it is a flag or a time.
-fn is_argument(form: &Form<'_>) -> bool {
+fn is_argument(form: &Form) -> bool {
     form.is_flag || form.option.ty == Type::Duration
 }
 

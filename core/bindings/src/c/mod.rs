@@ -20,7 +20,6 @@ use crate::docs::{self, Block, Docs, Renderer, Words, snake};
 use crate::model::{ErrorKind, Field, Kind, Model, Param, Setting, Type, Value, rust_path};
 use crate::output::Output;
 use crate::overlay::Overlay;
-use crate::surface::Surface;
 use crate::templates::Templates;
 
 const LIST: &str = "for (index, item) in $list.enumerate() {
@@ -34,8 +33,8 @@ if let [given] = caller.array(|| of(\"$own\"), self.$own, usize::from(!self.$own
 }
 ";
 
-pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
-    let c = C { model, surface, overlay: Overlay::read(root, "ffi/docs.md") };
+pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
+    let c = C { model, overlay: Overlay::read(root, "ffi/docs.md") };
     let mut templates = Templates::read(root, "ffi/templates");
     templates.0.add_filter("doc", doc);
     let errors = model.errors.iter().map(|error| {
@@ -105,7 +104,6 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
 
 pub(crate) struct C<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) surface: &'a Surface,
     pub(crate) overlay: Overlay,
 }
 
@@ -376,7 +374,7 @@ impl C<'_> {
     pub(crate) fn setting(&self, key: &str, setting: &Setting, own: &str, none: &str) -> String {
         let text = self.paragraph(key, &setting.docs.blocks);
         let text = match setting.params.first() {
-            Some(Param { name, ty: Type::Duration }) => {
+            Some(Param { name, ty: Type::Duration, .. }) => {
                 text.replace(&format!("`{name}`"), &format!("`{own}` milliseconds"))
             }
             Some(Param { name, .. }) => text.replace(&format!("`{name}`"), &format!("`{own}`")),

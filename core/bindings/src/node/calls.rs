@@ -7,13 +7,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::docs::{camel, snake};
-use crate::forms::forms;
 use crate::model::{Kind, Method, Model, Param, Type, Value, own_name, rust_path};
 use crate::node::names::{BY_HAND, NO_HANDLES, PLACES, READ_BY_HAND};
 use crate::node::types::node_name;
 use crate::node::{has_steps, js_name_of, read, reader, records};
 use crate::output::Output;
-use crate::surface::Surface;
 use crate::templates::Templates;
 
 /// A parameter, in each of the languages.
@@ -93,7 +91,7 @@ struct View<'a> {
     loops: BTreeSet<String>,
 }
 
-pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
+pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let handles = model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
     let handles = handles.filter(|(key, _)| !model.is_loop(key) && !NO_HANDLES.contains(&&***key));
     let classes = handles.map(|(key, handle)| {
@@ -108,7 +106,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
             getters: getters
                 .map(|of| (&*of.name, camel(&of.name), of.returns == Type::Bool))
                 .collect(),
-            calls: calls(model, surface, key),
+            calls: calls(model, key),
         }
     });
     let classes: Vec<_> = classes.collect();
@@ -138,19 +136,19 @@ fn made_by(model: &Model, key: &str) -> String {
 }
 
 /// The methods of a handle that are known in whole.
-pub(crate) fn calls(model: &Model, surface: &Surface, key: &str) -> Vec<Call> {
+pub(crate) fn calls(model: &Model, key: &str) -> Vec<Call> {
     let methods = &model.types[key].methods;
     let known = methods
         .iter()
         .filter(|of| of.has_self && !BY_HAND.contains(&&*format!("{key}.{}", of.name)));
-    let calls: Vec<_> = known.filter_map(|method| call(model, surface, key, method)).collect();
+    let calls: Vec<_> = known.filter_map(|method| call(model, key, method)).collect();
     let variants: BTreeSet<_> =
         calls.iter().filter_map(|call| Some(call.variant.as_ref()?.name.clone())).collect();
     calls.into_iter().filter(|call| !variants.contains(&call.name)).collect()
 }
 
-fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<Call> {
-    let own = |param: &Param| argument(model, surface, key, method, param);
+fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
+    let own = |param: &Param| argument(model, key, method, param);
     let args = method.params.iter().map(own).collect::<Option<Vec<_>>>()?;
     let made = method.returns.named().filter(|key| model.is(key, Kind::Handle));
     let made = made.filter(|made| !NO_HANDLES.contains(made) && *made != key);
@@ -194,12 +192,11 @@ fn call(model: &Model, surface: &Surface, key: &str, method: &Method) -> Option<
         }
     };
     // A form under another name is a method of its own.
-    let mut own_names =
-        forms(model, surface, key, method).filter(|form| form.method.alias.is_none());
-    let variant = own_names.find_map(|form| {
-        let option = argument(model, surface, key, form.method, &form.option)?;
+    let mut forms = method.forms.iter().filter(|form| !form.is_alias);
+    let variant = forms.find_map(|form| {
+        let option = argument(model, key, method, &form.option)?;
         let option = Argument { default: None, ..option };
-        Some(Variant { name: form.method.name.clone(), option, is_flag: form.is_flag })
+        Some(Variant { name: form.method.clone(), option, is_flag: form.is_flag })
     });
     let options = made.filter(|key| has_steps(model, key)).map(snake_of);
     let is_loop = made.is_some_and(|key| model.is_loop(key));
@@ -299,13 +296,7 @@ fn has_bytes(model: &Model, ty: &Type) -> bool {
     }
 }
 
-fn argument(
-    model: &Model,
-    surface: &Surface,
-    key: &str,
-    method: &Method,
-    param: &Param,
-) -> Option<Argument> {
+fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<Argument> {
     let name = &*param.name;
     let is = |ty: &Type, key: &str| ty.named() == Some(key);
     let of_enum = param.ty.named().filter(|of| of.starts_with("events."));
@@ -387,8 +378,7 @@ fn argument(
         }
         _ => return None,
     };
-    let default =
-        surface.of(key, &method.name, &param.name).and_then(|words| words.default.clone());
+    let default = param.default().cloned();
     let place = PLACES
         .iter()
         .find(|(of, name, _)| *name == param.name && (of.is_empty() || *of == method.name));

@@ -13,7 +13,6 @@ use crate::model::{Field, Kind, Model, Setting, Type, Value, own_name, rust_path
 use crate::node::names::{CLASSES, NO_OPTIONS, NO_STEPS, OTHERS, READ_BY_HAND, SEVERAL};
 use crate::node::types::{declarations, node_name};
 use crate::output::Output;
-use crate::surface::Surface;
 
 /// The records that cross the boundary: what calls return, and what errors hold.
 pub(crate) fn records(model: &Model) -> BTreeSet<&str> {
@@ -23,10 +22,10 @@ pub(crate) fn records(model: &Model) -> BTreeSet<&str> {
     found
 }
 
-pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
+pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let template = std::fs::read_to_string(root.join("node/scripts/declarations.d.ts"))
         .expect("the declarations are there");
-    output.add("node/index.d.ts", "//", declarations(model, surface, &template));
+    output.add("node/index.d.ts", "//", declarations(model, &template));
     let errors = model.errors.iter().map(|error| {
         let retry = error.retry.to_lowercase();
         format!(
@@ -55,7 +54,7 @@ pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut O
     output.add_rust("node/src/generated/records.rs", writers(model));
     output.add("node/lib/generated/records.js", "//", readers(model));
     options(model, output);
-    calls::emit(root, model, surface, output);
+    calls::emit(root, model, output);
 }
 
 /// The core's constants, by queue.

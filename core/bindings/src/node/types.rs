@@ -13,7 +13,6 @@ use crate::model::{ErrorKind, Kind, Model, Setting, Type, Value, own_name};
 use crate::node::calls::{Argument, Call, calls};
 use crate::node::names::NAMES;
 use crate::node::{js_name, option_names};
-use crate::surface::Surface;
 
 const WIDTH: usize = 100;
 
@@ -61,7 +60,7 @@ pub(crate) fn node_name(key: &str) -> &str {
     known.unwrap_or_else(|| own_name(key))
 }
 
-pub(crate) fn declarations(model: &Model, surface: &Surface, template: &str) -> String {
+pub(crate) fn declarations(model: &Model, template: &str) -> String {
     let (mut declared, mut by_hand) = (BTreeSet::new(), BTreeSet::new());
     let mut owner = String::new();
     for line in template.lines() {
@@ -82,13 +81,13 @@ pub(crate) fn declarations(model: &Model, surface: &Surface, template: &str) -> 
         if !declared.contains(node_name(key)) {
             continue;
         }
-        let calls = calls(model, surface, key);
+        let calls = calls(model, key);
         declared.extend(calls.iter().map(|call| format!("{}.{}", node_name(key), call.js)));
     }
     declared.extend(model.errors.iter().map(|error| format!("{}Error", error.ident)));
     let words = Declared(declared);
     let (out, owner) = Default::default();
-    let mut page = Page { model, surface, words: &words, template, by_hand, out, owner };
+    let mut page = Page { model, words: &words, template, by_hand, out, owner };
     let (mut own, mut last): (Option<Vec<&str>>, String) = Default::default();
     for line in template.lines() {
         let trimmed = line.trim();
@@ -141,7 +140,6 @@ struct Owner {
 
 struct Page<'a> {
     model: &'a Model,
-    surface: &'a Surface,
     words: &'a Declared,
     template: &'a str,
     /// What has a comment or a signature of its own.
@@ -220,18 +218,21 @@ impl Page<'_> {
         };
         let mut tags: Vec<_> = params
             .filter_map(|param| {
-                let words =
-                    self.surface.of(&self.owner.key, name, snake(param).trim_end_matches("_ms"))?;
+                let words = self.model.surface.of(
+                    &self.owner.key,
+                    name,
+                    snake(param).trim_end_matches("_ms"),
+                )?;
                 Some(tag(param, param, &words.docs))
             })
             .collect();
-        let call = calls(self.model, self.surface, &self.owner.key).into_iter();
+        let call = calls(self.model, &self.owner.key).into_iter();
         let options = call.filter(|call| call.name == name).flat_map(|call| {
             let own = call.args.into_iter().filter(|arg| arg.is_option && !arg.is_steps);
             own.chain(call.variant.map(|of| of.option)).collect::<Vec<_>>()
         });
         tags.extend(options.filter(|_| line.contains("CallOptions &")).filter_map(|of| {
-            let words = self.surface.of(&self.owner.key, name, &of.core)?;
+            let words = self.model.surface.of(&self.owner.key, name, &of.core)?;
             Some(tag(&format!("options.{}", of.js), &of.js, &words.docs))
         }));
         let errors = renderer.blocks(docs.section("Errors"));
@@ -249,7 +250,7 @@ impl Page<'_> {
     /// The methods of the class that follow from the core's: one, whose comment goes on as `own` says, or all others.
     fn methods(&mut self, name: Option<&str>, own: Option<Vec<&str>>) {
         let class = node_name(&self.owner.key).to_owned();
-        let mut calls = calls(self.model, self.surface, &self.owner.key);
+        let mut calls = calls(self.model, &self.owner.key);
         calls.retain(|call| match name {
             Some(name) => call.js == name,
             None => !self.by_hand.contains(&format!("{class}.{}", call.js)),

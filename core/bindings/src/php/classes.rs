@@ -231,7 +231,7 @@ impl Php<'_> {
                 call.arguments.push("Arguments::NOT_SET".to_owned());
                 continue;
             }
-            let words = self.comments.surface.of(key, &method.name, core);
+            let words = self.model.surface.of(key, &method.name, core);
             let is_option = call.function.is_empty();
             let own = DEFAULTS.iter().find(|(of, ..)| *of == format!("{of_queue}:{}", method.name));
             let default = own.map(|(_, default)| default);

@@ -19,12 +19,11 @@ use crate::model::{ErrorKind, Kind, Model, Setting, Struct, Type, Value, own_nam
 use crate::output::Output;
 
 use crate::php::names::{CLASSES, ENUMS, OPTIONS, OTHERS, VALUES};
-use crate::surface::Surface;
 use crate::templates::Templates;
 
-pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
+pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) {
     let words = PhpWords { model };
-    let comments = Comments::new(root, model, surface, "ffi/php/docs.md", &words);
+    let comments = Comments::new(root, model, "ffi/php/docs.md", &words);
     let templates = Templates::read(root, "ffi/php/templates");
     let mut php = Php { model, comments, abi, templates, output, known: BTreeSet::new() };
     php.known = php.names(root);
@@ -187,7 +186,7 @@ impl Php<'_> {
     fn options(&mut self, key: &str, name: &str, structure: &str) {
         let Struct { required, settings, .. } = &self.model.types[key];
         let said = |name: &str| {
-            let words = self.comments.surface.of(key, "new", name);
+            let words = self.model.surface.of(key, "new", name);
             words.unwrap_or_else(|| panic!("surface.md has no {key} {name}")).docs.clone()
         };
         let new = |name: &str, ty: Type, default: Option<&str>, docs: &str| {
@@ -222,8 +221,8 @@ impl Php<'_> {
             let names = [setting.name.clone(), format!("{}_max", setting.name)];
             setting.params.iter().zip(names).map(move |(param, name)| (setting, param, name))
         }) {
-            let own = self.comments.surface.own(key, &name);
-            let words = self.comments.surface.of(key, "new", &name);
+            let own = self.model.surface.own(key, &name);
+            let words = self.model.surface.of(key, "new", &name);
             // What a queue calls so is not what its configuration does.
             let words = if key == "events.Config" { own } else { words };
             let default = words.and_then(|words| words.default.as_ref());

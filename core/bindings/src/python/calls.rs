@@ -7,11 +7,10 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use crate::comments::Comment;
-use crate::forms::{Form, forms};
+use crate::forms::Form;
 use crate::model::{Kind, Method, Model, Param as Declared, Setting, Struct, Type, rust_path};
 use crate::python::class_name;
 use crate::python::names::CALLS;
-use crate::surface::Surface;
 
 /// A method as Python has it.
 #[derive(Clone, Serialize)]
@@ -87,7 +86,6 @@ fn parts(text: &str) -> Vec<String> {
 /// Finds what the core does with the methods of Python.
 pub(crate) struct Calls<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) surface: &'a Surface,
 }
 
 impl<'a> Calls<'a> {
@@ -164,21 +162,22 @@ impl<'a> Calls<'a> {
                 .chain(required)
                 .find(|of| signature.param(&of.name).is_some_and(|found| found.name == param.name));
             let spread = self.spread(declared, signature).find(|(field, _)| *field == param.name);
-            let form = self.form(owner, method, param);
+            let forms = method.map_or(&[][..], |of| &of.forms);
+            let form = forms.iter().find(|form| form.option.name == param.name);
             let setting = self.setting(of, &param.name);
             let ty = match (&spread, taken, form, setting) {
                 (Some((_, ty)), ..) => Some((*ty).clone()),
                 (_, Some(taken), ..) => Some(taken.ty.clone()),
-                (_, _, Some(Form { method, option, is_flag }), _) => {
+                (_, _, Some(Form { method, option, is_flag, .. }), _) => {
                     let (none, some) = match is_flag {
                         false => ("None".to_owned(), format!("Some({})", param.name)),
                         true => ("false".to_owned(), "true".to_owned()),
                     };
-                    let given = (!is_flag).then_some(option.ty);
+                    let given = (!is_flag).then(|| option.ty.clone());
                     let more = given.as_ref().map(|ty| pass(ty, &param.name));
                     let all: Vec<_> = passed.iter().cloned().chain(more).collect();
                     arms[0].0 = none;
-                    arms.push((some, format!("{}({})", method.name, all.join(", "))));
+                    arms.push((some, format!("{method}({})", all.join(", "))));
                     switch.clone_from(&param.name);
                     given
                 }
@@ -186,10 +185,11 @@ impl<'a> Calls<'a> {
             };
             let owner = if setting.is_some() && taken.is_none() { of } else { owner };
             let max = match &ty {
-                Some(Type::List(_)) => {
-                    let core = self.core_name(owner, name, &param.name);
-                    self.surface.of(owner, name, core).and_then(|words| words.max)
-                }
+                Some(Type::List(_)) => self
+                    .model
+                    .surface
+                    .of(owner, name, self.core_name(owner, name, &param.name))
+                    .and_then(|words| words.max),
                 _ => None,
             };
             reads.extend(ty.and_then(|ty| read(param, &ty, max)));
@@ -244,11 +244,6 @@ impl<'a> Calls<'a> {
             Some(found) => pass(&param.ty, &found.name),
             None => param.name.clone(),
         }
-    }
-
-    /// Another form of a method, for the case that this is given.
-    fn form(&self, owner: &str, method: Option<&Method>, param: &Param) -> Option<Form<'a>> {
-        forms(self.model, self.surface, owner, method?).find(|form| form.option.name == param.name)
     }
 
     fn setting(&self, of: &str, param: &str) -> Option<&'a Setting> {

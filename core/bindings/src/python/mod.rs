@@ -18,18 +18,17 @@ use crate::output::Output;
 use crate::python::blocking::blocking;
 use crate::python::calls::{Calls, Signature};
 use crate::python::names::{BY_HAND, CLASSES, NAMES};
-use crate::surface::Surface;
 use crate::templates::Templates;
 
 const FOLDER: &str = "python/python/millpond";
 
-pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, output: &mut Output) {
+pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let words = Python(model);
-    let comments = Comments::new(root, model, surface, "python/docs.md", &words);
+    let comments = Comments::new(root, model, "python/docs.md", &words);
     let mut templates = Templates::read(root, "python/templates");
     templates.0.add_filter("docstring", |of: Serde<Comment>, indent| docstring(of.0, indent));
     templates.0.add_filter("lines", |of: Serde<Comment>, width| laid_out(of.0, width));
-    let calls = Calls { model, surface };
+    let calls = Calls { model };
     let host = Host { model, comments: &comments, templates: &templates, calls };
 
     let mut classes = Classes::new();

@@ -4,14 +4,13 @@
 use crate::c::abi::CAbi;
 use crate::c::calls::{CArgument, arguments, function};
 use crate::docs::{grouped, snake};
-use crate::model::{Method, Model, Type};
+use crate::model::{Method, Model, Param, Type};
 use crate::ruby::name;
 use crate::ruby::names::{ARGUMENTS, HANDLES, RESULTS};
-use crate::surface::Surface;
 
 /// The body of a method, each statement on a line.
 pub(crate) fn body(
-    (model, surface): (&Model, &Surface),
+    model: &Model,
     abi: &CAbi,
     key: &str,
     method: &Method,
@@ -40,7 +39,7 @@ pub(crate) fn body(
         };
         let found = ARGUMENTS.iter().find(is_it);
         let (.., value, is_several) = found.ok_or(format!("nobody knows {core}, a {kind}"))?;
-        let max = surface.of(key, &method.name, &core).and_then(|words| words.max);
+        let max = method.params.iter().find(|of| of.name == core).and_then(Param::max);
         let max = max.map_or(String::new(), |max| grouped(max).replace(',', "_"));
         let value = value.replace('$', param).replace(", #", &if_any(", ", &max));
         match value.strip_prefix('(').and_then(|value| value.strip_suffix(')')) {

@@ -67,7 +67,7 @@ impl Ruby<'_> {
         let methods = self.model.types.get(owner).map_or(&[][..], |of| &of.methods);
         let found = names.iter().find_map(|name| methods.iter().find(|of| of.name == *name));
         let method = found.ok_or(format!("{owner} has no such method"))?;
-        body((self.model, self.comments.surface), abi, owner, method, &params)
+        body(self.model, abi, owner, method, &params)
     }
 
     /// Writes the core's comments above what it knows.

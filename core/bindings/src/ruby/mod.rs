@@ -14,7 +14,6 @@ use crate::docs::{Docs, Words, pascal, snake, wrap};
 use crate::model::{Enum, ErrorKind, Field, Kind, Model, Struct, Type};
 use crate::output::Output;
 use crate::ruby::names::{CLASSES, NAMES, OTHERS, PARENTS};
-use crate::surface::Surface;
 
 const FOLDER: &str = "ffi/ruby/lib/millpond/generated";
 pub(crate) const WIDTH: usize = 112;
@@ -27,10 +26,9 @@ fn structs(model: &Model) -> BTreeSet<&str> {
     found
 }
 
-pub(crate) fn emit(root: &Path, model: &Model, surface: &Surface, abi: &CAbi, output: &mut Output) {
+pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) {
     let words = Yard { model };
-    let ruby =
-        Ruby { model, comments: Comments::new(root, model, surface, "ffi/ruby/docs.md", &words) };
+    let ruby = Ruby { model, comments: Comments::new(root, model, "ffi/ruby/docs.md", &words) };
     let mut add = |name: &str, text: String| {
         let text = format!("# frozen_string_literal: true\n\nmodule Millpond\n{text}end\n");
         output.add(&format!("{FOLDER}/{name}.rb"), "#", text);
