@@ -3598,7 +3598,7 @@ const char *millpond_ick_version(void);
 
 /**
  * Flags members as dirty: each keeps the lower of its old and its new score. A score of NULL
- * is the server's time in seconds, with microseconds. `added` is set to it.
+ * is the server's time in seconds, with microseconds. `added` is set to the result.
  *
  * A pair with `score_is_now` gets the server's time as its score. A call without pairs creates
  * the Ick if it does not exist. A call takes up to 1,000,000 members, and a name has up to 64
@@ -3631,9 +3631,9 @@ millpond_status millpond_ick_add(millpond_client *client,
  * `max`, lowest first. Members that were reserved before and not committed are part of the
  * batch.
  *
- * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
- * failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
- * set first.
+ * `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+ * on failure to NULL. `backwash`: whether to fold the whole consumer set back into the
+ * producer set first.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a size of 100,000,000,000,000,000 or more;
  * `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
@@ -3680,9 +3680,9 @@ millpond_status millpond_ick_commit(millpond_client *client,
 /**
  * Commits one batch and reserves the next in one step: one round trip per batch.
  *
- * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
- * failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
- * set first.
+ * `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+ * on failure to NULL. `backwash`: whether to fold the whole consumer set back into the
+ * producer set first.
  *
  * Errors: as `millpond_ick_reserve`; also `MILLPOND_INVALID_ARGUMENT` for more than 250,000
  * members.
@@ -3709,8 +3709,8 @@ millpond_status millpond_ick_exchange(millpond_client *client,
  * `set` is `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`; any other value returns
  * `MILLPOND_INVALID_ARGUMENT`.
  *
- * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
- * failure to NULL.
+ * `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+ * on failure to NULL.
  *
  * Errors: as `millpond_ick_reserve`.
  *
@@ -3747,9 +3747,9 @@ millpond_status millpond_ick_delete(millpond_client *client,
  * it is released or freed. If it is lost nevertheless (a stopped process, a network
  * partition), the steps that go through it are refused.
  *
- * `lease` is set to it, which the caller frees with `millpond_ick_lease_free`; to NULL on
- * failure, and also on success if there is none. `ttl_ms`: how long the lease lasts without a
- * renewal.
+ * `lease` is set to the result, which the caller frees with `millpond_ick_lease_free`; to NULL
+ * on failure, and also on success if there is none. `ttl_ms`: how long the lease lasts without
+ * a renewal.
  *
  *     millpond_ick_lease *lease;
  *     status = millpond_ick_lease_acquire(client, "files", 5, 30000, &lease, &error);
@@ -3776,7 +3776,7 @@ millpond_status millpond_ick_lease_acquire(millpond_client *client,
  * Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of
  * `millpond_ick_batches_new`.
  *
- * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+ * `batches` is set to a handle, which the caller frees with `millpond_ick_batches_free`, or on
  * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
  * instead of ending immediately; the time starts again with each batch. A waiting loop checks
  * each of its Icks every five seconds, for producers that do not announce what they add. 0
@@ -3794,7 +3794,7 @@ millpond_status millpond_ick_lease_batches_new(millpond_ick_lease *lease,
  * The consumer's loop: batches of up to `max` members, each committed when the next is asked
  * for. See `millpond_ick_batches`. Makes no call yet.
  *
- * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+ * `batches` is set to a handle, which the caller frees with `millpond_ick_batches_free`, or on
  * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
  * instead of ending immediately; the time starts again with each batch. A waiting loop checks
  * each of its Icks every five seconds, for producers that do not announce what they add. 0
@@ -3826,7 +3826,7 @@ millpond_status millpond_ick_batches_new(millpond_client *client,
  * The loop of a consumer of the Icks with these numbers, which takes from each in turn. Makes
  * no call yet.
  *
- * `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+ * `batches` is set to a handle, which the caller frees with `millpond_ick_batches_free`, or on
  * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
  * instead of ending immediately; the time starts again with each batch. A waiting loop checks
  * each of its Icks every five seconds, for producers that do not announce what they add. 0
@@ -3868,9 +3868,9 @@ millpond_status millpond_ick_batches_commit(millpond_ick_batches *batches,
  * `MILLPOND_CANCELLED` if `millpond_on_interrupt` requested it; `MILLPOND_CLOSED` once the
  * client was closed.
  *
- * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`; to NULL
- * on failure, and also on success when the loop is over. After an error that a retry can fix
- * (see `millpond_error_retry`) the loop can be continued.
+ * `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`; to
+ * NULL on failure, and also on success when the loop is over. After an error that a retry can
+ * fix (see `millpond_error_retry`) the loop can be continued.
  *
  * Threads: one at a time; see `millpond_ick_batches`.
  */
@@ -3890,7 +3890,7 @@ void millpond_ick_batches_free(millpond_ick_batches *batches);
 /**
  * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
  * whole lease. If so, stop working on the batch. The next step through the lease would detect
- * it as well. `lost` is set to it.
+ * it as well. `lost` is set to the result.
  *
  * A lease that was released is not held either. Sends nothing; any thread may call this at any
  * time.
@@ -3906,8 +3906,8 @@ millpond_status millpond_ick_lease_is_lost(const millpond_ick_lease *lease,
 /**
  * `millpond_ick_reserve` for the holder of the lease only.
  *
- * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
- * failure to NULL.
+ * `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+ * on failure to NULL.
  *
  * Errors: as `millpond_ick_reserve`; also `MILLPOND_LEASE_LOST` if the lease is lost.
  *
@@ -3919,7 +3919,8 @@ millpond_status millpond_ick_lease_reserve(millpond_ick_lease *lease,
                                            millpond_error **error);
 
 /**
- * `millpond_ick_commit` for the holder of the lease only; one step. `number` is set to it.
+ * `millpond_ick_commit` for the holder of the lease only; one step. `number` is set to the
+ * result.
  *
  * `number` may be NULL.
  *
@@ -3936,8 +3937,8 @@ millpond_status millpond_ick_lease_commit(millpond_ick_lease *lease,
 /**
  * `millpond_ick_exchange` for the holder of the lease only.
  *
- * `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
- * failure to NULL.
+ * `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+ * on failure to NULL.
  *
  * Errors: as `millpond_ick_exchange`; also `MILLPOND_LEASE_LOST` if the lease is lost.
  *
@@ -3981,7 +3982,7 @@ void millpond_ick_lease_free(millpond_ick_lease *lease);
 /**
  * The channel of `shards` Icks with this name. Makes no call.
  *
- * `channel` is set to it, which the caller frees with `millpond_ick_channel_free`, or on
+ * `channel` is set to a handle, which the caller frees with `millpond_ick_channel_free`, or on
  * failure to NULL. `draining`: the same channel, for a consumer that also reads the Icks of an
  * earlier, larger number of Icks. 0: none.
  *
@@ -4001,7 +4002,7 @@ millpond_status millpond_ick_channel_new(millpond_client *client,
                                          millpond_error **error);
 
 /**
- * How many Icks the members are spread over. `shards` is set to it.
+ * How many Icks the members are spread over. `shards` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -4013,7 +4014,7 @@ millpond_status millpond_ick_channel_shards(const millpond_ick_channel *channel,
 
 /**
  * How many Icks consumers have to read; larger while an earlier size is being drained.
- * `readable` is set to it.
+ * `readable` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -4026,8 +4027,8 @@ millpond_status millpond_ick_channel_readable(const millpond_ick_channel *channe
 /**
  * The name of the Ick with this number, for calls that are made by name.
  *
- * `keys` is set to it, which the caller frees with `millpond_keys_free`, or on failure to
- * NULL.
+ * `keys` is set to a handle, which the caller frees with `millpond_keys_free`, or on failure
+ * to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -4039,7 +4040,7 @@ millpond_status millpond_ick_channel_ick_name(const millpond_ick_channel *channe
                                               millpond_error **error);
 
 /**
- * The number of the Ick in which this member lives. `ick` is set to it.
+ * The number of the Ick in which this member lives. `ick` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -4052,7 +4053,8 @@ millpond_status millpond_ick_channel_ick_of(const millpond_ick_channel *channel,
                                             millpond_error **error);
 
 /**
- * Flags members as dirty, each in its Ick; see `millpond_ick_add`. `added` is set to it.
+ * Flags members as dirty, each in its Ick; see `millpond_ick_add`. `added` is set to the
+ * result.
  *
  * `added` may be NULL.
  *
@@ -4118,8 +4120,8 @@ void millpond_shuffle_consumer_options_init(millpond_shuffle_consumer_options *o
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is not a stream number. An
  * empty group or consumer is refused by the step that needs it.
  *
- * `made` is set to it, which the caller frees with `millpond_shuffle_consumer_free`, or on
- * failure to NULL. `options` may be NULL.
+ * `made` is set to a handle, which the caller frees with `millpond_shuffle_consumer_free`, or
+ * on failure to NULL. `options` may be NULL.
  *
  *     millpond_shuffle_consumer *consumer;
  *     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
@@ -4157,7 +4159,7 @@ millpond_status millpond_shuffle_ack(millpond_shuffle_consumer *consumer,
 
 /**
  * Acknowledges messages and deletes them for all groups, which suits a queue with one group.
- * `number` is set to it.
+ * `number` is set to the result.
  *
  * `number` may be NULL.
  *
@@ -4300,7 +4302,7 @@ void millpond_shuffle_consumer_free(millpond_shuffle_consumer *consumer);
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and for an
  * unknown `track_keys`.
  *
- * `queue` is set to it, which the caller frees with `millpond_shuffle_queue_free`, or on
+ * `queue` is set to a handle, which the caller frees with `millpond_shuffle_queue_free`, or on
  * failure to NULL. `options` may be NULL.
  *
  *     millpond_shuffle_queue *queue;
@@ -4368,7 +4370,7 @@ millpond_status millpond_shuffle_write_many(millpond_shuffle_queue *queue,
  * `track_field`. From the `deadline_s` on, in seconds since the Unix epoch, that record may be
  * collected; NULL (or 0) is the server's time plus the `ttl_ms`, or plus 1 day without one. A
  * message in which that field is missing or empty is written but not tracked. Of two messages
- * with the same value, the later one is tracked. `receipt` is set to it.
+ * with the same value, the later one is tracked. `receipt` is set to the result.
  *
  * `receipt` may be NULL.
  *
@@ -4469,8 +4471,8 @@ millpond_status millpond_shuffle_delete_tracked(millpond_shuffle_queue *queue,
  * deleted. The step has no limit, and the server does nothing else while it runs: a million
  * values take seconds.
  *
- * `keys` is set to them, which the caller frees with `millpond_keys_free`, or on failure to
- * NULL. `within_ms`: how long ago the deadline may have passed.
+ * `keys` is set to the result, which the caller frees with `millpond_keys_free`, or on failure
+ * to NULL. `within_ms`: how long ago the deadline may have passed.
  *
  * Errors: as `millpond_shuffle_delete_tracked`.
  *
@@ -4486,7 +4488,7 @@ millpond_status millpond_shuffle_cordon_deadline_exceeded(millpond_shuffle_queue
 
 /**
  * How many entries the streams hold, including finished ones that were not deleted. `len` is
- * set to it.
+ * set to the result.
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
@@ -4498,7 +4500,7 @@ millpond_status millpond_shuffle_len(millpond_shuffle_queue *queue,
 
 /**
  * How many messages at least one group has not received or not acknowledged yet. `backlog` is
- * set to it.
+ * set to the result.
  *
  * Errors: as `millpond_shuffle_len`.
  *
@@ -4509,7 +4511,8 @@ millpond_status millpond_shuffle_backlog(millpond_shuffle_queue *queue,
                                          millpond_error **error);
 
 /**
- * How many messages were delivered to a group and not acknowledged. `pending` is set to it.
+ * How many messages were delivered to a group and not acknowledged. `pending` is set to the
+ * result.
  *
  * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for an empty group.
  *
@@ -4526,7 +4529,7 @@ millpond_status millpond_shuffle_pending_count(millpond_shuffle_queue *queue,
  * `millpond_shuffle_reclaim`, or rejected. They are in the stream `<queue>:dead`, and stay
  * until they are deleted or requeued, or their `dead_ttl_ms` is over.
  *
- * `dead_letters` is set to them, which the caller frees with
+ * `dead_letters` is set to the result, which the caller frees with
  * `millpond_shuffle_dead_letters_free`, or on failure to NULL.
  *
  * Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or
@@ -4543,7 +4546,7 @@ millpond_status millpond_shuffle_dead_letters_read(millpond_shuffle_queue *queue
  * `millpond_shuffle_dead_letters_read`, but those after another one: the next page. That
  * letter need not exist any more.
  *
- * `dead_letters` is set to them, which the caller frees with
+ * `dead_letters` is set to the result, which the caller frees with
  * `millpond_shuffle_dead_letters_free`, or on failure to NULL.
  *
  *     millpond_shuffle_id last = {letter->id_time_ms, letter->id_sequence};
@@ -4630,8 +4633,8 @@ millpond_status millpond_shuffle_remove_idle_consumers(millpond_shuffle_queue *q
 /**
  * What each stream holds for a group.
  *
- * `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on
- * failure to NULL.
+ * `stats` is set to the result, which the caller frees with `millpond_shuffle_stats_free`, or
+ * on failure to NULL.
  *
  * Errors: as `millpond_shuffle_pending_count`.
  *
@@ -4659,10 +4662,10 @@ void millpond_shuffle_queue_free(millpond_shuffle_queue *queue);
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; other invalid
  * values are refused when the first batch is requested.
  *
- * `garbage` is set to it, which the caller frees with `millpond_shuffle_garbage_free`, or on
- * failure to NULL. `time_digits`: scans only deadlines that share this many leading digits
- * with the current time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned values
- * are always scanned. `MILLPOND_NOT_SET`: the default.
+ * `garbage` is set to a handle, which the caller frees with `millpond_shuffle_garbage_free`,
+ * or on failure to NULL. `time_digits`: scans only deadlines that share this many leading
+ * digits with the current time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned
+ * values are always scanned. `MILLPOND_NOT_SET`: the default.
  *
  *     millpond_shuffle_garbage *garbage;
  *     millpond_keys *values;
@@ -4692,8 +4695,8 @@ millpond_status millpond_shuffle_garbage_new(millpond_shuffle_queue *queue,
  * Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
  * `time_digits` that is not 1 to 10.
  *
- * `keys` is set to them, which the caller frees with `millpond_keys_free`; to NULL on failure,
- * and also on success when the loop is over. After an error that a retry can fix (see
+ * `keys` is set to the result, which the caller frees with `millpond_keys_free`; to NULL on
+ * failure, and also on success when the loop is over. After an error that a retry can fix (see
  * `millpond_error_retry`) the loop can be continued.
  *
  * Threads: one at a time; see `millpond_shuffle_garbage`.
@@ -4714,7 +4717,7 @@ void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 /**
  * Whether the lease is lost, because another consumer has the message or because no extension
  * has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
- * is set to it.
+ * is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -4750,11 +4753,11 @@ void millpond_shuffle_job_free(millpond_shuffle_job *job);
  * The consumer's loop: batches of up to `max` messages. See `millpond_shuffle_messages`. Makes
  * no call yet.
  *
- * `messages` is set to it, which the caller frees with `millpond_shuffle_messages_free`, or on
- * failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a message when there is
- * none, instead of ending immediately; the time starts again with each batch. All waiting
- * loops of a process share one connection, and a message wakes one of them. 0 does not wait,
- * -1 waits without limit. `millpond_close` on the client ends the wait.
+ * `messages` is set to a handle, which the caller frees with `millpond_shuffle_messages_free`,
+ * or on failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a message when
+ * there is none, instead of ending immediately; the time starts again with each batch. All
+ * waiting loops of a process share one connection, and a message wakes one of them. 0 does not
+ * wait, -1 waits without limit. `millpond_close` on the client ends the wait.
  *
  *     millpond_shuffle_messages *messages;
  *     millpond_shuffle_batch *batch;
@@ -4784,9 +4787,9 @@ millpond_status millpond_shuffle_messages_new(millpond_shuffle_consumer *consume
  *
  * Delivery: as `millpond_shuffle_read`.
  *
- * `batch` is set to them, which the caller frees with `millpond_shuffle_batch_free`; to NULL
- * on failure, and also on success when the loop is over. After an error that a retry can fix
- * (see `millpond_error_retry`) the loop can be continued.
+ * `batch` is set to the result, which the caller frees with `millpond_shuffle_batch_free`; to
+ * NULL on failure, and also on success when the loop is over. After an error that a retry can
+ * fix (see `millpond_error_retry`) the loop can be continued.
  *
  * Threads: one at a time; see `millpond_shuffle_messages`.
  */
@@ -5293,16 +5296,16 @@ millpond_status millpond_tasks_claimant(const millpond_tasks_store *store,
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a claimant that is not UTF-8.
  *
- * `store` is set to it, which the caller frees with `millpond_tasks_store_free`, or on failure
- * to NULL. `claimant`: the name under which this handle claims and holds tasks and documents:
- * 1 to 64 characters. By default, each new handle gets 16 random hexadecimal digits. The name
- * is not a secret: a program that uses another claimant's name can do whatever that claimant
- * can. The handle's own claims, renewals, inserts and changes are made under this claimant.
- * Each job of a `worker` has its own claimant: this one cut to 47 characters, `/` and 16
- * random hexadecimal digits. So two jobs never hold the same task or document, even if they
- * share this handle, and only a job can change what it holds: use `millpond_tasks_job_finish`,
- * since `millpond_tasks_modify` is refused. If a job ends by postponing its task, this
- * claimant holds the task until then. NULL: the default.
+ * `store` is set to a handle, which the caller frees with `millpond_tasks_store_free`, or on
+ * failure to NULL. `claimant`: the name under which this handle claims and holds tasks and
+ * documents: 1 to 64 characters. By default, each new handle gets 16 random hexadecimal
+ * digits. The name is not a secret: a program that uses another claimant's name can do
+ * whatever that claimant can. The handle's own claims, renewals, inserts and changes are made
+ * under this claimant. Each job of a `worker` has its own claimant: this one cut to 47
+ * characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same task or
+ * document, even if they share this handle, and only a job can change what it holds: use
+ * `millpond_tasks_job_finish`, since `millpond_tasks_modify` is refused. If a job ends by
+ * postponing its task, this claimant holds the task until then. NULL: the default.
  *
  *     millpond_tasks_store *store;
  *     status = millpond_tasks_store_new(client, "shop", 4, NULL, 0, &store, &error);
@@ -5414,7 +5417,7 @@ millpond_status millpond_tasks_list(millpond_tasks_store *store,
                                     millpond_error **error);
 
 /**
- * Whether none of these queues holds a task. `empty` is set to it.
+ * Whether none of these queues holds a task. `empty` is set to the result.
  *
  * `filter` may be NULL.
  *
@@ -5664,7 +5667,7 @@ millpond_status millpond_tasks_namespace_stats(millpond_tasks_store *store,
 
 /**
  * The time on the clock that decides when tasks become available and leases expire, in
- * milliseconds since the Unix epoch. `time` is set to it.
+ * milliseconds since the Unix epoch. `time` is set to the result.
  *
  * Errors: only those of the connection.
  *
@@ -5690,7 +5693,7 @@ void millpond_tasks_store_free(millpond_tasks_store *store);
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, for a `wait_ms` below -1, and for a
  * name that is not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
  *
- * `claims` is set to it, which the caller frees with `millpond_tasks_claims_free`, or on
+ * `claims` is set to a handle, which the caller frees with `millpond_tasks_claims_free`, or on
  * failure to NULL. `lease_ms`: how long tasks are leased; 30 seconds by default.
  * `MILLPOND_NOT_SET`: the default. `max`: up to `max` tasks per batch; one by default.
  * `wait_ms`: waits up to `wait_ms` milliseconds for a task when none is available, instead of
@@ -5738,7 +5741,7 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 
 /**
  * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
- * whole lease. If so, stop working: ending the job is refused. `lost` is set to it.
+ * whole lease. If so, stop working: ending the job is refused. `lost` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -5763,7 +5766,7 @@ millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
 /**
  * Whether the task was cancelled, as of the last renewal. If so, stop working: a handler that
  * fails now ends the job, and the task is deleted. Always false in the child of a fork.
- * `cancelled` is set to it.
+ * `cancelled` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -5775,7 +5778,7 @@ millpond_status millpond_tasks_job_is_cancelled(const millpond_tasks_job *job,
 
 /**
  * Whether one of the methods that end the job has succeeded. Sends nothing. `ended` is set to
- * it.
+ * the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -5932,9 +5935,9 @@ void millpond_tasks_job_free(millpond_tasks_job *job);
  *
  * Delivery: as `millpond_tasks_claim`.
  *
- * `job` is set to it, which the caller frees with `millpond_tasks_job_free`; to NULL on
- * failure, and also on success when the loop is over. After an error that a retry can fix (see
- * `millpond_error_retry`) the loop can be continued.
+ * `job` is set to the result, which the caller frees with `millpond_tasks_job_free`; to NULL
+ * on failure, and also on success when the loop is over. After an error that a retry can fix
+ * (see `millpond_error_retry`) the loop can be continued.
  *
  * Threads: one at a time; see `millpond_tasks_jobs`.
  */
@@ -6419,7 +6422,7 @@ void millpond_event_purge_filter_init(millpond_event_purge_filter *options, size
  * The queue of events with this name. Makes no call: a queue is created when it is first used,
  * with one partition and the default `millpond_event_config`, unless it was configured before.
  *
- * `queue` is set to it, which the caller frees with `millpond_events_queue_free`, or on
+ * `queue` is set to a handle, which the caller frees with `millpond_events_queue_free`, or on
  * failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
@@ -7116,14 +7119,14 @@ void millpond_events_queue_free(millpond_events_queue *queue);
  * The consumer's loop: batches of events, as they become ready. See
  * `millpond_events_deliveries`. Makes no call yet.
  *
- * `deliveries` is set to it, which the caller frees with `millpond_events_deliveries_free`, or
- * on failure to NULL. `lease_ms`: how long events are leased; by default as long as the
- * queue's configuration says. `MILLPOND_NOT_SET`: the default. `max`: up to `max` events per
- * batch; one by default.  `wait_ms`: waits up to `wait_ms` milliseconds for an event when none
- * is ready, instead of ending immediately; the time starts again with each batch. All waiting
- * loops of a process share one connection. An event that becomes ready, by a step or because
- * its time has come, wakes one of them. 0 does not wait, -1 waits without limit.
- * `millpond_close` on the client ends the wait.
+ * `deliveries` is set to a handle, which the caller frees with
+ * `millpond_events_deliveries_free`, or on failure to NULL. `lease_ms`: how long events are
+ * leased; by default as long as the queue's configuration says. `MILLPOND_NOT_SET`: the
+ * default. `max`: up to `max` events per batch; one by default. `wait_ms`: waits up to
+ * `wait_ms` milliseconds for an event when none is ready, instead of ending immediately; the
+ * time starts again with each batch. All waiting loops of a process share one connection. An
+ * event that becomes ready, by a step or because its time has come, wakes one of them. 0 does
+ * not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
  *
@@ -7160,7 +7163,7 @@ void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
 /**
  * Whether the lease is lost, because another consumer has the event or because no extension
  * has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
- * is set to it.
+ * is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -7172,7 +7175,7 @@ millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
 
 /**
  * How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
- * `time_left_ms` is set to it.
+ * `time_left_ms` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -7185,7 +7188,7 @@ millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
 /**
  * Whether the event was cancelled, as of the last extension. If so, stop working: a handler
  * that fails now ends the job, and the event is deleted. Always false in the child of a fork.
- * `cancelled` is set to it.
+ * `cancelled` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *

@@ -27,7 +27,7 @@ pub struct millpond_events_queue {
 /// The queue of events with this name. Makes no call: a queue is created when it is first used,
 /// with one partition and the default `millpond_event_config`, unless it was configured before.
 ///
-/// `queue` is set to it, which the caller frees with `millpond_events_queue_free`, or on
+/// `queue` is set to a handle, which the caller frees with `millpond_events_queue_free`, or on
 /// failure to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
@@ -1184,14 +1184,14 @@ pub struct millpond_events_deliveries {
 /// The consumer's loop: batches of events, as they become ready. See
 /// `millpond_events_deliveries`. Makes no call yet.
 ///
-/// `deliveries` is set to it, which the caller frees with `millpond_events_deliveries_free`, or
-/// on failure to NULL. `lease_ms`: how long events are leased; by default as long as the
-/// queue's configuration says. `MILLPOND_NOT_SET`: the default. `max`: up to `max` events per
-/// batch; one by default.  `wait_ms`: waits up to `wait_ms` milliseconds for an event when none
-/// is ready, instead of ending immediately; the time starts again with each batch. All waiting
-/// loops of a process share one connection. An event that becomes ready, by a step or because
-/// its time has come, wakes one of them. 0 does not wait, -1 waits without limit.
-/// `millpond_close` on the client ends the wait.
+/// `deliveries` is set to a handle, which the caller frees with
+/// `millpond_events_deliveries_free`, or on failure to NULL. `lease_ms`: how long events are
+/// leased; by default as long as the queue's configuration says. `MILLPOND_NOT_SET`: the
+/// default. `max`: up to `max` events per batch; one by default. `wait_ms`: waits up to
+/// `wait_ms` milliseconds for an event when none is ready, instead of ending immediately; the
+/// time starts again with each batch. All waiting loops of a process share one connection. An
+/// event that becomes ready, by a step or because its time has come, wakes one of them. 0 does
+/// not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
 ///
@@ -1274,7 +1274,7 @@ pub struct millpond_events_job {
 
 /// Whether the lease is lost, because another consumer has the event or because no extension
 /// has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
-/// is set to it.
+/// is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -1297,7 +1297,7 @@ pub unsafe extern "C" fn millpond_events_job_is_lost(
 }
 
 /// How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
-/// `time_left_ms` is set to it.
+/// `time_left_ms` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -1321,7 +1321,7 @@ pub unsafe extern "C" fn millpond_events_job_time_left_ms(
 
 /// Whether the event was cancelled, as of the last extension. If so, stop working: a handler
 /// that fails now ends the job, and the event is deleted. Always false in the child of a fork.
-/// `cancelled` is set to it.
+/// `cancelled` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///

@@ -16,7 +16,7 @@ use crate::options::*;
 use crate::status::millpond_status;
 
 /// Flags members as dirty: each keeps the lower of its old and its new score. A score of NULL
-/// is the server's time in seconds, with microseconds. `added` is set to it.
+/// is the server's time in seconds, with microseconds. `added` is set to the result.
 ///
 /// A pair with `score_is_now` gets the server's time as its score. A call without pairs creates
 /// the Ick if it does not exist. A call takes up to 1,000,000 members, and a name has up to 64
@@ -61,9 +61,9 @@ pub unsafe extern "C" fn millpond_ick_add(
 /// `max`, lowest first. Members that were reserved before and not committed are part of the
 /// batch.
 ///
-/// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
-/// failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
-/// set first.
+/// `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+/// on failure to NULL. `backwash`: whether to fold the whole consumer set back into the
+/// producer set first.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a size of 100,000,000,000,000,000 or more;
 /// `MILLPOND_WRONG_TYPE` and `MILLPOND_INCOMPATIBLE_VERSION` if the keys hold something else;
@@ -133,9 +133,9 @@ pub unsafe extern "C" fn millpond_ick_commit(
 
 /// Commits one batch and reserves the next in one step: one round trip per batch.
 ///
-/// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
-/// failure to NULL. `backwash`: whether to fold the whole consumer set back into the producer
-/// set first.
+/// `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+/// on failure to NULL. `backwash`: whether to fold the whole consumer set back into the
+/// producer set first.
 ///
 /// Errors: as `millpond_ick_reserve`; also `MILLPOND_INVALID_ARGUMENT` for more than 250,000
 /// members.
@@ -178,8 +178,8 @@ pub unsafe extern "C" fn millpond_ick_exchange(
 /// `set` is `MILLPOND_ICK_PRODUCER` or `MILLPOND_ICK_CONSUMER`; any other value returns
 /// `MILLPOND_INVALID_ARGUMENT`.
 ///
-/// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
-/// failure to NULL.
+/// `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+/// on failure to NULL.
 ///
 /// Errors: as `millpond_ick_reserve`.
 ///
@@ -239,9 +239,9 @@ pub unsafe extern "C" fn millpond_ick_delete(
 /// it is released or freed. If it is lost nevertheless (a stopped process, a network
 /// partition), the steps that go through it are refused.
 ///
-/// `lease` is set to it, which the caller frees with `millpond_ick_lease_free`; to NULL on
-/// failure, and also on success if there is none. `ttl_ms`: how long the lease lasts without a
-/// renewal.
+/// `lease` is set to the result, which the caller frees with `millpond_ick_lease_free`; to NULL
+/// on failure, and also on success if there is none. `ttl_ms`: how long the lease lasts without
+/// a renewal.
 ///
 ///     millpond_ick_lease *lease;
 ///     status = millpond_ick_lease_acquire(client, "files", 5, 30000, &lease, &error);
@@ -298,7 +298,7 @@ pub struct millpond_ick_batches {
 /// Errors: `MILLPOND_LEASE_LOST` if the lease was released; those of
 /// `millpond_ick_batches_new`.
 ///
-/// `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+/// `batches` is set to a handle, which the caller frees with `millpond_ick_batches_free`, or on
 /// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
 /// instead of ending immediately; the time starts again with each batch. A waiting loop checks
 /// each of its Icks every five seconds, for producers that do not announce what they add. 0
@@ -330,7 +330,7 @@ pub unsafe extern "C" fn millpond_ick_lease_batches_new(
 /// The consumer's loop: batches of up to `max` members, each committed when the next is asked
 /// for. See `millpond_ick_batches`. Makes no call yet.
 ///
-/// `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+/// `batches` is set to a handle, which the caller frees with `millpond_ick_batches_free`, or on
 /// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
 /// instead of ending immediately; the time starts again with each batch. A waiting loop checks
 /// each of its Icks every five seconds, for producers that do not announce what they add. 0
@@ -376,7 +376,7 @@ pub unsafe extern "C" fn millpond_ick_batches_new(
 /// The loop of a consumer of the Icks with these numbers, which takes from each in turn. Makes
 /// no call yet.
 ///
-/// `batches` is set to it, which the caller frees with `millpond_ick_batches_free`, or on
+/// `batches` is set to a handle, which the caller frees with `millpond_ick_batches_free`, or on
 /// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for work when there is none,
 /// instead of ending immediately; the time starts again with each batch. A waiting loop checks
 /// each of its Icks every five seconds, for producers that do not announce what they add. 0
@@ -444,9 +444,9 @@ pub unsafe extern "C" fn millpond_ick_batches_commit(
 /// `MILLPOND_CANCELLED` if `millpond_on_interrupt` requested it; `MILLPOND_CLOSED` once the
 /// client was closed.
 ///
-/// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`; to NULL
-/// on failure, and also on success when the loop is over. After an error that a retry can fix
-/// (see `millpond_error_retry`) the loop can be continued.
+/// `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`; to
+/// NULL on failure, and also on success when the loop is over. After an error that a retry can
+/// fix (see `millpond_error_retry`) the loop can be continued.
 ///
 /// Threads: one at a time; see `millpond_ick_batches`.
 #[unsafe(no_mangle)]
@@ -499,7 +499,7 @@ pub struct millpond_ick_lease {
 
 /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
 /// whole lease. If so, stop working on the batch. The next step through the lease would detect
-/// it as well. `lost` is set to it.
+/// it as well. `lost` is set to the result.
 ///
 /// A lease that was released is not held either. Sends nothing; any thread may call this at any
 /// time.
@@ -526,8 +526,8 @@ pub unsafe extern "C" fn millpond_ick_lease_is_lost(
 
 /// `millpond_ick_reserve` for the holder of the lease only.
 ///
-/// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
-/// failure to NULL.
+/// `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+/// on failure to NULL.
 ///
 /// Errors: as `millpond_ick_reserve`; also `MILLPOND_LEASE_LOST` if the lease is lost.
 ///
@@ -550,7 +550,8 @@ pub unsafe extern "C" fn millpond_ick_lease_reserve(
     })
 }
 
-/// `millpond_ick_commit` for the holder of the lease only; one step. `number` is set to it.
+/// `millpond_ick_commit` for the holder of the lease only; one step. `number` is set to the
+/// result.
 ///
 /// `number` may be NULL.
 ///
@@ -579,8 +580,8 @@ pub unsafe extern "C" fn millpond_ick_lease_commit(
 
 /// `millpond_ick_exchange` for the holder of the lease only.
 ///
-/// `entries` is set to them, which the caller frees with `millpond_ick_entries_free`, or on
-/// failure to NULL.
+/// `entries` is set to the result, which the caller frees with `millpond_ick_entries_free`, or
+/// on failure to NULL.
 ///
 /// Errors: as `millpond_ick_exchange`; also `MILLPOND_LEASE_LOST` if the lease is lost.
 ///
@@ -663,7 +664,7 @@ pub struct millpond_ick_channel {
 
 /// The channel of `shards` Icks with this name. Makes no call.
 ///
-/// `channel` is set to it, which the caller frees with `millpond_ick_channel_free`, or on
+/// `channel` is set to a handle, which the caller frees with `millpond_ick_channel_free`, or on
 /// failure to NULL. `draining`: the same channel, for a consumer that also reads the Icks of an
 /// earlier, larger number of Icks. 0: none.
 ///
@@ -696,7 +697,7 @@ pub unsafe extern "C" fn millpond_ick_channel_new(
     })
 }
 
-/// How many Icks the members are spread over. `shards` is set to it.
+/// How many Icks the members are spread over. `shards` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -719,7 +720,7 @@ pub unsafe extern "C" fn millpond_ick_channel_shards(
 }
 
 /// How many Icks consumers have to read; larger while an earlier size is being drained.
-/// `readable` is set to it.
+/// `readable` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -743,8 +744,8 @@ pub unsafe extern "C" fn millpond_ick_channel_readable(
 
 /// The name of the Ick with this number, for calls that are made by name.
 ///
-/// `keys` is set to it, which the caller frees with `millpond_keys_free`, or on failure to
-/// NULL.
+/// `keys` is set to a handle, which the caller frees with `millpond_keys_free`, or on failure
+/// to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -767,7 +768,7 @@ pub unsafe extern "C" fn millpond_ick_channel_ick_name(
     })
 }
 
-/// The number of the Ick in which this member lives. `ick` is set to it.
+/// The number of the Ick in which this member lives. `ick` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -792,7 +793,8 @@ pub unsafe extern "C" fn millpond_ick_channel_ick_of(
     })
 }
 
-/// Flags members as dirty, each in its Ick; see `millpond_ick_add`. `added` is set to it.
+/// Flags members as dirty, each in its Ick; see `millpond_ick_add`. `added` is set to the
+/// result.
 ///
 /// `added` may be NULL.
 ///

@@ -39,8 +39,8 @@ pub struct millpond_shuffle_consumer {
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `prefer_stream` that is not a stream number. An
 /// empty group or consumer is refused by the step that needs it.
 ///
-/// `made` is set to it, which the caller frees with `millpond_shuffle_consumer_free`, or on
-/// failure to NULL. `options` may be NULL.
+/// `made` is set to a handle, which the caller frees with `millpond_shuffle_consumer_free`, or
+/// on failure to NULL. `options` may be NULL.
 ///
 ///     millpond_shuffle_consumer *consumer;
 ///     status = millpond_shuffle_consumer_new(queue, "workers", 7, "worker-1", 8, NULL, &consumer,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn millpond_shuffle_ack(
 }
 
 /// Acknowledges messages and deletes them for all groups, which suits a queue with one group.
-/// `number` is set to it.
+/// `number` is set to the result.
 ///
 /// `number` may be NULL.
 ///
@@ -343,7 +343,7 @@ pub struct millpond_shuffle_queue {
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0 or beyond its type, and for an
 /// unknown `track_keys`.
 ///
-/// `queue` is set to it, which the caller frees with `millpond_shuffle_queue_free`, or on
+/// `queue` is set to a handle, which the caller frees with `millpond_shuffle_queue_free`, or on
 /// failure to NULL. `options` may be NULL.
 ///
 ///     millpond_shuffle_queue *queue;
@@ -450,7 +450,7 @@ pub unsafe extern "C" fn millpond_shuffle_write_many(
 /// `track_field`. From the `deadline_s` on, in seconds since the Unix epoch, that record may be
 /// collected; NULL (or 0) is the server's time plus the `ttl_ms`, or plus 1 day without one. A
 /// message in which that field is missing or empty is written but not tracked. Of two messages
-/// with the same value, the later one is tracked. `receipt` is set to it.
+/// with the same value, the later one is tracked. `receipt` is set to the result.
 ///
 /// `receipt` may be NULL.
 ///
@@ -608,8 +608,8 @@ pub unsafe extern "C" fn millpond_shuffle_delete_tracked(
 /// deleted. The step has no limit, and the server does nothing else while it runs: a million
 /// values take seconds.
 ///
-/// `keys` is set to them, which the caller frees with `millpond_keys_free`, or on failure to
-/// NULL. `within_ms`: how long ago the deadline may have passed.
+/// `keys` is set to the result, which the caller frees with `millpond_keys_free`, or on failure
+/// to NULL. `within_ms`: how long ago the deadline may have passed.
 ///
 /// Errors: as `millpond_shuffle_delete_tracked`.
 ///
@@ -637,7 +637,7 @@ pub unsafe extern "C" fn millpond_shuffle_cordon_deadline_exceeded(
 }
 
 /// How many entries the streams hold, including finished ones that were not deleted. `len` is
-/// set to it.
+/// set to the result.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
@@ -660,7 +660,7 @@ pub unsafe extern "C" fn millpond_shuffle_len(
 }
 
 /// How many messages at least one group has not received or not acknowledged yet. `backlog` is
-/// set to it.
+/// set to the result.
 ///
 /// Errors: as `millpond_shuffle_len`.
 ///
@@ -682,7 +682,8 @@ pub unsafe extern "C" fn millpond_shuffle_backlog(
     })
 }
 
-/// How many messages were delivered to a group and not acknowledged. `pending` is set to it.
+/// How many messages were delivered to a group and not acknowledged. `pending` is set to the
+/// result.
 ///
 /// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for an empty group.
 ///
@@ -711,7 +712,7 @@ pub unsafe extern "C" fn millpond_shuffle_pending_count(
 /// `millpond_shuffle_reclaim`, or rejected. They are in the stream `<queue>:dead`, and stay
 /// until they are deleted or requeued, or their `dead_ttl_ms` is over.
 ///
-/// `dead_letters` is set to them, which the caller frees with
+/// `dead_letters` is set to the result, which the caller frees with
 /// `millpond_shuffle_dead_letters_free`, or on failure to NULL.
 ///
 /// Errors: as `millpond_shuffle_len`; also `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or
@@ -739,7 +740,7 @@ pub unsafe extern "C" fn millpond_shuffle_dead_letters_read(
 /// `millpond_shuffle_dead_letters_read`, but those after another one: the next page. That
 /// letter need not exist any more.
 ///
-/// `dead_letters` is set to them, which the caller frees with
+/// `dead_letters` is set to the result, which the caller frees with
 /// `millpond_shuffle_dead_letters_free`, or on failure to NULL.
 ///
 ///     millpond_shuffle_id last = {letter->id_time_ms, letter->id_sequence};
@@ -875,8 +876,8 @@ pub unsafe extern "C" fn millpond_shuffle_remove_idle_consumers(
 
 /// What each stream holds for a group.
 ///
-/// `stats` is set to it, which the caller frees with `millpond_shuffle_stats_free`, or on
-/// failure to NULL.
+/// `stats` is set to the result, which the caller frees with `millpond_shuffle_stats_free`, or
+/// on failure to NULL.
 ///
 /// Errors: as `millpond_shuffle_pending_count`.
 ///
@@ -931,10 +932,10 @@ pub struct millpond_shuffle_garbage {
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `time_digits` below 0 or above 255; other invalid
 /// values are refused when the first batch is requested.
 ///
-/// `garbage` is set to it, which the caller frees with `millpond_shuffle_garbage_free`, or on
-/// failure to NULL. `time_digits`: scans only deadlines that share this many leading digits
-/// with the current time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned values
-/// are always scanned. `MILLPOND_NOT_SET`: the default.
+/// `garbage` is set to a handle, which the caller frees with `millpond_shuffle_garbage_free`,
+/// or on failure to NULL. `time_digits`: scans only deadlines that share this many leading
+/// digits with the current time, 1 to 10: with 6, those of the same 10,000 seconds. Cordoned
+/// values are always scanned. `MILLPOND_NOT_SET`: the default.
 ///
 ///     millpond_shuffle_garbage *garbage;
 ///     millpond_keys *values;
@@ -978,8 +979,8 @@ pub unsafe extern "C" fn millpond_shuffle_garbage_new(
 /// Errors: as `millpond_shuffle_delete_tracked`; also `MILLPOND_INVALID_ARGUMENT` for a
 /// `time_digits` that is not 1 to 10.
 ///
-/// `keys` is set to them, which the caller frees with `millpond_keys_free`; to NULL on failure,
-/// and also on success when the loop is over. After an error that a retry can fix (see
+/// `keys` is set to the result, which the caller frees with `millpond_keys_free`; to NULL on
+/// failure, and also on success when the loop is over. After an error that a retry can fix (see
 /// `millpond_error_retry`) the loop can be continued.
 ///
 /// Threads: one at a time; see `millpond_shuffle_garbage`.
@@ -1025,7 +1026,7 @@ pub struct millpond_shuffle_job {
 
 /// Whether the lease is lost, because another consumer has the message or because no extension
 /// has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
-/// is set to it.
+/// is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -1099,11 +1100,11 @@ pub struct millpond_shuffle_messages {
 /// The consumer's loop: batches of up to `max` messages. See `millpond_shuffle_messages`. Makes
 /// no call yet.
 ///
-/// `messages` is set to it, which the caller frees with `millpond_shuffle_messages_free`, or on
-/// failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a message when there is
-/// none, instead of ending immediately; the time starts again with each batch. All waiting
-/// loops of a process share one connection, and a message wakes one of them. 0 does not wait,
-/// -1 waits without limit. `millpond_close` on the client ends the wait.
+/// `messages` is set to a handle, which the caller frees with `millpond_shuffle_messages_free`,
+/// or on failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a message when
+/// there is none, instead of ending immediately; the time starts again with each batch. All
+/// waiting loops of a process share one connection, and a message wakes one of them. 0 does not
+/// wait, -1 waits without limit. `millpond_close` on the client ends the wait.
 ///
 ///     millpond_shuffle_messages *messages;
 ///     millpond_shuffle_batch *batch;
@@ -1147,9 +1148,9 @@ pub unsafe extern "C" fn millpond_shuffle_messages_new(
 ///
 /// Delivery: as `millpond_shuffle_read`.
 ///
-/// `batch` is set to them, which the caller frees with `millpond_shuffle_batch_free`; to NULL
-/// on failure, and also on success when the loop is over. After an error that a retry can fix
-/// (see `millpond_error_retry`) the loop can be continued.
+/// `batch` is set to the result, which the caller frees with `millpond_shuffle_batch_free`; to
+/// NULL on failure, and also on success when the loop is over. After an error that a retry can
+/// fix (see `millpond_error_retry`) the loop can be continued.
 ///
 /// Threads: one at a time; see `millpond_shuffle_messages`.
 #[unsafe(no_mangle)]

@@ -39,16 +39,16 @@ pub struct millpond_tasks_store {
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a claimant that is not UTF-8.
 ///
-/// `store` is set to it, which the caller frees with `millpond_tasks_store_free`, or on failure
-/// to NULL. `claimant`: the name under which this handle claims and holds tasks and documents:
-/// 1 to 64 characters. By default, each new handle gets 16 random hexadecimal digits. The name
-/// is not a secret: a program that uses another claimant's name can do whatever that claimant
-/// can. The handle's own claims, renewals, inserts and changes are made under this claimant.
-/// Each job of a `worker` has its own claimant: this one cut to 47 characters, `/` and 16
-/// random hexadecimal digits. So two jobs never hold the same task or document, even if they
-/// share this handle, and only a job can change what it holds: use `millpond_tasks_job_finish`,
-/// since `millpond_tasks_modify` is refused. If a job ends by postponing its task, this
-/// claimant holds the task until then. NULL: the default.
+/// `store` is set to a handle, which the caller frees with `millpond_tasks_store_free`, or on
+/// failure to NULL. `claimant`: the name under which this handle claims and holds tasks and
+/// documents: 1 to 64 characters. By default, each new handle gets 16 random hexadecimal
+/// digits. The name is not a secret: a program that uses another claimant's name can do
+/// whatever that claimant can. The handle's own claims, renewals, inserts and changes are made
+/// under this claimant. Each job of a `worker` has its own claimant: this one cut to 47
+/// characters, `/` and 16 random hexadecimal digits. So two jobs never hold the same task or
+/// document, even if they share this handle, and only a job can change what it holds: use
+/// `millpond_tasks_job_finish`, since `millpond_tasks_modify` is refused. If a job ends by
+/// postponing its task, this claimant holds the task until then. NULL: the default.
 ///
 ///     millpond_tasks_store *store;
 ///     status = millpond_tasks_store_new(client, "shop", 4, NULL, 0, &store, &error);
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn millpond_tasks_list(
     })
 }
 
-/// Whether none of these queues holds a task. `empty` is set to it.
+/// Whether none of these queues holds a task. `empty` is set to the result.
 ///
 /// `filter` may be NULL.
 ///
@@ -646,7 +646,7 @@ pub unsafe extern "C" fn millpond_tasks_namespace_stats(
 }
 
 /// The time on the clock that decides when tasks become available and leases expire, in
-/// milliseconds since the Unix epoch. `time` is set to it.
+/// milliseconds since the Unix epoch. `time` is set to the result.
 ///
 /// Errors: only those of the connection.
 ///
@@ -699,7 +699,7 @@ pub struct millpond_tasks_claims {
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a lease below 0, for a `wait_ms` below -1, and for a
 /// name that is not UTF-8. Other limits are checked by `millpond_tasks_claims_next`.
 ///
-/// `claims` is set to it, which the caller frees with `millpond_tasks_claims_free`, or on
+/// `claims` is set to a handle, which the caller frees with `millpond_tasks_claims_free`, or on
 /// failure to NULL. `lease_ms`: how long tasks are leased; 30 seconds by default.
 /// `MILLPOND_NOT_SET`: the default. `max`: up to `max` tasks per batch; one by default.
 /// `wait_ms`: waits up to `wait_ms` milliseconds for a task when none is available, instead of
@@ -800,7 +800,7 @@ pub struct millpond_tasks_job {
 }
 
 /// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-/// whole lease. If so, stop working: ending the job is refused. `lost` is set to it.
+/// whole lease. If so, stop working: ending the job is refused. `lost` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -847,7 +847,7 @@ pub unsafe extern "C" fn millpond_tasks_job_time_left_ms(
 
 /// Whether the task was cancelled, as of the last renewal. If so, stop working: a handler that
 /// fails now ends the job, and the task is deleted. Always false in the child of a fork.
-/// `cancelled` is set to it.
+/// `cancelled` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -870,7 +870,7 @@ pub unsafe extern "C" fn millpond_tasks_job_is_cancelled(
 }
 
 /// Whether one of the methods that end the job has succeeded. Sends nothing. `ended` is set to
-/// it.
+/// the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
@@ -1144,9 +1144,9 @@ pub struct millpond_tasks_jobs {
 ///
 /// Delivery: as `millpond_tasks_claim`.
 ///
-/// `job` is set to it, which the caller frees with `millpond_tasks_job_free`; to NULL on
-/// failure, and also on success when the loop is over. After an error that a retry can fix (see
-/// `millpond_error_retry`) the loop can be continued.
+/// `job` is set to the result, which the caller frees with `millpond_tasks_job_free`; to NULL
+/// on failure, and also on success when the loop is over. After an error that a retry can fix
+/// (see `millpond_error_retry`) the loop can be continued.
 ///
 /// Threads: one at a time; see `millpond_tasks_jobs`.
 #[unsafe(no_mangle)]

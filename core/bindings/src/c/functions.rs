@@ -473,8 +473,8 @@ impl C<'_> {
             ("result", _) if given => "what was inserted and changed",
             ("result", _) => "what was found",
             ("call", _) => "the command",
-            (_, Type::List(_)) => "them",
-            _ => "it",
+            _ if method.is_call => "the result",
+            _ => "a handle",
         };
         let nothing = match is_optional {
             _ if method.name == "next" => {
@@ -528,7 +528,7 @@ impl C<'_> {
                 Some((before, rest)) => {
                     format!("{}`{name}` is set to {rest}", &before[..before.len() - 1])
                 }
-                None => format!("{text} `{name}` is set to it."),
+                None => format!("{text} `{name}` is set to the result."),
             };
             if is_made && !text.contains("akes no call") {
                 *text += " Makes no call yet.";

@@ -380,7 +380,7 @@ impl C<'_> {
             Some(Param { name, .. }) => text.replace(&format!("`{name}`"), &format!("`{own}`")),
             None => text,
         };
-        format!("{text} {none}")
+        format!("{text} {none}").trim_end().to_owned()
     }
 
     /// Blocks as one paragraph.
