@@ -12,42 +12,43 @@
  * nothing. Each function that makes an object says which function frees it. Freeing a handle while
  * another thread's call uses it is fine: its object lives until that call ends.
  *
- * Every other pointer has to be valid during the call, for as many elements as the length beside it
- * says; it is not kept after the call. Byte strings are a pointer and a length: any bytes, and no
- * NUL at the end is needed. NULL with the length 0 is the empty string; NULL with another length is
- * MILLPOND_INVALID_ARGUMENT. Results are written through pointers that must not be NULL unless the
- * function says so; on failure they are set to 0, false or NULL, unless the function says otherwise.
- * If there is no memory for one more handle, an error is reported by the status alone and its object
- * is NULL.
+ * Every other pointer must be valid during the call, for as many elements as the length beside it
+ * says; it is not kept after the call. A byte string is a pointer and a length: it may hold any
+ * bytes, and needs no NUL at the end. NULL with the length 0 is the empty string; NULL with any
+ * other length is MILLPOND_INVALID_ARGUMENT. Results are written through pointers that must not be
+ * NULL unless the function says so; on failure they are set to 0, false or NULL, unless the
+ * function says otherwise. If there is no memory for another handle, the failure is reported by the
+ * status alone, and the error object is NULL.
  *
- * Structures can get fields, at their end, and programs that were compiled before go on working:
+ * New versions may add fields at the end of structures; programs compiled earlier keep working:
  *
- * - One that the program allocates, such as options, begins with its size, which its _init function
- *   sets: pass `sizeof`. The library reads and writes no more than that; fields beyond have their
- *   defaults. A size that the library does not know is MILLPOND_INVALID_ARGUMENT. In an array of
- *   them all have the size of the first.
- * - One that the library returns belongs to it: read it through the pointer, do not allocate or index
- *   it. Lists have a function that returns a pointer to one, and the number of bytes from each to the
- *   next for who wants to read them in one go.
- * - One whose comment says that its layout is fixed never changes.
+ * - A structure that the program allocates, such as options, begins with its size, which its _init
+ *   function sets: pass `sizeof`. The library reads and writes no more than that; fields beyond it
+ *   have their defaults. A size that the library does not know is MILLPOND_INVALID_ARGUMENT. In an
+ *   array of such structures, all have the size of the first.
+ * - A structure that the library returns belongs to it: read it through the pointer; do not
+ *   allocate or index it. A list has one function that returns a pointer to an element, and another
+ *   that returns the number of bytes from each element to the next, for callers that read all of
+ *   them in one go.
+ * - A structure whose comment says that its layout is fixed never changes.
  *
- * An optional number that is not set is MILLPOND_NOT_SET. How long to wait for work is as in
+ * An optional number that is not set is MILLPOND_NOT_SET. The time to wait for work is given as in
  * poll(2): 0 does not wait, -1 waits without limit.
  *
  * Any function may be called by any thread at any time, except that a lease and loops (batches,
- * messages, garbage, claims, jobs) are for one thread at a time: a second one gets
- * MILLPOND_INVALID_ARGUMENT at once. A call that has to wait for a server ends by the client's
- * timeout; only millpond_ick_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
+ * messages, garbage, claims, jobs) are for one thread at a time: a second thread immediately gets
+ * MILLPOND_INVALID_ARGUMENT. A call that waits for a server ends within the client's timeout; only
+ * millpond_ick_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
  * millpond_tasks_claim, millpond_tasks_claims_next, millpond_tasks_jobs_next,
- * millpond_tasks_job_claim_docs, and of workers run_next, worker_run and worker_drain can wait
- * longer. Nothing may be called from a signal handler.
+ * millpond_tasks_job_claim_docs, and the workers' run_next, worker_run and worker_drain can wait
+ * longer. No function may be called from a signal handler.
  *
  * A process may fork at any time. Its children use the parent's handles as their own: a Redis
- * client makes new connections, calls on an embedded engine return MILLPOND_FORKED. A run and a job
- * of a worker belong to the parent, which renews what it holds: run_next, and a call that ends a job,
- * return MILLPOND_FORKED in a child.
+ * client makes new connections; calls on an embedded engine return MILLPOND_FORKED. The runs and
+ * jobs of a worker belong to the parent, which renews what they hold: run_next, and any call that
+ * ends a job, returns MILLPOND_FORKED in a child.
  *
- * A panic inside is MILLPOND_INTERNAL outside; nothing unwinds into C.
+ * A panic in the library is returned as MILLPOND_INTERNAL; nothing unwinds into C.
  *
  * Times are in milliseconds (deadlines in seconds), sizes in bytes, scores are doubles. Link with
  * `pkg-config --libs millpond`.
@@ -67,12 +68,12 @@
 #define MILLPOND_NOT_SET INT64_MIN
 
 /**
- * How a call went: `MILLPOND_OK`, or what went wrong. The numbers are the same in every language
- * and are never used again for something else. `millpond_error_kind_at` has them as a table.
+ * The result of a call: `MILLPOND_OK`, or what went wrong. The numbers are the same in every language
+ * and are never reused. `millpond_error_kind_at` returns them as a table.
  */
 typedef enum {
     /**
-     * The call did what it says.
+     * The call succeeded.
      */
     MILLPOND_OK = 0,
     /**
@@ -195,11 +196,11 @@ typedef enum {
 } millpond_retry;
 
 /**
- * The ABI that this header describes. The library's is `millpond_abi_version()`.
+ * The ABI that this header describes. `millpond_abi_version()` returns the library's.
  */
 typedef enum {
     /**
-     * Changes when a program has to be compiled again; new functions and fields do not change it.
+     * Changes when programs must be recompiled; new functions and fields do not change it.
      */
     MILLPOND_ABI_VERSION = 1,
 } millpond_abi;
@@ -239,8 +240,8 @@ typedef enum {
 } millpond_shuffle_track_keys;
 
 /**
- * How a job of a worker ends. That of a shuffle queue has a message in place of a task, and that of a queue of
- * events an event: they have no modification, and cannot be moved.
+ * How a job of a worker ends. The job of a shuffle queue has a message in place of a task, and the job of a queue of
+ * events has an event: these have no modification, and cannot be moved.
  */
 typedef enum {
     /**
@@ -248,7 +249,7 @@ typedef enum {
      */
     MILLPOND_TASK_DONE = 0,
     /**
-     * What `modification` says happens, as by `millpond_tasks_job_finish`.
+     * `modification` is applied, as by `millpond_tasks_job_finish`.
      */
     MILLPOND_TASK_FINISH = 1,
     /**
@@ -260,16 +261,16 @@ typedef enum {
      */
     MILLPOND_TASK_MOVE = 3,
     /**
-     * It is given back untried, for after `delay_ms`.
+     * It is given back untried, and available after `delay_ms`.
      */
     MILLPOND_TASK_RELEASE = 4,
     /**
-     * The work has failed with `err`: it is tried again later, or put aside if that was the last attempt.
+     * The work has failed with `err`: it is tried again later, or put aside if this was the last attempt.
      */
     MILLPOND_TASK_FAIL = 5,
     /**
-     * It is put aside at once, into the error queue or among the dead letters, for the reason `err`: no
-     * other attempt would do better.
+     * It is put aside immediately, into the error queue or the dead letters, for the reason `err`: another attempt
+     * would not help.
      */
     MILLPOND_TASK_REJECT = 6,
 } millpond_task_end;
@@ -561,20 +562,20 @@ typedef enum {
 } millpond_events_put_status;
 
 /**
- * A server or an embedded engine, and the access to its queues. Any number of threads may use
+ * A server or an embedded engine, with access to its queues. Any number of threads may use
  * one client at a time, and on Redis the children of a fork may too: each process makes its own
  * connections. Freed with `millpond_client_free`.
  */
 typedef struct millpond_client millpond_client;
 
 /**
- * A clock that stands still until it is told to move, for tests: what is due in an hour is due when the
- * clock was advanced by an hour, and whoever waits for it is woken. `clock` of `millpond_options` opens an
- * embedded engine with it.
+ * A clock for tests, which stands still until it is told to move: what is due in an hour becomes due when the clock is
+ * advanced by an hour, and callers that wait for it are woken. The `clock` of `millpond_options` opens an embedded
+ * engine with it.
  *
- * It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a
- * call waits, a worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it,
- * as if its holder had been stopped for that long.
+ * The engine uses it for times, delays and leases. Everything else follows the system's time: how long a call waits, a
+ * worker's timeout, and when a lease is renewed. So an advance by more than a lease ends that lease, as if its holder
+ * had been stopped for that long.
  *
  *     millpond_clock *clock;
  *     millpond_options options;
@@ -592,8 +593,8 @@ typedef struct millpond_clock millpond_clock;
 
 /**
  * What went wrong in one call: a status, one line for people, and whether a retry can help. A
- * function that fails makes one if its last argument says where to put it; the caller frees it
- * with `millpond_error_free`. Any thread may read it.
+ * function that fails makes an error object if its last argument says where to put it; the caller
+ * frees it with `millpond_error_free`. Any thread may read it.
  */
 typedef struct millpond_error millpond_error;
 
@@ -639,13 +640,13 @@ typedef struct millpond_events_queue millpond_events_queue;
 typedef struct millpond_events_report millpond_events_report;
 
 /**
- * The result of a call on events. Freeing it does nothing to these. The caller frees it with
+ * The result of a call on events. Freeing it does not affect them. The caller frees it with
  * `millpond_events_result_free`. Any thread may read it.
  */
 typedef struct millpond_events_result millpond_events_result;
 
 /**
- * A run of a worker, which hands out jobs and tells what became of them. Freed with
+ * A run of a worker, which hands out jobs and reports what became of them. Freed with
  * `millpond_events_run_free`.
  *
  * Any number of threads may use one run at a time.
@@ -653,8 +654,8 @@ typedef struct millpond_events_result millpond_events_result;
 typedef struct millpond_events_run millpond_events_run;
 
 /**
- * A worker, which says how events are worked on: with `millpond_events_worker_run` until it is stopped, with
- * `millpond_events_worker_drain` until nothing is left. Freed with `millpond_events_worker_free`.
+ * A worker, which says how events are worked on: with `millpond_events_worker_run` until it is stopped, or
+ * with `millpond_events_worker_drain` until nothing is left. Freed with `millpond_events_worker_free`.
  *
  * Any number of threads may use one worker at a time.
  */
@@ -820,7 +821,7 @@ typedef struct millpond_shuffle_queue millpond_shuffle_queue;
 typedef struct millpond_shuffle_report millpond_shuffle_report;
 
 /**
- * A run of a worker, which hands out jobs and tells what became of them. Freed with
+ * A run of a worker, which hands out jobs and reports what became of them. Freed with
  * `millpond_shuffle_run_free`.
  *
  * Any number of threads may use one run at a time.
@@ -834,8 +835,8 @@ typedef struct millpond_shuffle_run millpond_shuffle_run;
 typedef struct millpond_shuffle_stats millpond_shuffle_stats;
 
 /**
- * A worker, which says how messages are worked on: with `millpond_shuffle_worker_run` until it is stopped, with
- * `millpond_shuffle_worker_drain` until nothing is left. Freed with `millpond_shuffle_worker_free`.
+ * A worker, which says how messages are worked on: with `millpond_shuffle_worker_run` until it is stopped, or
+ * with `millpond_shuffle_worker_drain` until nothing is left. Freed with `millpond_shuffle_worker_free`.
  *
  * Any number of threads may use one worker at a time.
  */
@@ -893,13 +894,13 @@ typedef struct millpond_tasks_jobs millpond_tasks_jobs;
 typedef struct millpond_tasks_report millpond_tasks_report;
 
 /**
- * The result of a step on tasks or documents. Freeing it does nothing to these. The caller
+ * The result of a step on tasks or documents. Freeing it does not affect them. The caller
  * frees it with `millpond_tasks_result_free`. Any thread may read it.
  */
 typedef struct millpond_tasks_result millpond_tasks_result;
 
 /**
- * A run of a worker, which hands out jobs and tells what became of them. Freed with
+ * A run of a worker, which hands out jobs and reports what became of them. Freed with
  * `millpond_tasks_run_free`.
  *
  * Any number of threads may use one run at a time.
@@ -925,16 +926,16 @@ typedef struct millpond_tasks_run millpond_tasks_run;
 typedef struct millpond_tasks_store millpond_tasks_store;
 
 /**
- * A worker, which says how tasks are worked on: with `millpond_tasks_worker_run` until it is stopped, with
- * `millpond_tasks_worker_drain` until nothing is left. Freed with `millpond_tasks_worker_free`.
+ * A worker, which says how tasks are worked on: with `millpond_tasks_worker_run` until it is stopped, or
+ * with `millpond_tasks_worker_drain` until nothing is left. Freed with `millpond_tasks_worker_free`.
  *
  * Any number of threads may use one worker at a time.
  */
 typedef struct millpond_tasks_worker millpond_tasks_worker;
 
 /**
- * The most that one call takes. What is more is refused with `MILLPOND_INVALID_ARGUMENT`; who makes
- * lists of what may have no end stops there. See `millpond_limits_data`.
+ * The most that one call takes. Anything above is refused with `MILLPOND_INVALID_ARGUMENT`; code that builds lists
+ * from input without a known end should stop there. See `millpond_limits_data`.
  */
 typedef struct {
     /**
@@ -942,7 +943,7 @@ typedef struct {
      */
     size_t items;
     /**
-     * Bytes that all strings of a call have together.
+     * Total bytes of all strings of a call.
      */
     size_t bytes;
     /**
@@ -988,7 +989,7 @@ typedef struct {
      */
     const char *name;
     /**
-     * Whether to do the same again.
+     * Whether a retry can help.
      */
     millpond_retry retry;
 } millpond_error_kind;
@@ -1008,12 +1009,12 @@ typedef struct {
 } millpond_bytes;
 
 /**
- * What `millpond_connect_with` takes, so that nothing has to be printed into a URL.
+ * The options of `millpond_connect_with`, so that nothing has to be encoded in a URL.
  * `millpond_options_init` fills it; then set what you like. The URL may hold more options.
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1061,18 +1062,18 @@ typedef struct {
 } millpond_options;
 
 /**
- * The sizes and score ranges of an Ick. Scores are exact. The minimum and the maximum of a set
- * that is empty are 0 and mean nothing.
+ * The sizes and score ranges of an Ick. Scores are exact. For an empty set, the minimum and the
+ * maximum are 0 and mean nothing.
  *
- * `millpond_ick_stats_init` prepares it, and then any number of reads fill it.
+ * `millpond_ick_stats_init` prepares it; after that, each read fills it.
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
-     * Whether there is such an Ick. If not, everything else is 0.
+     * Whether the Ick exists. If not, everything else is 0.
      */
     bool exists;
     /**
@@ -1084,7 +1085,7 @@ typedef struct {
      */
     uint64_t cset_size;
     /**
-     * Both together; a member that is in both counts twice.
+     * The sum of both; a member that is in both counts twice.
      */
     uint64_t total_size;
     /**
@@ -1144,7 +1145,7 @@ typedef struct {
      */
     uint64_t new_members;
     /**
-     * Members that were, and whose score went down.
+     * Members that were in it, and whose score was lowered.
      */
     uint64_t lowered_members;
 } millpond_ick_added;
@@ -1156,7 +1157,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1199,7 +1200,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1222,7 +1223,7 @@ typedef struct {
 } millpond_shuffle_consumer_options;
 
 /**
- * Where a message is: what acknowledging takes. Its layout is fixed.
+ * Where a message is; acknowledging takes this. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -1235,18 +1236,18 @@ typedef struct {
      */
     uint64_t id_time_ms;
     /**
-     * The second half of the id: which of the messages of that time it is.
+     * The second half of the id: its number among the messages of that time.
      */
     uint64_t id_sequence;
 } millpond_shuffle_receipt;
 
 /**
- * A field of a message and its value: any bytes. In a message to write, both may be NULL if they
- * have the length 0; in a message that was read they never are, and nothing is NUL-terminated. Its layout is fixed.
+ * A field of a message and its value: any bytes. In a message to write, both may be NULL if their length is 0; in a
+ * message that was read they are never NULL, and nothing is NUL-terminated. Its layout is fixed.
  */
 typedef struct {
     /**
-     * The field's name. The same name may come more than once.
+     * The field's name. The same name may occur more than once.
      */
     const char *field;
     /**
@@ -1269,7 +1270,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1331,7 +1332,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1340,13 +1341,13 @@ typedef struct {
      */
     int64_t lease_ms;
     /**
-     * How many milliseconds a message is put off that failed; then twice as long with each delivery, each
-     * time minus a random part of up to a half, and never above the lease. `MILLPOND_NOT_SET`: the
-     * default, 30,000.
+     * How many milliseconds a message is delayed after its first failure; then twice as long with each delivery, each
+     * time minus a random part of up to a half, and never longer than the lease. `MILLPOND_NOT_SET`: the default,
+     * 30,000.
      */
     int64_t backoff_ms;
     /**
-     * How many milliseconds it is put off at most. `MILLPOND_NOT_SET`: the default, the lease.
+     * The longest such delay, in milliseconds. `MILLPOND_NOT_SET`: the default, the lease.
      */
     int64_t backoff_max_ms;
     /**
@@ -1383,7 +1384,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1443,7 +1444,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1451,7 +1452,7 @@ typedef struct {
      */
     millpond_bytes id;
     /**
-     * The queue; another one moves the task there, with its id.
+     * The queue; a different queue moves the task there, with its id.
      */
     millpond_bytes queue;
     /**
@@ -1463,27 +1464,27 @@ typedef struct {
      */
     millpond_bytes err;
     /**
-     * The version that the task has to have.
+     * The version that the task must have.
      */
     uint64_t version;
     /**
-     * How often it was tried.
+     * How often the task was tried.
      */
     uint64_t attempt;
     /**
-     * From when on it can be claimed, in milliseconds since the Unix epoch; until a time in the
-     * future the claimant that changes it holds it. `MILLPOND_NOT_SET`: without a `delay_ms` the
-     * task is released.
+     * The time from which it can be claimed, in milliseconds since the Unix epoch. If that is in
+     * the future, the claimant that changes the task holds it until then. `MILLPOND_NOT_SET`:
+     * without a `delay_ms` the task is released.
      */
     int64_t at_ms;
     /**
-     * In how many milliseconds it can be claimed, by the engine's clock; until then the
-     * claimant that changes it holds it. `MILLPOND_NOT_SET`: as `at_ms` says.
+     * How many milliseconds until it can be claimed, by the engine's clock; until then the
+     * claimant that changes the task holds it. `MILLPOND_NOT_SET`: as `at_ms` says.
      */
     int64_t delay_ms;
     /**
-     * Whether it was tried and failed: counts `attempt` up, and puts `retry_err` behind `err` on a
-     * line of its own.
+     * Whether it was tried and failed: increments `attempt`, and appends `retry_err` to `err` on a
+     * separate line.
      */
     bool retry;
     /**
@@ -1499,7 +1500,7 @@ typedef struct {
      */
     uint64_t quarantine_attempts;
     /**
-     * What takes the place of the headers, in one piece, see `millpond_headers_add`. NULL: they stay.
+     * What replaces the headers, in one piece; see `millpond_headers_add`. NULL: they stay.
      */
     millpond_bytes headers;
 } millpond_task_change;
@@ -1531,7 +1532,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1594,7 +1595,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1628,7 +1629,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -1718,9 +1719,9 @@ typedef struct {
 } millpond_tasks_modification;
 
 /**
- * How a job is to end. It is set to "done" before a handler is called. What it points to must stay valid
- * until that handler is called again with this `context`, of which each thread can have its own, or
- * until the worker's run is over; the texts of the job's task do. Its layout is fixed.
+ * How a job is to end. It is set to "done" before a handler is called. What it points to must stay valid until that
+ * handler is called again with this `context` (each thread can have its own), or until the worker's run is over; the
+ * texts of the job's task do. Its layout is fixed.
  */
 typedef struct {
     /**
@@ -1728,7 +1729,7 @@ typedef struct {
      */
     uint32_t end;
     /**
-     * What happens in the same step; the task is deleted unless it changes it.
+     * What happens in the same step; the task is deleted unless the modification changes it.
      */
     const millpond_tasks_modification *modification;
     /**
@@ -1736,34 +1737,34 @@ typedef struct {
      */
     millpond_bytes err;
     /**
-     * The queue that it moves to.
+     * The queue that it is moved to.
      */
     millpond_bytes queue;
     /**
-     * In how many milliseconds it is tried again or available. `MILLPOND_NOT_SET`: as the worker's
-     * options say, or of a release a short random time.
+     * How many milliseconds until it is tried again or available. `MILLPOND_NOT_SET`: as the
+     * worker's options say; for a release, a short random time.
      */
     int64_t delay_ms;
 } millpond_task_outcome;
 
 /**
- * How many jobs ended in which way, until nothing was left. Its layout is fixed.
+ * How many jobs of a run ended in which way. Its layout is fixed.
  */
 typedef struct {
     /**
-     * Were done.
+     * Jobs that were done.
      */
     uint64_t done;
     /**
-     * Failed, and are tried again later; those too whose end was refused.
+     * Jobs that failed and are tried again later, including those whose end was refused.
      */
     uint64_t retried;
     /**
-     * Were put aside, as they were rejected, tried too often, or ended their workers.
+     * Jobs that were put aside because they were rejected, tried too often, or crashed their workers.
      */
     uint64_t dead;
     /**
-     * Were given back untried, moved to another queue, or lost.
+     * Jobs that were given back untried, moved to another queue, or lost.
      */
     uint64_t others;
 } millpond_job_counts;
@@ -1999,12 +2000,12 @@ typedef struct {
 /**
  * What is in a result. Which fields are set depends on the step; the others are empty.
  *
- * Records can get fields, so that a program that was compiled before must not index an array of them:
- * use `millpond_tasks_result_task` and the like, or go on by the bytes that stand beside it.
+ * New versions may add fields to records, so a program must not index an array of them: use
+ * `millpond_tasks_result_task` and similar functions, or advance by the number of bytes given beside the array.
  */
 typedef struct {
     /**
-     * The tasks; of a modification those that were inserted, and then those that were changed.
+     * The tasks; of a modification, first those that were inserted, then those that were changed.
      */
     const millpond_task *tasks;
     /**
@@ -2012,7 +2013,7 @@ typedef struct {
      */
     size_t task_count;
     /**
-     * How many bytes lie between the beginnings of one and of the next.
+     * How many bytes lie between the start of one and the start of the next.
      */
     size_t task_size;
     /**
@@ -2020,8 +2021,8 @@ typedef struct {
      */
     size_t inserted_count;
     /**
-     * The documents; of a modification those that were inserted, those that were put, and then those
-     * that were changed.
+     * The documents; of a modification, first those that were inserted, then those that were put, then those that were
+     * changed.
      */
     const millpond_doc *docs;
     /**
@@ -2029,7 +2030,7 @@ typedef struct {
      */
     size_t doc_count;
     /**
-     * How many bytes lie between the beginnings of one and of the next.
+     * How many bytes lie between the start of one and the start of the next.
      */
     size_t doc_size;
     /**
@@ -2037,12 +2038,13 @@ typedef struct {
      */
     size_t inserted_doc_count;
     /**
-     * Of `millpond_tasks_list`: what the next page comes after; of `millpond_tasks_purge`,
-     * `millpond_tasks_move_tasks` and `millpond_tasks_redrive` what the next step does. NULL: this was the last.
+     * Of `millpond_tasks_list`: the position after which the next page starts; of `millpond_tasks_purge`,
+     * `millpond_tasks_move_tasks` and `millpond_tasks_redrive`: the position after which the next step continues.
+     * NULL: this was the last.
      */
     const millpond_task_position *next;
     /**
-     * Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
+     * Of `millpond_tasks_list_docs`: the position after which the next page starts. NULL: this was the last page.
      */
     const millpond_doc_position *next_doc;
     /**
@@ -2054,7 +2056,7 @@ typedef struct {
      */
     size_t queue_count;
     /**
-     * How many bytes lie between the beginnings of one and of the next.
+     * How many bytes lie between the start of one and the start of the next.
      */
     size_t queue_size;
     /**
@@ -2066,17 +2068,17 @@ typedef struct {
      */
     size_t namespace_count;
     /**
-     * How many bytes lie between the beginnings of one and of the next.
+     * How many bytes lie between the start of one and the start of the next.
      */
     size_t namespace_size;
     /**
-     * All texts, one after the other without gaps: of each task, of each document, of the next
-     * position, of each queue, of each namespace, each in the order of its fields. For
+     * All texts, one after another without gaps: those of each task, of each document, of the next
+     * position, of each queue, and of each namespace, each in the order of its fields. For
      * interpreters, which copy them in one go; not NUL-terminated.
      */
     const char *text;
     /**
-     * How many bytes the texts have together.
+     * The length of all texts, in bytes.
      */
     size_t text_length;
     /**
@@ -2268,7 +2270,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -2413,8 +2415,8 @@ typedef struct {
 /**
  * What is in a result. Which fields are set depends on the call; the others are empty.
  *
- * Records can get fields, so that a program that was compiled before must not index an array of them:
- * use `millpond_events_result_event` and the like, or go on by the bytes that stand beside it.
+ * New versions may add fields to records, so a program must not index an array of them: use
+ * `millpond_events_result_event` and similar functions, or advance by the number of bytes given beside the array.
  */
 typedef struct {
     /**
@@ -2426,11 +2428,11 @@ typedef struct {
      */
     size_t event_count;
     /**
-     * How many bytes lie between the beginnings of one and of the next.
+     * How many bytes lie between the start of one and the start of the next.
      */
     size_t event_size;
     /**
-     * What became of each event that was to be published, in their order.
+     * The result for each event to publish, in the same order.
      */
     const millpond_published_event *published;
     /**
@@ -2438,11 +2440,11 @@ typedef struct {
      */
     size_t published_count;
     /**
-     * How many bytes lie between the beginnings of one and of the next.
+     * How many bytes lie between the start of one and the start of the next.
      */
     size_t published_size;
     /**
-     * Of `millpond_events_list`: what the next page comes after. NULL: this was the last.
+     * Of `millpond_events_list`: the position after which the next page starts. NULL: this was the last page.
      */
     const millpond_event_position *next;
     /**
@@ -2462,7 +2464,7 @@ typedef struct {
      */
     size_t schedule_count;
     /**
-     * How many bytes lie between the beginnings of one and of the next.
+     * How many bytes lie between the start of one and the start of the next.
      */
     size_t schedule_size;
     /**
@@ -2470,19 +2472,19 @@ typedef struct {
      */
     const millpond_schedules_synced *synced;
     /**
-     * All texts, one after the other without gaps: of each event, of each that was published, of the next
-     * position, of each schedule, each in the order of its fields. For interpreters, which copy them in one go; not
+     * All texts, one after another without gaps: those of each event, of each published event, of the next position,
+     * and of each schedule, each in the order of its fields. For interpreters, which copy them in one go; not
      * NUL-terminated.
      */
     const char *text;
     /**
-     * How many bytes the texts have together.
+     * The length of all texts, in bytes.
      */
     size_t text_length;
 } millpond_events_data;
 
 /**
- * What a worker reports. All in it lives until the report is freed.
+ * What a worker reports. Everything in it lives until the report is freed.
  */
 typedef struct {
     /**
@@ -2490,29 +2492,27 @@ typedef struct {
      */
     uint32_t kind;
     /**
-     * Whether somebody should know of it even if nobody asked.
+     * Whether it needs attention: it is printed by default.
      */
     bool is_trouble;
     /**
-     * All of it in one line, to log.
+     * The whole report in one line, for logs.
      */
     millpond_bytes message;
     /**
-     * Why, where the library or the store said so; NULL where they did not.
+     * The cause; NULL if neither the library nor the store gave one.
      */
     const millpond_error *error;
     /**
-     * The task that it happened to, as it was claimed: one of `tasks`. NULL for what concerns the whole
-     * worker.
+     * The task that it happened to, as it was claimed: one of `tasks`. NULL if it concerns the whole worker.
      */
     const millpond_tasks_data *task;
     /**
-     * The message of a shuffle queue that it happened to. NULL for what concerns the whole worker.
+     * The message of a shuffle queue that it happened to. NULL if it concerns the whole worker.
      */
     const millpond_shuffle_message *shuffle_message;
     /**
-     * The event that it happened to, as it was received: one of `events`. NULL for what concerns the whole
-     * worker.
+     * The event that it happened to, as it was received: one of `events`. NULL if it concerns the whole worker.
      */
     const millpond_events_data *event;
 } millpond_report_data;
@@ -2525,7 +2525,7 @@ typedef void (*millpond_shuffle_handler)(millpond_shuffle_job *job,
                                          void *context);
 
 /**
- * Is told what a worker reports. The report is freed after the call.
+ * Receives what a worker reports. The report is freed after the call.
  */
 typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *report, void *context);
 
@@ -2536,7 +2536,7 @@ typedef void (*millpond_shuffle_report_handler)(const millpond_shuffle_report *r
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -2566,7 +2566,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -2599,7 +2599,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -2632,7 +2632,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -2794,7 +2794,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -2859,7 +2859,7 @@ typedef void (*millpond_task_handler)(millpond_tasks_job *job,
                                       void *context);
 
 /**
- * Is told what a worker reports. The report is freed after the call.
+ * Receives what a worker reports. The report is freed after the call.
  */
 typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report, void *context);
 
@@ -2870,7 +2870,7 @@ typedef void (*millpond_task_report_handler)(const millpond_tasks_report *report
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -2926,7 +2926,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -3004,7 +3004,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -3039,7 +3039,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -3069,7 +3069,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the `_init` sets: how many bytes the structure has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -3110,7 +3110,7 @@ typedef struct {
  */
 typedef struct {
     /**
-     * What the structure's `_init` sets: how many bytes it has in the program.
+     * The size of the structure in the program, in bytes; set by its `_init`.
      */
     size_t size;
     /**
@@ -3129,9 +3129,8 @@ typedef struct {
      */
     int64_t lease_ms;
     /**
-     * How long a handler may run; without limit by default. After that, the future of an async
-     * handler is dropped and the job has failed; other handlers can check
-     * `millpond_events_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+     * How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
+     * returns the remaining time. `MILLPOND_NOT_SET`: the default.
      */
     int64_t timeout_ms;
 } millpond_events_worker_options;
@@ -3144,7 +3143,7 @@ typedef void (*millpond_event_handler)(millpond_events_job *job,
                                        void *context);
 
 /**
- * Is told what a worker reports. The report is freed after the call.
+ * Receives what a worker reports. The report is freed after the call.
  */
 typedef void (*millpond_event_report_handler)(const millpond_events_report *report, void *context);
 
@@ -3199,8 +3198,8 @@ typedef struct {
      */
     const millpond_shuffle_message *message;
     /**
-     * Why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer said as it rejected
-     * it; not NUL-terminated.
+     * Why: `exhausted: max_deliveries` if it was delivered too often, or the reason that its consumer gave when it
+     * rejected the message; not NUL-terminated.
      */
     const char *reason;
     /**
@@ -3271,13 +3270,13 @@ typedef struct {
 } millpond_recovered;
 
 /**
- * The Lua script of a step, for a Redis connection of your own: send `EVALSHA sha1 <number of keys>
- * keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with the same. An `AGAIN` error
- * means that nothing was done yet: send the same again at once. The comment at the end of the source
- * says what the arguments and the result are. Everything in it lives forever.
+ * The Lua script of a step, for a Redis connection of your own: send
+ * `EVALSHA sha1 <number of keys> keys ... arguments ...`, and on a `NOSCRIPT` error send `EVAL source` with the same.
+ * An `AGAIN` error means that nothing was done yet: send the same again immediately. The comment at the end of the
+ * source describes the arguments and the result. Everything in it lives forever.
  *
- * Such a connection must not resend a call by itself after a dropped connection, as some
- * client libraries do: an exchange that runs twice can lose a member. Switch that off.
+ * Such a connection must not resend a call automatically after a dropped connection, as some
+ * client libraries do: an exchange that runs twice can lose a member. Disable that.
  */
 typedef struct {
     /**
@@ -3303,7 +3302,7 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The ABI of the library, for programs that load it at run time: has to be
+ * The ABI of the library, for programs that load it at run time: it must be
  * `MILLPOND_ABI_VERSION`.
  *
  * Threads: any.
@@ -3325,8 +3324,8 @@ const char *millpond_version(void);
 const millpond_limits *millpond_limits_data(void);
 
 /**
- * The status of the error, the same that the failed function returned. `MILLPOND_OK` for NULL;
- * `MILLPOND_INVALID_ARGUMENT` for a handle that was freed or is none.
+ * The status of the error, which is also what the failed function returned. `MILLPOND_OK` for
+ * NULL; `MILLPOND_INVALID_ARGUMENT` for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -3349,15 +3348,15 @@ const char *millpond_error_message(const millpond_error *error);
 const char *millpond_error_operation(const millpond_error *error);
 
 /**
- * What another library said that caused the error, such as the operating system's "connection
- * refused"; NULL where there is none. Lives until the error is freed.
+ * The message of the underlying error from another library, such as the operating system's
+ * "connection refused"; NULL if there is none. Lives until the error is freed.
  *
  * Threads: any.
  */
 const char *millpond_error_cause(const millpond_error *error);
 
 /**
- * Whether doing the same again can help. `MILLPOND_RETRY_NEVER` for NULL.
+ * Whether a retry can help. `MILLPOND_RETRY_NEVER` for NULL.
  *
  * Threads: any.
  */
@@ -3378,8 +3377,8 @@ void millpond_error_free(millpond_error *error);
 size_t millpond_error_kind_count(void);
 
 /**
- * One row of the table of errors, for a binding that proves that it has a class for each; lives
- * forever. NULL for an index from `millpond_error_kind_count` on.
+ * One row of the table of errors, for a binding that checks that it has a class for each kind;
+ * lives forever. NULL for an index that is not below `millpond_error_kind_count`.
  *
  * Threads: any.
  */
@@ -3387,7 +3386,7 @@ const millpond_error_kind *millpond_error_kind_at(size_t index);
 
 /**
  * The name of a status, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
- * NULL; lives forever. `OK` for `MILLPOND_OK`, and `UNKNOWN` for a number that is none.
+ * NULL; lives forever. `OK` for `MILLPOND_OK`, and `UNKNOWN` for an unknown number.
  *
  * Threads: any.
  */
@@ -3422,13 +3421,13 @@ void millpond_options_init(millpond_options *options, size_t size);
  * | `redis+sentinel://host,host2/service/db`   | follows failovers; `rediss+sentinel:` for TLS   |
  * | `redis+cluster://host,host2`               | Redis Cluster; `rediss+cluster:` for TLS        |
  *
- * Options follow a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most
- * `timeout` (5s), connecting (each time at most `connect_timeout`, 1s) and trying again (at most
- * `retries`, 10) included; `pool` (16) idle connections are kept.
+ * Options follow a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most `timeout`
+ * (5s), including connecting (each attempt at most `connect_timeout`, 1s) and retries (at most
+ * `retries`, 10); `pool` (16) idle connections are kept.
  *
- * A Redis client connects when it first has something to send, so a process can fork after this.
- * When opening a `file:` finds something that an operator should know, such as bytes that were cut
- * off, it is printed to standard error; `millpond_recovery_read` returns it too.
+ * A Redis client connects when it first has something to send, so a process can fork after this
+ * call. If opening a `file:` finds something that an operator should know, such as bytes that were
+ * cut off, it is printed to standard error; `millpond_recovery_read` returns it too.
  *
  * `client` is set to the client, which the caller frees with `millpond_client_free`, or on failure
  * to NULL.
@@ -3441,9 +3440,10 @@ void millpond_options_init(millpond_options *options, size_t size);
  *         return 1;
  *     }
  *
- * Errors: `MILLPOND_INVALID_URL` for a URL or an option that is not known; for `file:`,
- * `MILLPOND_LOCKED` if another process holds the directory (processes share queues over `redis:`),
- * `MILLPOND_CORRUPT` if it is damaged or lacks what was on disk, unless the URL says `?repair`.
+ * Errors: `MILLPOND_INVALID_URL` for an unknown URL or option; for `file:`, `MILLPOND_LOCKED` if
+ * another process holds the directory (to share queues between processes, use `redis:`), and
+ * `MILLPOND_CORRUPT` if the directory is damaged or lacks what was on disk, unless the URL says
+ * `?repair`.
  *
  * Threads: any.
  */
@@ -3453,9 +3453,9 @@ millpond_status millpond_connect(const char *url,
                                  millpond_error **error);
 
 /**
- * `millpond_connect` with options beside the URL; the caller frees `client` as there.
+ * Like `millpond_connect`, with options beside the URL; the caller frees `client` in the same way.
  *
- * Errors: as `millpond_connect`; `MILLPOND_INVALID_ARGUMENT` names the option that is wrong.
+ * Errors: as `millpond_connect`; `MILLPOND_INVALID_ARGUMENT` names the invalid option.
  *
  * Threads: any.
  */
@@ -3464,8 +3464,8 @@ millpond_status millpond_connect_with(const millpond_options *options,
                                       millpond_error **error);
 
 /**
- * Closes the client: calls on it return `MILLPOND_CLOSED` from now on, waiting calls are woken and
- * return it too, and what an embedded engine has buffered is written. The handle still has to be
+ * Closes the client: from now on calls on it return `MILLPOND_CLOSED`; calls that wait are woken
+ * and return it too. What an embedded engine has buffered is written. The handle still has to be
  * freed. Closing twice is fine.
  *
  * Errors: `MILLPOND_STORAGE` if the disk refuses the last write.
@@ -3475,20 +3475,20 @@ millpond_status millpond_connect_with(const millpond_options *options,
 millpond_status millpond_close(millpond_client *client, millpond_error **error);
 
 /**
- * Frees a client. Leases, batches and channels that were made from it keep what they need of it;
- * with the last of them it closes. A call that is running in another thread ends normally. NULL
- * and a client that was freed before are fine.
+ * Frees a client. Leases, batches and channels that were created from it keep what they need of
+ * it; it closes when the last of them is freed. A call that is running in another thread ends
+ * normally. NULL and a client that was freed before are fine.
  *
  * Threads: any.
  */
 void millpond_client_free(millpond_client *client);
 
 /**
- * Makes a clock that stands at this time, in milliseconds since the Unix epoch, or at the present for
- * `MILLPOND_NOT_SET`. One behind the year 9999 stands at its end.
+ * Makes a clock that is set to this time, in milliseconds since the Unix epoch, or to the present for
+ * `MILLPOND_NOT_SET`. A time after the year 9999 becomes the end of that year.
  *
- * `clock` is set to it, which the caller frees with `millpond_clock_free`, or on failure to NULL. Makes no
- * call.
+ * `clock` is set to the clock, which the caller frees with `millpond_clock_free`, or on failure to NULL. Sends
+ * nothing.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a time before the year 1970.
  *
@@ -3499,10 +3499,10 @@ millpond_status millpond_clock_new(int64_t now_ms,
                                    millpond_error **error);
 
 /**
- * Moves a clock forward, at most to the end of the year 9999, and wakes those who wait for what is due
- * then. Makes no call.
+ * Moves a clock forward, at most to the end of the year 9999, and wakes callers that wait for what is due then. Sends
+ * nothing.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for no clock.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a clock.
  *
  * Threads: any.
  */
@@ -3511,9 +3511,9 @@ millpond_status millpond_clock_advance(millpond_clock *clock,
                                        millpond_error **error);
 
 /**
- * The time of a clock, in milliseconds since the Unix epoch. Makes no call.
+ * The time of a clock, in milliseconds since the Unix epoch. Sends nothing.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for no clock.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a clock.
  *
  * Threads: any.
  */
@@ -3522,8 +3522,8 @@ millpond_status millpond_clock_now(const millpond_clock *clock,
                                    millpond_error **error);
 
 /**
- * Frees a clock. The engines that were opened with it keep it, and it stands still for them from then on.
- * NULL and a clock that was freed before are fine.
+ * Frees a clock. Engines that were opened with it keep it, and for them it stands still from then on. NULL and a clock
+ * that was freed before are fine.
  *
  * Threads: any.
  */
@@ -3531,11 +3531,11 @@ void millpond_clock_free(millpond_clock *clock);
 
 /**
  * Reads what opening the engine of a `file:` found. Clients of one process that share a directory
- * get the same. What is not detected is listed in the documentation of the Rust method
- * `Client::recovery`.
+ * get the same result. The documentation of the Rust method `Client::recovery` lists what is not
+ * detected.
  *
- * `recovery` is set to it, which the caller frees with `millpond_recovery_free`; to NULL on failure
- * and for a client of another URL.
+ * `recovery` is set to the recovery, which the caller frees with `millpond_recovery_free`; to NULL on failure and for
+ * a client of another kind of URL.
  *
  *     millpond_recovery *recovery;
  *     if (millpond_recovery_read(client, &recovery, &error) == MILLPOND_OK && recovery) {
@@ -3546,7 +3546,7 @@ void millpond_clock_free(millpond_clock *clock);
  *     }
  *     millpond_recovery_free(recovery);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for no client.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a client.
  *
  * Threads: any.
  */
@@ -3556,22 +3556,22 @@ millpond_status millpond_recovery_read(millpond_client *client,
 
 /**
  * The name of a `millpond_report_kind`, the same in every language: `done`, `retried`, `released`,
- * `moved`, `dead`, `refused`, `lost`, `away` or `back`. Never NULL; lives forever. `unknown` for a
- * number that is none.
+ * `moved`, `dead`, `cancelled`, `refused`, `lost`, `away` or `back`. Never NULL; lives forever.
+ * `unknown` for an unknown number.
  *
  * Threads: any.
  */
 const char *millpond_report_kind_name(uint32_t kind);
 
 /**
- * Prepares the place for what `millpond_ick_stats_read` reads. Does nothing for NULL.
+ * Prepares a structure for `millpond_ick_stats_read`. Does nothing for NULL.
  *
  * Threads: any.
  */
 void millpond_ick_stats_init(millpond_ick_stats *stats, size_t size);
 
 /**
- * Reads the sizes and score ranges of both sets. An Ick that is not there is no error: see
+ * Reads the sizes and score ranges of both sets. It is not an error if the Ick does not exist: see
  * `exists`.
  *
  *     millpond_ick_stats stats;
@@ -4079,8 +4079,8 @@ millpond_status millpond_ick_channel_add(millpond_ick_channel *channel,
 void millpond_ick_channel_free(millpond_ick_channel *channel);
 
 /**
- * The token that the lease's steps carry, for steps that are sent by hand. Lives until the lease
- * is freed. Any thread may ask at any time.
+ * The token that the lease's steps carry, for steps that you send yourself. Lives until the lease
+ * is freed. Any thread may call this at any time.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
  *
@@ -4807,8 +4807,7 @@ millpond_status millpond_shuffle_messages_next(millpond_shuffle_messages *messag
 void millpond_shuffle_messages_free(millpond_shuffle_messages *messages);
 
 /**
- * Fills a message to write with its defaults: without fields, and of no tenant. Does nothing for
- * NULL.
+ * Fills a message to write with its defaults: no fields, and no tenant. Does nothing for NULL.
  *
  *     millpond_shuffle_field task = {"task", 4, "resize", 6};
  *     millpond_shuffle_new_message message;
@@ -4824,15 +4823,15 @@ void millpond_shuffle_new_message_init(millpond_shuffle_new_message *message, si
 
 /**
  * The streams of a tenant: `streams_per_shard` of `streams`, in the order in which ties between
- * them are broken. The same in every language. Makes no call.
+ * them are broken. The same in every language. Sends nothing.
  *
- * `numbers` is where `streams_per_shard` numbers go, here 15, 13, 2 and 12; on failure nothing is
- * written there.
+ * `streams_per_shard` numbers are written to `numbers`, here 15, 13, 2 and 12; on failure nothing
+ * is written.
  *
  *     uint32_t numbers[4];
  *     status = millpond_shuffle_shard(16, 4, "tuna", 4, numbers, &error);
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536, for a shard of no stream
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for 0 or more than 65,536 streams, for a shard of 0 streams
  * or more than there are, and for an empty key.
  *
  * Threads: any.
@@ -4845,8 +4844,8 @@ millpond_status millpond_shuffle_shard(uint32_t streams,
                                        millpond_error **error);
 
 /**
- * The first field of this name of a message that was read, or NULL if it has none. Lives as long
- * as the message's batch. NULL for NULL.
+ * The first field with this name of a message that was read, or NULL if the message has no such
+ * field. Lives as long as the message's batch. NULL for NULL.
  *
  *     const millpond_shuffle_field *image = millpond_shuffle_message_field(message, "image", 5);
  *     if (image != NULL)
@@ -4860,12 +4859,12 @@ const millpond_shuffle_field *millpond_shuffle_message_field(const millpond_shuf
 
 /**
  * Reads up to `max` messages, from the streams in turn: the same ones that `max` reads of one
- * message would return. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
- * milliseconds if there is no message, with -1 without limit, and without polling.
+ * message would return. With a `wait_ms` of 0 it returns immediately. Otherwise, if there is no
+ * message, it waits up to `wait_ms` milliseconds, or without limit for -1; it does not poll.
  * `millpond_close` on the client ends the wait.
  *
- * `batch` is set to the messages, which may be none and which the caller frees with
- * `millpond_shuffle_batch_free`, or on failure to NULL.
+ * `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free` even
+ * if there are none, or on failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above 10,000, a `wait_ms` below -1, an
  * empty group or consumer, a `ttl_ms` under a second or over 100 years, and a name that is empty
@@ -4919,7 +4918,7 @@ millpond_status millpond_shuffle_reclaim(millpond_shuffle_consumer *consumer,
  * How many entries were scanned so far, and how many records were deleted. Both may be NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a collection, and while another
- * thread is in it.
+ * thread uses it.
  *
  * Threads: one at a time; see `millpond_shuffle_garbage`.
  */
@@ -4929,8 +4928,7 @@ millpond_status millpond_shuffle_garbage_counts(const millpond_shuffle_garbage *
                                                 millpond_error **error);
 
 /**
- * The message, as it was taken. Lives until the job is freed. NULL for NULL and for a handle that was
- * freed or is none.
+ * The message, as it was taken. Lives until the job is freed. NULL for NULL and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -4944,14 +4942,14 @@ const millpond_shuffle_message *millpond_shuffle_job_data(const millpond_shuffle
 void millpond_shuffle_worker_options_init(millpond_shuffle_worker_options *options, size_t size);
 
 /**
- * Makes a worker of a consumer, which takes messages, keeps them while they are worked on, acknowledges
- * them, tries again what failed, and takes over the messages of consumers that are gone; `options` may be
- * NULL. All workers of a group should have the same lease.
+ * Makes a worker of a consumer, which takes messages, extends them while they are worked on, acknowledges them,
+ * retries those that failed, and takes over the messages of consumers that are gone; `options` may be NULL. All
+ * workers of a group should have the same lease.
  *
- * `worker` is set to it, which the caller frees with `millpond_shuffle_worker_free`, or on failure to NULL.
- * Makes no call yet.
+ * `worker` is set to the worker, which the caller frees with `millpond_shuffle_worker_free`, or on failure to NULL.
+ * Sends nothing yet.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it starts to work.
  *
  * Threads: any.
  */
@@ -4961,20 +4959,20 @@ millpond_status millpond_shuffle_worker_new(millpond_shuffle_consumer *consumer,
                                             millpond_error **error);
 
 /**
- * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were made from it stay usable,
- * but nobody can stop them any more.
+ * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were created from the worker stay
+ * usable, but can no longer be stopped.
  *
  * Threads: any.
  */
 void millpond_shuffle_worker_free(millpond_shuffle_worker *worker);
 
 /**
- * Begins to work, for a loop of one's own in place of `millpond_shuffle_worker_run`. With `drains` the run is
- * over when nothing is available, and all is reported; else it goes on until the worker is stopped, and
- * with `tells_all` also reports what went well: jobs that are done, given back or moved.
+ * Starts a run, for a loop of your own in place of `millpond_shuffle_worker_run`. With `drains` the run is over
+ * when nothing is available, and everything is reported. Otherwise the run continues until the worker is stopped; with
+ * `tells_all` it also reports what went well: jobs that are done, given back or moved.
  *
- * `run` is set to the run, which the caller frees with `millpond_shuffle_run_free`, or on failure to NULL. Makes
- * no call yet.
+ * `run` is set to the run, which the caller frees with `millpond_shuffle_run_free`, or on failure to NULL. Sends
+ * nothing yet.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
  *
@@ -4987,9 +4985,9 @@ millpond_status millpond_shuffle_worker_start(millpond_shuffle_worker *worker,
                                               millpond_error **error);
 
 /**
- * Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs
- * after `within_ms` is given back, available at once, and is lost to its handler. 0 is at once, -1 waits
- * without limit, and a second stop changes the time. A worker that was stopped stays so. Returns at once.
+ * Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still running
+ * after `within_ms` is given back and available immediately, and is lost to its handler. 0 stops immediately; -1 waits
+ * without limit. A second stop changes the time. A stopped worker stays stopped. Returns immediately.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1.
  *
@@ -5001,13 +4999,12 @@ millpond_status millpond_shuffle_worker_stop(millpond_shuffle_worker *worker,
                                              millpond_error **error);
 
 /**
- * Has SIGTERM and SIGINT stop the worker, as `millpond_shuffle_worker_stop` does with this `within_ms`. A second
- * signal stops it at once, and a third one does what signals did before. Another call begins anew, with another
- * time. It ends when the worker is freed.
+ * Makes SIGTERM and SIGINT stop the worker, as `millpond_shuffle_worker_stop` does with this `within_ms`. A second
+ * signal stops it immediately, and a third one does what signals did before. Another call starts over, with its own
+ * time. All of this ends when the worker is freed.
  *
- * A native thread waits for the signals, from this call on. Handlers that are there already are called as well;
- * one that the program installs later takes the signals over. In the child of a fork signals do what they did
- * before.
+ * From this call on, a native thread waits for the signals. Handlers that are already installed are called as well; a
+ * handler that the program installs later replaces this one. In the child of a fork, signals do what they did before.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1; `MILLPOND_INTERNAL` if the system has no
  * room for a pipe or a thread.
@@ -5019,14 +5016,14 @@ millpond_status millpond_shuffle_worker_stop_on_signals(millpond_shuffle_worker 
                                                         millpond_error **error);
 
 /**
- * Takes what comes next: a job to work on, which the caller ends with `millpond_shuffle_run_end` and frees, or
- * a report of what became of one, which the caller frees. Waits while there is no job, and while
- * `concurrency` jobs are running.
+ * Takes what comes next: a job to work on, which the caller ends with `millpond_shuffle_run_end` and then frees,
+ * or a report of what became of a job, which the caller frees. Waits while there is no job, and while `concurrency`
+ * jobs are running.
  *
  * One of `job` and `report` is set; both are NULL on failure, and also on success when the run is over.
  *
- * Errors: what ended the run, to one caller: an error that trying again cannot mend. `MILLPOND_CANCELLED`
- * if `millpond_on_interrupt` asked for it, after which the run goes on.
+ * Errors: the non-retryable error that ended the run, for one of the callers; `MILLPOND_CANCELLED` if
+ * `millpond_on_interrupt` asked for it, after which the run continues.
  *
  * Threads: any number may wait here.
  */
@@ -5036,15 +5033,15 @@ millpond_status millpond_shuffle_run_next(millpond_shuffle_run *run,
                                           millpond_error **error);
 
 /**
- * Ends a job of this run, and returns at once; what comes of it is reported. `outcome` may be NULL: it is
- * done, and its message is acknowledged, and deleted if the worker's options say so. What is tried again is
- * delivered again; after the consumer's `max_deliveries` it becomes a dead letter. Nothing happens to a job
- * that the run has given back. The job still has to be freed.
+ * Ends a job of this run, and returns immediately; the result is reported. If `outcome` is NULL, the job is
+ * done, and its message is acknowledged, and deleted if the worker's options say so. A message that is tried
+ * again is delivered again; after the consumer's `max_deliveries` it becomes a dead letter. Nothing happens to
+ * a job that the run has given back. The job still has to be freed.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a job of something else, and for an outcome that no job can have,
- * after which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a job that is not from this run, and for an invalid outcome, after
+ * which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
  *
- * Delivery: an end that the connection fails is sent again while the lease lasts.
+ * Delivery: if the connection fails, the end is sent again while the lease lasts.
  *
  * Threads: any.
  */
@@ -5065,16 +5062,15 @@ millpond_status millpond_shuffle_run_counts(millpond_shuffle_run *run,
                                             millpond_error **error);
 
 /**
- * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
- * over: stop the worker, and take what comes next until the run is over.
+ * Frees a run. NULL and what was freed before are fine. What the run still holds stays leased until the lease expires.
+ * To avoid that, first stop the worker, and take what comes next until the run is over.
  *
  * Threads: any.
  */
 void millpond_shuffle_run_free(millpond_shuffle_run *run);
 
 /**
- * What is in a report. Lives until the report is freed. NULL for NULL and for a handle that was freed or is
- * none.
+ * What is in a report. Lives until the report is freed. NULL for NULL and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -5088,17 +5084,17 @@ const millpond_report_data *millpond_shuffle_report_data(const millpond_shuffle_
 void millpond_shuffle_report_free(millpond_shuffle_report *report);
 
 /**
- * Works in this thread until the worker is stopped: calls `handler` with one job after the other and with
- * `context`, and ends each as the handler says. Other threads may
- * work for the same worker meanwhile, with the same handlers: up to `concurrency` of them have a job. A
- * server that is away is asked again until it is back.
+ * Works in this thread until the worker is stopped: calls `handler` with one job after another and with `context`, and
+ * ends each job as the handler says. Other
+ * threads may work for the same worker at the same time, with the same handlers: up to `concurrency` of them have a
+ * job. If the server is unreachable, the run keeps trying until it responds.
  *
- * The handlers must return (no longjmp, no exception), and may call Millpond. What a handler leaves in
- * `outcome` that no job can have is a failure of its job.
+ * The handlers must return (no longjmp, no exception), and may call Millpond. An invalid `outcome` of a handler is a
+ * failure of its job.
  *
- * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
- * what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
- * run did, of all threads, also if it fails; it may be NULL.
+ * `on_report` receives what becomes of all jobs, and reports that the server is unreachable or responds again. It may
+ * be NULL: then problems and retries are printed to standard error, one line each. `counts` is set to what the run did
+ * on all threads, even if the call fails; it may be NULL.
  *
  *     static void resize(millpond_shuffle_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_shuffle_job_data(job)->fields)) {
@@ -5108,9 +5104,9 @@ void millpond_shuffle_report_free(millpond_shuffle_report *report);
  *     }
  *     status = millpond_shuffle_worker_run(worker, resize, NULL, NULL, NULL, &error);
  *
- * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
- * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
- * for it: the run is still there, and the next call goes on with it.
+ * Errors: the non-retryable error that ended the run, for one of the threads, such as `MILLPOND_WRONG_TYPE` or
+ * `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it: the run still exists, and
+ * the next call continues it.
  *
  * Delivery: at least once; the job of a program that ends is taken over when its lease is over.
  *
@@ -5124,10 +5120,10 @@ millpond_status millpond_shuffle_worker_run(millpond_shuffle_worker *worker,
                                             millpond_error **error);
 
 /**
- * Works in this thread until nothing is available; otherwise as `millpond_shuffle_worker_run`. For tests, and
- * for a program that cron starts. `counts` is set to what happened; it may be NULL.
+ * Works in this thread until nothing is available; otherwise like `millpond_shuffle_worker_run`. For tests, and
+ * for programs that cron starts. `counts` is set to what the run did; it may be NULL.
  *
- * Errors: as `millpond_shuffle_worker_run`; those of the connection.
+ * Errors: as `millpond_shuffle_worker_run`; also those of the connection.
  *
  * Delivery: at least once; the job of a program that ends is taken over when its lease is over.
  *
@@ -5214,20 +5210,21 @@ void millpond_tasks_filter_init(millpond_tasks_filter *options, size_t size);
 void millpond_task_filter_init(millpond_task_filter *options, size_t size);
 
 /**
- * Fills a change with the document as it is, at its version: such a change leaves everything as it
- * is, its claimant included. The change points to the texts of the document, whose result must not
- * be freed before the change was made. `doc` may be NULL; then everything else has to be set.
+ * Fills a change with the current state of the document, at its version: such a change leaves
+ * everything as it is, including the claimant. The change points to the texts of the document,
+ * whose result must not be freed before the change was made. `doc` may be NULL; then everything
+ * else has to be set.
  *
- * Does nothing where `change` is NULL.
+ * Does nothing if `change` is NULL.
  *
  * Threads: any.
  */
 void millpond_doc_change_init(millpond_doc_change *change, size_t size, const millpond_doc *doc);
 
 /**
- * Takes the first header off the headers of a task, which are in one piece: `name` and `value` point into
- * that then, and `headers` to what is left. Returns whether there was one: none behind the last, and none that
- * is cut off.
+ * Takes the first header off the headers of a task, which are in one piece: `name` and `value` are set to point into
+ * that piece, and `headers` to what is left. Returns whether there was a header; it returns false after the last
+ * header, and for one that is truncated.
  *
  *     millpond_bytes headers = task->headers, name, value;
  *     while (millpond_headers_next(&headers, &name, &value)) {
@@ -5241,9 +5238,10 @@ bool millpond_headers_next(millpond_bytes *headers,
                            millpond_bytes *value);
 
 /**
- * Adds a header to headers in one piece, as `millpond_new_task` and `millpond_task_change` take them: to `length`
- * bytes at `headers`, where there is room for `size`. Returns how many bytes they have then. Without room for it,
- * or where the name or the value has more than 65,535 bytes, that is 0, and nothing is written. Any order will do.
+ * Adds a header to headers in one piece, as `millpond_new_task` and `millpond_task_change` take them: to the `length`
+ * bytes at `headers`, where there is room for `size`. Returns the new number of bytes. If there is no room for the
+ * header, or its name or value has more than 65,535 bytes, it returns 0 and writes nothing. The order of headers does
+ * not matter.
  *
  *     char headers[256];
  *     size_t length = millpond_headers_add(headers, 0, sizeof headers, "tenant", 6, "7", 1);
@@ -5260,9 +5258,9 @@ size_t millpond_headers_add(char *headers,
                             size_t value_length);
 
 /**
- * Fills a change with the task as it is, at its version: all that such a change does is to release
- * it. The change points to the texts of the task, whose result must not be freed before the change
- * was made. `task` may be NULL; then everything else has to be set.
+ * Fills a change with the current state of the task, at its version: such a change only releases
+ * the task. The change points to the texts of the task, whose result must not be freed before the
+ * change was made. `task` may be NULL; then everything else has to be set.
  *
  *     millpond_task_change change;
  *     millpond_task_change_init(&change, sizeof change, task);
@@ -5270,7 +5268,7 @@ size_t millpond_headers_add(char *headers,
  *     change.retry_err = (millpond_bytes){"no such address", 15};
  *     change.delay_ms = 60000;
  *
- * Does nothing where `change` is NULL.
+ * Does nothing if `change` is NULL.
  *
  * Threads: any.
  */
@@ -5279,7 +5277,7 @@ void millpond_task_change_init(millpond_task_change *change,
                                const millpond_task *task);
 
 /**
- * Who claims through this store. Lives until the store is freed.
+ * The claimant of this store. Lives until the store is freed.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a store.
  *
@@ -5955,10 +5953,10 @@ millpond_status millpond_tasks_jobs_next(millpond_tasks_jobs *jobs,
 void millpond_tasks_jobs_free(millpond_tasks_jobs *jobs);
 
 /**
- * Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
+ * Inserts one task that is available immediately. `value` is its JSON text, or NULL for none.
  *
  * `result` is set to the task, which the caller frees with `millpond_tasks_result_free`, or on
- * failure to NULL. It may be NULL.
+ * failure to NULL. `result` may be NULL.
  *
  * Errors: as `millpond_tasks_modify`.
  *
@@ -5975,16 +5973,14 @@ millpond_status millpond_tasks_insert(millpond_tasks_store *store,
                                       millpond_error **error);
 
 /**
- * Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (`MILLPOND_NOT_SET`
- * is 30,000).
- * Of each queue one of the oldest is picked at random, the oldest with a probability of one half,
- * so that a task that fails again and again does not block the others; the order of the queues is
- * random too. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
- * milliseconds if no task is available, with -1 without limit, and without polling.
- * `millpond_close` on the client ends the wait.
+ * Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000). Of
+ * each queue one of the oldest is picked at random, the oldest with a probability of one half, so that a task that
+ * fails repeatedly does not block the others; the order of the queues is random too. With a `wait_ms` of 0 it returns
+ * immediately. Otherwise, if no task is available, it waits up to `wait_ms` milliseconds, or without limit for -1; it
+ * does not poll. `millpond_close` on the client ends the wait.
  *
- * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
- * on failure, and also on success if there are none.
+ * `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`. It is
+ * set to NULL on failure, and also on success if there are no tasks.
  *
  *     millpond_bytes inbox = {"inbox", 5};
  *     millpond_tasks_result *result;
@@ -5998,8 +5994,8 @@ millpond_status millpond_tasks_insert(millpond_tasks_store *store,
  * `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client
  * was closed; those of the connection.
  *
- * Delivery: at least once. A task is available again when the lease is over, unless it was deleted
- * or changed before. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` tasks may be leased
+ * Delivery: at least once. A task is available again when its lease expires, unless it was deleted
+ * or changed before. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT`, tasks may be leased
  * that no caller received.
  *
  * Threads: any.
@@ -6097,7 +6093,7 @@ millpond_status millpond_client_task_stores(millpond_client *client,
                                             millpond_error **error);
 
 /**
- * The list of all that is not as a modification says; NULL for an error that is not
+ * Everything that is not as a modification requires; NULL for an error that is not
  * `MILLPOND_DEPENDENCY`. Lives until the error is freed.
  *
  *     const millpond_tasks_dependency *refused = millpond_error_dependency(error);
@@ -6110,15 +6106,15 @@ const millpond_tasks_dependency *millpond_error_dependency(const millpond_error 
 
 /**
  * The task, as it was claimed: one of `tasks`. Lives until the job is freed. NULL for NULL and for
- * a handle that was freed or is none.
+ * a freed or invalid handle.
  *
  * Threads: any.
  */
 const millpond_tasks_data *millpond_tasks_job_data(const millpond_tasks_job *job);
 
 /**
- * The task's newest version, which renewals change; in the child of a fork, the one that was
- * claimed.
+ * The task's newest version, which changes with each renewal; in the child of a fork, the version
+ * that was claimed.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
  *
@@ -6136,14 +6132,14 @@ millpond_status millpond_tasks_job_version(const millpond_tasks_job *job,
 void millpond_tasks_worker_options_init(millpond_tasks_worker_options *options, size_t size);
 
 /**
- * Makes a worker for these queues, which renews what it works on, retries what failed, and moves what
- * fails too often to the error queue; `options` may be NULL.
+ * Makes a worker for these queues, which renews the tasks that it works on, retries those that failed, and moves those
+ * that failed too often to the error queue; `options` may be NULL.
  *
- * `worker` is set to it, which the caller frees with `millpond_tasks_worker_free`, or on failure to NULL.
- * Makes no call yet.
+ * `worker` is set to the worker, which the caller frees with `millpond_tasks_worker_free`, or on failure to NULL.
+ * Sends nothing yet.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below -1 and for a name that is not
- * UTF-8. Other limits are checked when it begins to work.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below -1, and a name that is not UTF-8. Other
+ * limits are checked when it starts to work.
  *
  * Threads: any.
  */
@@ -6155,11 +6151,11 @@ millpond_status millpond_tasks_worker_new(millpond_tasks_store *store,
                                           millpond_error **error);
 
 /**
- * The jobs of a worker, one after the other, for a loop that ends each by a function of the job.
+ * The jobs of a worker, one after another, for a loop that ends each one by a function of the job.
  * `millpond_close` on the client ends the wait for a job.
  *
  * `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
- * to NULL. Makes no call yet.
+ * to NULL. Sends nothing yet.
  *
  *     millpond_tasks_job *job;
  *     while (millpond_tasks_jobs_next(jobs, &job, &error) == MILLPOND_OK && job != NULL) {
@@ -6167,8 +6163,8 @@ millpond_status millpond_tasks_worker_new(millpond_tasks_store *store,
  *         status = failure == NULL
  *             ? millpond_tasks_job_done(job, &error)
  *             : millpond_tasks_job_fail(job, failure, strlen(failure), &error);
- *         if (status == MILLPOND_DEPENDENCY)
- *             millpond_error_free(error); // the lease was lost: another claimant has the task
+ *         if (status == MILLPOND_LEASE_LOST)
+ *             millpond_error_free(error); // another claimant has the task
  *         else if (status != MILLPOND_OK)
  *             return failed(error);
  *         millpond_tasks_job_free(job);
@@ -6183,20 +6179,20 @@ millpond_status millpond_tasks_worker_jobs(millpond_tasks_worker *worker,
                                            millpond_error **error);
 
 /**
- * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were made from it stay usable,
- * but nobody can stop them any more.
+ * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were created from the worker stay
+ * usable, but can no longer be stopped.
  *
  * Threads: any.
  */
 void millpond_tasks_worker_free(millpond_tasks_worker *worker);
 
 /**
- * Begins to work, for a loop of one's own in place of `millpond_tasks_worker_run`. With `drains` the run is
- * over when nothing is available, and all is reported; else it goes on until the worker is stopped, and
- * with `tells_all` also reports what went well: jobs that are done, given back or moved.
+ * Starts a run, for a loop of your own in place of `millpond_tasks_worker_run`. With `drains` the run is over
+ * when nothing is available, and everything is reported. Otherwise the run continues until the worker is stopped; with
+ * `tells_all` it also reports what went well: jobs that are done, given back or moved.
  *
- * `run` is set to the run, which the caller frees with `millpond_tasks_run_free`, or on failure to NULL. Makes
- * no call yet.
+ * `run` is set to the run, which the caller frees with `millpond_tasks_run_free`, or on failure to NULL. Sends
+ * nothing yet.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
  *
@@ -6209,9 +6205,9 @@ millpond_status millpond_tasks_worker_start(millpond_tasks_worker *worker,
                                             millpond_error **error);
 
 /**
- * Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs
- * after `within_ms` is given back, available at once, and is lost to its handler. 0 is at once, -1 waits
- * without limit, and a second stop changes the time. A worker that was stopped stays so. Returns at once.
+ * Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still running
+ * after `within_ms` is given back and available immediately, and is lost to its handler. 0 stops immediately; -1 waits
+ * without limit. A second stop changes the time. A stopped worker stays stopped. Returns immediately.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1.
  *
@@ -6223,13 +6219,12 @@ millpond_status millpond_tasks_worker_stop(millpond_tasks_worker *worker,
                                            millpond_error **error);
 
 /**
- * Has SIGTERM and SIGINT stop the worker, as `millpond_tasks_worker_stop` does with this `within_ms`. A second
- * signal stops it at once, and a third one does what signals did before. Another call begins anew, with another
- * time. It ends when the worker is freed.
+ * Makes SIGTERM and SIGINT stop the worker, as `millpond_tasks_worker_stop` does with this `within_ms`. A second
+ * signal stops it immediately, and a third one does what signals did before. Another call starts over, with its own
+ * time. All of this ends when the worker is freed.
  *
- * A native thread waits for the signals, from this call on. Handlers that are there already are called as well;
- * one that the program installs later takes the signals over. In the child of a fork signals do what they did
- * before.
+ * From this call on, a native thread waits for the signals. Handlers that are already installed are called as well; a
+ * handler that the program installs later replaces this one. In the child of a fork, signals do what they did before.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1; `MILLPOND_INTERNAL` if the system has no
  * room for a pipe or a thread.
@@ -6241,14 +6236,14 @@ millpond_status millpond_tasks_worker_stop_on_signals(millpond_tasks_worker *wor
                                                       millpond_error **error);
 
 /**
- * Takes what comes next: a job to work on, which the caller ends with `millpond_tasks_run_end` and frees, or
- * a report of what became of one, which the caller frees. Waits while there is no job, and while
- * `concurrency` jobs are running.
+ * Takes what comes next: a job to work on, which the caller ends with `millpond_tasks_run_end` and then frees,
+ * or a report of what became of a job, which the caller frees. Waits while there is no job, and while `concurrency`
+ * jobs are running.
  *
  * One of `job` and `report` is set; both are NULL on failure, and also on success when the run is over.
  *
- * Errors: what ended the run, to one caller: an error that trying again cannot mend. `MILLPOND_CANCELLED`
- * if `millpond_on_interrupt` asked for it, after which the run goes on.
+ * Errors: the non-retryable error that ended the run, for one of the callers; `MILLPOND_CANCELLED` if
+ * `millpond_on_interrupt` asked for it, after which the run continues.
  *
  * Threads: any number may wait here.
  */
@@ -6258,17 +6253,17 @@ millpond_status millpond_tasks_run_next(millpond_tasks_run *run,
                                         millpond_error **error);
 
 /**
- * Ends a job of this run, and returns at once; what comes of it is reported. `outcome` may be NULL: it is
- * done. Nothing happens to a job that was ended by one of its own functions, and to one that the run has
- * given back. The job still has to be freed.
+ * Ends a job of this run, and returns immediately; the result is reported. If `outcome` is NULL, the job is
+ * done. Nothing happens to a job that was ended by one of its own functions, or that the run has given back.
+ * The job still has to be freed.
  *
  * A modification that is invalid, or refused because something that it depends on has changed, is a failure:
- * the task is given back at once as `millpond_tasks_job_fail` does.
+ * the task is immediately given back as by `millpond_tasks_job_fail`.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a job of something else, and for an outcome that no job can have,
- * after which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a job that is not from this run, and for an invalid outcome, after
+ * which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
  *
- * Delivery: an end that the connection fails is sent again while the lease lasts.
+ * Delivery: if the connection fails, the end is sent again while the lease lasts.
  *
  * Threads: any.
  */
@@ -6289,16 +6284,15 @@ millpond_status millpond_tasks_run_counts(millpond_tasks_run *run,
                                           millpond_error **error);
 
 /**
- * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
- * over: stop the worker, and take what comes next until the run is over.
+ * Frees a run. NULL and what was freed before are fine. What the run still holds stays leased until the lease expires.
+ * To avoid that, first stop the worker, and take what comes next until the run is over.
  *
  * Threads: any.
  */
 void millpond_tasks_run_free(millpond_tasks_run *run);
 
 /**
- * What is in a report. Lives until the report is freed. NULL for NULL and for a handle that was freed or is
- * none.
+ * What is in a report. Lives until the report is freed. NULL for NULL and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -6312,17 +6306,17 @@ const millpond_report_data *millpond_tasks_report_data(const millpond_tasks_repo
 void millpond_tasks_report_free(millpond_tasks_report *report);
 
 /**
- * Works in this thread until the worker is stopped: calls `handler` with one job after the other and with
- * `context`, and ends each as the handler says, unless the handler ended it itself. Other threads may
- * work for the same worker meanwhile, with the same handlers: up to `concurrency` of them have a job. A
- * server that is away is asked again until it is back.
+ * Works in this thread until the worker is stopped: calls `handler` with one job after another and with `context`, and
+ * ends each job as the handler says, unless the handler ended it itself. Other
+ * threads may work for the same worker at the same time, with the same handlers: up to `concurrency` of them have a
+ * job. If the server is unreachable, the run keeps trying until it responds.
  *
- * The handlers must return (no longjmp, no exception), and may call Millpond. What a handler leaves in
- * `outcome` that no job can have is a failure of its job.
+ * The handlers must return (no longjmp, no exception), and may call Millpond. An invalid `outcome` of a handler is a
+ * failure of its job.
  *
- * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
- * what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
- * run did, of all threads, also if it fails; it may be NULL.
+ * `on_report` receives what becomes of all jobs, and reports that the server is unreachable or responds again. It may
+ * be NULL: then problems and retries are printed to standard error, one line each. `counts` is set to what the run did
+ * on all threads, even if the call fails; it may be NULL.
  *
  *     static void resize(millpond_tasks_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_tasks_job_data(job)->tasks->value)) {
@@ -6332,9 +6326,9 @@ void millpond_tasks_report_free(millpond_tasks_report *report);
  *     }
  *     status = millpond_tasks_worker_run(worker, resize, NULL, NULL, NULL, &error);
  *
- * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
- * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
- * for it: the run is still there, and the next call goes on with it.
+ * Errors: the non-retryable error that ended the run, for one of the threads, such as `MILLPOND_WRONG_TYPE` or
+ * `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it: the run still exists, and
+ * the next call continues it.
  *
  * Delivery: as `millpond_tasks_claim`.
  *
@@ -6348,10 +6342,10 @@ millpond_status millpond_tasks_worker_run(millpond_tasks_worker *worker,
                                           millpond_error **error);
 
 /**
- * Works in this thread until nothing is available; otherwise as `millpond_tasks_worker_run`. For tests, and
- * for a program that cron starts. `counts` is set to what happened; it may be NULL.
+ * Works in this thread until nothing is available; otherwise like `millpond_tasks_worker_run`. For tests, and
+ * for programs that cron starts. `counts` is set to what the run did; it may be NULL.
  *
- * Errors: as `millpond_tasks_worker_run`; those of the connection.
+ * Errors: as `millpond_tasks_worker_run`; also those of the connection.
  *
  * Delivery: as `millpond_tasks_claim`.
  *
@@ -7206,8 +7200,8 @@ millpond_status millpond_events_job_is_cancelled(const millpond_events_job *job,
 void millpond_events_job_free(millpond_events_job *job);
 
 /**
- * The event, as it was received: one of `events`. Lives until the job is freed. NULL for NULL and for a
- * handle that was freed or is none.
+ * The event, as it was received: one of `events`. Lives until the job is freed. NULL for NULL and for a freed or
+ * invalid handle.
  *
  * Threads: any.
  */
@@ -7221,13 +7215,13 @@ const millpond_events_data *millpond_events_job_data(const millpond_events_job *
 void millpond_events_worker_options_init(millpond_events_worker_options *options, size_t size);
 
 /**
- * Makes a worker of a queue, which receives events, keeps them while they are worked on, and says what
- * becomes of them; `options` may be NULL.
+ * Makes a worker of a queue, which receives events, extends them while they are worked on, and ends them; `options`
+ * may be NULL.
  *
- * `worker` is set to it, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.
- * Makes no call yet.
+ * `worker` is set to the worker, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.
+ * Sends nothing yet.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it starts to work.
  *
  * Threads: any.
  */
@@ -7237,20 +7231,20 @@ millpond_status millpond_events_worker_new(millpond_events_queue *queue,
                                            millpond_error **error);
 
 /**
- * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were made from it stay usable,
- * but nobody can stop them any more.
+ * Frees a worker. NULL and what was freed before are fine. Runs and jobs that were created from the worker stay
+ * usable, but can no longer be stopped.
  *
  * Threads: any.
  */
 void millpond_events_worker_free(millpond_events_worker *worker);
 
 /**
- * Begins to work, for a loop of one's own in place of `millpond_events_worker_run`. With `drains` the run is
- * over when nothing is available, and all is reported; else it goes on until the worker is stopped, and
- * with `tells_all` also reports what went well: jobs that are done, given back or moved.
+ * Starts a run, for a loop of your own in place of `millpond_events_worker_run`. With `drains` the run is over
+ * when nothing is available, and everything is reported. Otherwise the run continues until the worker is stopped; with
+ * `tells_all` it also reports what went well: jobs that are done, given back or moved.
  *
- * `run` is set to the run, which the caller frees with `millpond_events_run_free`, or on failure to NULL. Makes
- * no call yet.
+ * `run` is set to the run, which the caller frees with `millpond_events_run_free`, or on failure to NULL. Sends
+ * nothing yet.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
  *
@@ -7263,9 +7257,9 @@ millpond_status millpond_events_worker_start(millpond_events_worker *worker,
                                              millpond_error **error);
 
 /**
- * Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs
- * after `within_ms` is given back, available at once, and is lost to its handler. 0 is at once, -1 waits
- * without limit, and a second stop changes the time. A worker that was stopped stays so. Returns at once.
+ * Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still running
+ * after `within_ms` is given back and available immediately, and is lost to its handler. 0 stops immediately; -1 waits
+ * without limit. A second stop changes the time. A stopped worker stays stopped. Returns immediately.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1.
  *
@@ -7277,13 +7271,12 @@ millpond_status millpond_events_worker_stop(millpond_events_worker *worker,
                                             millpond_error **error);
 
 /**
- * Has SIGTERM and SIGINT stop the worker, as `millpond_events_worker_stop` does with this `within_ms`. A second
- * signal stops it at once, and a third one does what signals did before. Another call begins anew, with another
- * time. It ends when the worker is freed.
+ * Makes SIGTERM and SIGINT stop the worker, as `millpond_events_worker_stop` does with this `within_ms`. A second
+ * signal stops it immediately, and a third one does what signals did before. Another call starts over, with its own
+ * time. All of this ends when the worker is freed.
  *
- * A native thread waits for the signals, from this call on. Handlers that are there already are called as well;
- * one that the program installs later takes the signals over. In the child of a fork signals do what they did
- * before.
+ * From this call on, a native thread waits for the signals. Handlers that are already installed are called as well; a
+ * handler that the program installs later replaces this one. In the child of a fork, signals do what they did before.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1; `MILLPOND_INTERNAL` if the system has no
  * room for a pipe or a thread.
@@ -7295,14 +7288,14 @@ millpond_status millpond_events_worker_stop_on_signals(millpond_events_worker *w
                                                        millpond_error **error);
 
 /**
- * Takes what comes next: a job to work on, which the caller ends with `millpond_events_run_end` and frees, or
- * a report of what became of one, which the caller frees. Waits while there is no job, and while
- * `concurrency` jobs are running.
+ * Takes what comes next: a job to work on, which the caller ends with `millpond_events_run_end` and then frees,
+ * or a report of what became of a job, which the caller frees. Waits while there is no job, and while `concurrency`
+ * jobs are running.
  *
  * One of `job` and `report` is set; both are NULL on failure, and also on success when the run is over.
  *
- * Errors: what ended the run, to one caller: an error that trying again cannot mend. `MILLPOND_CANCELLED`
- * if `millpond_on_interrupt` asked for it, after which the run goes on.
+ * Errors: the non-retryable error that ended the run, for one of the callers; `MILLPOND_CANCELLED` if
+ * `millpond_on_interrupt` asked for it, after which the run continues.
  *
  * Threads: any number may wait here.
  */
@@ -7312,15 +7305,15 @@ millpond_status millpond_events_run_next(millpond_events_run *run,
                                          millpond_error **error);
 
 /**
- * Ends a job of this run, and returns at once; what comes of it is reported. `outcome` may be NULL: it is
- * done, and its event is deleted. What is tried again is put off by the queue's backoff; after its
+ * Ends a job of this run, and returns immediately; the result is reported. If `outcome` is NULL, the job is
+ * done, and its event is deleted. An event that is tried again is delayed by the queue's backoff; after its
  * `max_attempts` it becomes a dead letter. Nothing happens to a job that the run has given back. The job
  * still has to be freed.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a job of something else, and for an outcome that no job can have,
- * after which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a job that is not from this run, and for an invalid outcome, after
+ * which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
  *
- * Delivery: an end that the connection fails is sent again while the lease lasts.
+ * Delivery: if the connection fails, the end is sent again while the lease lasts.
  *
  * Threads: any.
  */
@@ -7341,16 +7334,15 @@ millpond_status millpond_events_run_counts(millpond_events_run *run,
                                            millpond_error **error);
 
 /**
- * Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
- * over: stop the worker, and take what comes next until the run is over.
+ * Frees a run. NULL and what was freed before are fine. What the run still holds stays leased until the lease expires.
+ * To avoid that, first stop the worker, and take what comes next until the run is over.
  *
  * Threads: any.
  */
 void millpond_events_run_free(millpond_events_run *run);
 
 /**
- * What is in a report. Lives until the report is freed. NULL for NULL and for a handle that was freed or is
- * none.
+ * What is in a report. Lives until the report is freed. NULL for NULL and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7364,17 +7356,17 @@ const millpond_report_data *millpond_events_report_data(const millpond_events_re
 void millpond_events_report_free(millpond_events_report *report);
 
 /**
- * Works in this thread until the worker is stopped: calls `handler` with one job after the other and with
- * `context`, and ends each as the handler says. Other threads may
- * work for the same worker meanwhile, with the same handlers: up to `concurrency` of them have a job. A
- * server that is away is asked again until it is back.
+ * Works in this thread until the worker is stopped: calls `handler` with one job after another and with `context`, and
+ * ends each job as the handler says. Other
+ * threads may work for the same worker at the same time, with the same handlers: up to `concurrency` of them have a
+ * job. If the server is unreachable, the run keeps trying until it responds.
  *
- * The handlers must return (no longjmp, no exception), and may call Millpond. What a handler leaves in
- * `outcome` that no job can have is a failure of its job.
+ * The handlers must return (no longjmp, no exception), and may call Millpond. An invalid `outcome` of a handler is a
+ * failure of its job.
  *
- * `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
- * what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
- * run did, of all threads, also if it fails; it may be NULL.
+ * `on_report` receives what becomes of all jobs, and reports that the server is unreachable or responds again. It may
+ * be NULL: then problems and retries are printed to standard error, one line each. `counts` is set to what the run did
+ * on all threads, even if the call fails; it may be NULL.
  *
  *     static void resize(millpond_events_job *job, millpond_task_outcome *outcome, void *context) {
  *         if (!resize_image(millpond_events_job_data(job)->events->payload)) {
@@ -7384,9 +7376,9 @@ void millpond_events_report_free(millpond_events_report *report);
  *     }
  *     status = millpond_events_worker_run(worker, resize, NULL, NULL, NULL, &error);
  *
- * Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
- * `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
- * for it: the run is still there, and the next call goes on with it.
+ * Errors: the non-retryable error that ended the run, for one of the threads, such as `MILLPOND_WRONG_TYPE` or
+ * `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it: the run still exists, and
+ * the next call continues it.
  *
  * Delivery: as `millpond_events_receive`.
  *
@@ -7400,10 +7392,10 @@ millpond_status millpond_events_worker_run(millpond_events_worker *worker,
                                            millpond_error **error);
 
 /**
- * Works in this thread until nothing is available; otherwise as `millpond_events_worker_run`. For tests, and
- * for a program that cron starts. `counts` is set to what happened; it may be NULL.
+ * Works in this thread until nothing is available; otherwise like `millpond_events_worker_run`. For tests, and
+ * for programs that cron starts. `counts` is set to what the run did; it may be NULL.
  *
- * Errors: as `millpond_events_worker_run`; those of the connection.
+ * Errors: as `millpond_events_worker_run`; also those of the connection.
  *
  * Delivery: as `millpond_events_receive`.
  *
@@ -7418,7 +7410,7 @@ millpond_status millpond_events_worker_drain(millpond_events_worker *worker,
 
 /**
  * The keys as an array of `millpond_keys_length`. Lives until the list is freed. NULL for NULL
- * and for a handle that was freed or is none.
+ * and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7440,7 +7432,7 @@ void millpond_keys_free(millpond_keys *keys);
 
 /**
  * The entry with this number, from 0, lowest score first. Lives until the list is freed. NULL
- * past the end, for NULL and for a handle that was freed or is none.
+ * past the end, for NULL, and for a freed or invalid handle.
  *
  *     const millpond_ick_entry *entry;
  *     for (size_t i = 0; (entry = millpond_ick_entries_at(entries, i)) != NULL; i++)
@@ -7454,7 +7446,7 @@ const millpond_ick_entry *millpond_ick_entries_at(const millpond_ick_entries *en
 /**
  * The first of the entries, `millpond_ick_entries_length` of which lie one after the other,
  * `millpond_ick_entries_stride` bytes apart. Lives until the list is freed. NULL for NULL and
- * for a handle that was freed or is none.
+ * for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7468,15 +7460,16 @@ const millpond_ick_entry *millpond_ick_entries_data(const millpond_ick_entries *
 size_t millpond_ick_entries_length(const millpond_ick_entries *entries);
 
 /**
- * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
- * always the size that one has in the program: it can get fields.
+ * How many bytes lie between the start of one element and the start of the next. This is constant within one
+ * version of the library, but may differ from the size that the structure has in the program, because new
+ * versions may add fields.
  *
  * Threads: any.
  */
 size_t millpond_ick_entries_stride(void);
 
 /**
- * The bytes of all members, one after the other without gaps, in the order of the entries: for
+ * The bytes of all members, one after the other without gaps, in the order of the entries, for
  * interpreters, which copy them in one go. Lives until the list is freed. NULL as in
  * `millpond_ick_entries_data`.
  *
@@ -7485,7 +7478,7 @@ size_t millpond_ick_entries_stride(void);
 const char *millpond_ick_entries_bytes(const millpond_ick_entries *entries);
 
 /**
- * How many bytes these are together.
+ * How many bytes these are in total.
  *
  * Threads: any.
  */
@@ -7500,7 +7493,7 @@ void millpond_ick_entries_free(millpond_ick_entries *entries);
 
 /**
  * The message with this number, from 0, in the order in which they were read. Lives until the
- * list is freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ * list is freed. NULL past the end, for NULL, and for a freed or invalid handle.
  *
  *     const millpond_shuffle_message *message;
  *     for (size_t i = 0; (message = millpond_shuffle_batch_at(batch, i)) != NULL; i++) {
@@ -7516,7 +7509,7 @@ const millpond_shuffle_message *millpond_shuffle_batch_at(const millpond_shuffle
 /**
  * The first of the messages, `millpond_shuffle_batch_length` of which lie one after the other,
  * `millpond_shuffle_batch_stride` bytes apart. Lives until the list is freed. NULL for NULL
- * and for a handle that was freed or is none.
+ * and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7530,15 +7523,16 @@ const millpond_shuffle_message *millpond_shuffle_batch_messages(const millpond_s
 size_t millpond_shuffle_batch_length(const millpond_shuffle_batch *batch);
 
 /**
- * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
- * always the size that one has in the program: it can get fields.
+ * How many bytes lie between the start of one element and the start of the next. This is constant within one
+ * version of the library, but may differ from the size that the structure has in the program, because new
+ * versions may add fields.
  *
  * Threads: any.
  */
 size_t millpond_shuffle_batch_stride(void);
 
 /**
- * The fields of all messages, one after the other without gaps, in the order of the messages:
+ * The fields of all messages, one after the other without gaps, in the order of the messages,
  * for interpreters, which copy them in one go. Lives until the list is freed. NULL as in
  * `millpond_shuffle_batch_messages`.
  *
@@ -7547,7 +7541,7 @@ size_t millpond_shuffle_batch_stride(void);
 const millpond_shuffle_field *millpond_shuffle_batch_fields(const millpond_shuffle_batch *batch);
 
 /**
- * How many fields all messages have together.
+ * How many fields all messages have in total.
  *
  * Threads: any.
  */
@@ -7555,7 +7549,7 @@ size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch)
 
 /**
  * The bytes of all fields, each field's name and then its value, one after the other without
- * gaps, in the order of the fields: for interpreters, which copy them in one go. Lives until
+ * gaps, in the order of the fields, for interpreters, which copy them in one go. Lives until
  * the list is freed. NULL as in `millpond_shuffle_batch_messages`.
  *
  * Threads: any.
@@ -7563,7 +7557,7 @@ size_t millpond_shuffle_batch_fields_length(const millpond_shuffle_batch *batch)
 const char *millpond_shuffle_batch_bytes(const millpond_shuffle_batch *batch);
 
 /**
- * How many bytes these are together.
+ * How many bytes these are in total.
  *
  * Threads: any.
  */
@@ -7579,7 +7573,7 @@ void millpond_shuffle_batch_free(millpond_shuffle_batch *batch);
 
 /**
  * The dead letter with this number, from 0, the oldest first. Lives until the list is freed.
- * NULL past the end, for NULL and for a handle that was freed or is none.
+ * NULL past the end, for NULL, and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7589,7 +7583,7 @@ const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_at(const millp
 /**
  * The first of the dead letters, `millpond_shuffle_dead_letters_length` of which lie one after
  * the other, `millpond_shuffle_dead_letters_stride` bytes apart. Lives until the list is
- * freed. NULL for NULL and for a handle that was freed or is none.
+ * freed. NULL for NULL and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7603,8 +7597,9 @@ const millpond_shuffle_dead_letter *millpond_shuffle_dead_letters_data(const mil
 size_t millpond_shuffle_dead_letters_length(const millpond_shuffle_dead_letters *letters);
 
 /**
- * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
- * always the size that one has in the program: it can get fields.
+ * How many bytes lie between the start of one element and the start of the next. This is constant within one
+ * version of the library, but may differ from the size that the structure has in the program, because new
+ * versions may add fields.
  *
  * Threads: any.
  */
@@ -7619,7 +7614,7 @@ void millpond_shuffle_dead_letters_free(millpond_shuffle_dead_letters *letters);
 
 /**
  * The stream with this number, from 0. Lives until the list is freed. NULL past the end, for
- * NULL and for a handle that was freed or is none.
+ * NULL, and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7629,7 +7624,7 @@ const millpond_shuffle_stream_stats *millpond_shuffle_stats_at(const millpond_sh
 /**
  * The first of the streams, `millpond_shuffle_stats_length` of which lie one after the other,
  * `millpond_shuffle_stats_stride` bytes apart. Lives until the list is freed. NULL for NULL
- * and for a handle that was freed or is none.
+ * and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7643,8 +7638,9 @@ const millpond_shuffle_stream_stats *millpond_shuffle_stats_streams(const millpo
 size_t millpond_shuffle_stats_length(const millpond_shuffle_stats *stats);
 
 /**
- * How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
- * always the size that one has in the program: it can get fields.
+ * How many bytes lie between the start of one element and the start of the next. This is constant within one
+ * version of the library, but may differ from the size that the structure has in the program, because new
+ * versions may add fields.
  *
  * Threads: any.
  */
@@ -7666,8 +7662,8 @@ const millpond_shuffle_stream_stats *millpond_shuffle_stats_total(const millpond
 void millpond_shuffle_stats_free(millpond_shuffle_stats *stats);
 
 /**
- * What was found, with its texts. Lives until the list is freed. NULL for NULL and for a
- * handle that was freed or is none.
+ * What was found, with its texts. Lives until the list is freed. NULL for NULL and for a freed
+ * or invalid handle.
  *
  * Threads: any.
  */
@@ -7681,8 +7677,8 @@ const millpond_recovered *millpond_recovery_data(const millpond_recovery *recove
 void millpond_recovery_free(millpond_recovery *recovery);
 
 /**
- * What is in the result. Lives until the list is freed. NULL for NULL and for a handle that
- * was freed or is none.
+ * What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+ * invalid handle.
  *
  * Threads: any.
  */
@@ -7690,7 +7686,7 @@ const millpond_tasks_data *millpond_tasks_result_data(const millpond_tasks_resul
 
 /**
  * The task with this number, from 0; see `millpond_tasks_data`. Lives until the list is freed.
- * NULL past the end, for NULL and for a handle that was freed or is none.
+ * NULL past the end, for NULL, and for a freed or invalid handle.
  *
  *     const millpond_task *task;
  *     for (size_t i = 0; (task = millpond_tasks_result_task(result, i)) != NULL; i++)
@@ -7702,7 +7698,7 @@ const millpond_task *millpond_tasks_result_task(const millpond_tasks_result *res
 
 /**
  * The doc with this number, from 0; see `millpond_tasks_data`. Lives until the list is freed.
- * NULL past the end, for NULL and for a handle that was freed or is none.
+ * NULL past the end, for NULL, and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7710,8 +7706,8 @@ const millpond_doc *millpond_tasks_result_doc(const millpond_tasks_result *resul
 
 /**
  * The queue with this number, from 0, of `millpond_tasks_queue_stats`; see
- * `millpond_tasks_data`. Lives until the list is freed. NULL past the end, for NULL and for a
- * handle that was freed or is none.
+ * `millpond_tasks_data`. Lives until the list is freed. NULL past the end, for NULL, and for a
+ * freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7720,8 +7716,8 @@ const millpond_task_queue_stats *millpond_tasks_result_queue(const millpond_task
 
 /**
  * The namespace with this number, from 0, of `millpond_tasks_namespace_stats`; see
- * `millpond_tasks_data`. Lives until the list is freed. NULL past the end, for NULL and for a
- * handle that was freed or is none.
+ * `millpond_tasks_data`. Lives until the list is freed. NULL past the end, for NULL, and for a
+ * freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7736,8 +7732,8 @@ const millpond_task_namespace_stats *millpond_tasks_result_namespace(const millp
 void millpond_tasks_result_free(millpond_tasks_result *result);
 
 /**
- * What is in the result. Lives until the list is freed. NULL for NULL and for a handle that
- * was freed or is none.
+ * What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+ * invalid handle.
  *
  * Threads: any.
  */
@@ -7745,7 +7741,7 @@ const millpond_events_data *millpond_events_result_data(const millpond_events_re
 
 /**
  * The event with this number, from 0; see `millpond_events_data`. Lives until the list is
- * freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ * freed. NULL past the end, for NULL, and for a freed or invalid handle.
  *
  *     const millpond_event *event;
  *     for (size_t i = 0; (event = millpond_events_result_event(result, i)) != NULL; i++)
@@ -7757,9 +7753,9 @@ const millpond_event *millpond_events_result_event(const millpond_events_result 
                                                    size_t index);
 
 /**
- * The published with this number, from 0, in the order of what was to be published; see
- * `millpond_events_data`. Lives until the list is freed. NULL past the end, for NULL and for a
- * handle that was freed or is none.
+ * The published with this number, from 0, in the order in which they were passed; see
+ * `millpond_events_data`. Lives until the list is freed. NULL past the end, for NULL, and for
+ * a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7768,7 +7764,7 @@ const millpond_published_event *millpond_events_result_published(const millpond_
 
 /**
  * The schedule with this number, from 0; see `millpond_events_data`. Lives until the list is
- * freed. NULL past the end, for NULL and for a handle that was freed or is none.
+ * freed. NULL past the end, for NULL, and for a freed or invalid handle.
  *
  * Threads: any.
  */
@@ -7783,23 +7779,23 @@ const millpond_schedule_info *millpond_events_result_schedule(const millpond_eve
 void millpond_events_result_free(millpond_events_result *result);
 
 /**
- * Installs a callback that a waiting call calls, to know whether to stop. If it returns true
- * the call returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal
- * handlers while a call waits.
+ * Installs a callback that tells a waiting call whether to stop. If it returns true, the call
+ * returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a
+ * call waits.
  *
- * It is called on the thread that waits: by a call that waits for work about every 50 milliseconds
- * and whenever a signal arrives, by a call that waits for a server's reply whenever a signal
+ * It is called on the waiting thread: in a call that waits for work, about every 50 milliseconds
+ * and whenever a signal arrives; in a call that waits for a server's reply, whenever a signal
  * arrives. It must return (no longjmp, no exception), and must not call Millpond. A callback that
- * was installed before is replaced; NULL removes it. There is one for the whole process.
+ * was installed before is replaced; NULL removes it. There is one callback for the whole process.
  *
  * Threads: any.
  */
 void millpond_on_interrupt(bool (*check)(void));
 
 /**
- * Finds the script of a step by its name, such as `ick.add`. Makes no call.
+ * Finds the script of a step by its name, such as `ick.add`. Sends nothing.
  *
- * `script` is set to it, which lives forever, or on failure to NULL.
+ * `script` is set to the script, which lives forever, or on failure to NULL.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that no step has.
  *
@@ -7817,10 +7813,9 @@ millpond_status millpond_script_find(const char *name,
 size_t millpond_script_count(void);
 
 /**
- * The script with this number, from 0, so that all of them can be loaded beforehand. `script` is set
- * as by `millpond_script_find`.
+ * The script with this number, from 0, to load all scripts in advance. `script` is set as by `millpond_script_find`.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for an index from `millpond_script_count` on.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an index that is not below `millpond_script_count`.
  *
  * Threads: any.
  */
@@ -7829,10 +7824,10 @@ millpond_status millpond_script_at(size_t index,
                                    millpond_error **error);
 
 /**
- * Translates an error that a server returned for a script on a connection of your own:
+ * Translates an error that a server returned for a script on your own connection:
  * `reply` is its text, such as `WRONGTYPE the key ...`, without the `-` of the protocol.
  *
- * Errors: the one that Millpond's own call would have returned, so this always fails.
+ * Errors: the error that Millpond's own call would have returned; so this always fails.
  *
  * Threads: any.
  */
@@ -7841,9 +7836,10 @@ millpond_status millpond_script_error(const char *reply,
                                       millpond_error **error);
 
 /**
- * The KEYS of every script of an Ick but those of the lease, in order: the flag (which is the
- * name itself), the producer set, the consumer set. For connections of your own; makes no
- * call. A step that is fenced by a lease has that of `millpond_ick_lease_keys` as its fourth.
+ * The KEYS of every script of an Ick except the lease scripts, in order: the flag (which is
+ * the name itself), the producer set, the consumer set. For connections of your own; sends
+ * nothing. A step that is fenced by a lease takes the key of `millpond_ick_lease_keys` as its
+ * fourth.
  *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
  *
@@ -7857,8 +7853,8 @@ millpond_status millpond_ick_keys(const char *name,
                                   millpond_error **error);
 
 /**
- * The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, which is one: the
- * lease. For connections of your own; makes no call.
+ * The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, a single key: the
+ * lease. For connections of your own; sends nothing.
  *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
  *
@@ -7873,9 +7869,9 @@ millpond_status millpond_ick_lease_keys(const char *name,
 
 /**
  * The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
- * notifications and the dead letters. `shuffle.reclaim`, `shuffle.reject` and those of dead
- * letters take all four, the others the first three. For connections of your own; makes no
- * call.
+ * notifications and the dead letters. `shuffle.reclaim`, `shuffle.reject` and the dead-letter
+ * scripts take all four, the others the first three. For connections of your own; sends
+ * nothing.
  *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
  *
@@ -7890,15 +7886,15 @@ millpond_status millpond_shuffle_keys(const char *name,
 
 /**
  * The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired`
- * and `shuffle.forget_expired`, in order. For connections of your own; makes no call.
+ * and `shuffle.forget_expired`, in order. For connections of your own; sends nothing.
  * `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or `MILLPOND_SHUFFLE_TRACK_QUEUE`. A
  * `shuffle.write` of a tracked message has the first two of these after three of
  * `millpond_shuffle_keys`.
  *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB, and for
- * another `track_keys`.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB, and for any
+ * other `track_keys`.
  *
  * Threads: any.
  */
@@ -7909,10 +7905,10 @@ millpond_status millpond_shuffle_tracking_keys(const char *name,
                                                millpond_error **error);
 
 /**
- * The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
+ * The KEYS of the scripts of a store of tasks. For connections of your own; sends nothing.
  *
- * There are ten. A script takes as many of the first as the comment at the end of its source
- * names: all ten if it has to do with documents, else seven, and `tasks.time` one.
+ * There are ten. A script takes the first keys of these, as many as the comment at the end of
+ * its source names: all ten if it involves documents, one for `tasks.time`, otherwise seven.
  *
  * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
  *

@@ -40,7 +40,7 @@ impl Caller {
     }
 
     /// As [`run`](Self::run), for a body that waits for nothing: no server, no disk, no other thread's work. An
-    /// interpreter keeps its lock while such a function runs, and the bindings learn from this call which do.
+    /// interpreter keeps its lock while such a function runs; this call tells the bindings which functions those are.
     pub(crate) fn local(
         &self,
         error: *mut *mut millpond_error,
@@ -111,7 +111,7 @@ impl Caller {
         self.bytes(argument, bytes.data, bytes.length)
     }
 
-    /// A byte string that need not be there; NULL is none.
+    /// An optional byte string; NULL if absent.
     pub(crate) fn optional_bytes(
         &self,
         argument: impl FnOnce() -> String,
@@ -128,7 +128,7 @@ impl Caller {
         self.bytes(|| "name".to_owned(), data, length)
     }
 
-    /// An array of `count` elements; NULL may be an empty one.
+    /// An array of `count` elements; NULL is allowed for an empty array.
     pub(crate) fn array<T>(
         &self,
         argument: impl FnOnce() -> String,
@@ -164,8 +164,8 @@ impl Caller {
         Err(invalid(format!("{} {wrong}", argument())))
     }
 
-    /// A record that the program passes back, of which as much is there as the program knows: reads only
-    /// what `part` names. Nothing for NULL.
+    /// A record that the program passes back. The program may know only a part of it: this reads only the fields that
+    /// `part` names. Nothing for NULL.
     pub(crate) fn record<T, R>(
         &self,
         record: *const T,
@@ -180,7 +180,7 @@ impl Caller {
         std::str::from_utf8(bytes).map_err(|_| invalid(format!("{} is not UTF-8", argument())))
     }
 
-    /// A text that need not be there; NULL is none.
+    /// An optional text; NULL if absent.
     pub(crate) fn optional_text(
         &self,
         argument: impl Fn() -> String,
@@ -192,7 +192,7 @@ impl Caller {
         }
     }
 
-    /// Headers in one piece, which need not be there; NULL is none.
+    /// Optional headers in one piece; NULL if absent.
     pub(crate) fn optional_headers(
         &self,
         argument: impl Fn() -> String,
@@ -333,7 +333,7 @@ pub(crate) fn read<C: Opaque, T: Copy>(
     caller.run_or(empty, || caller.held("", handle).map_or(empty, part))
 }
 
-/// Frees a handle. Its object may be dropped here, and that must not unwind into C either.
+/// Frees a handle. Its object may be dropped here, and that must not unwind into C.
 pub(crate) fn free<C: Opaque>(handle: *mut C) {
     Caller(()).run_or((), || handle::free::<C::Object>(handle as usize));
 }

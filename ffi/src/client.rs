@@ -13,19 +13,19 @@ use crate::keys::millpond_bytes;
 use crate::options::{self, NOT_SET, c_bool, growing};
 use crate::status::millpond_status;
 
-/// A server or an embedded engine, and the access to its queues. Any number of threads may use
+/// A server or an embedded engine, with access to its queues. Any number of threads may use
 /// one client at a time, and on Redis the children of a fork may too: each process makes its own
 /// connections. Freed with `millpond_client_free`.
 pub struct millpond_client {
     _private: (),
 }
 
-/// What `millpond_connect_with` takes, so that nothing has to be printed into a URL.
+/// The options of `millpond_connect_with`, so that nothing has to be encoded in a URL.
 /// `millpond_options_init` fills it; then set what you like. The URL may hold more options.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_options {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// Where the queues are; see `millpond_connect`.
     pub url: millpond_bytes,
@@ -86,13 +86,13 @@ pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options, s
 /// | `redis+sentinel://host,host2/service/db`   | follows failovers; `rediss+sentinel:` for TLS   |
 /// | `redis+cluster://host,host2`               | Redis Cluster; `rediss+cluster:` for TLS        |
 ///
-/// Options follow a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most
-/// `timeout` (5s), connecting (each time at most `connect_timeout`, 1s) and trying again (at most
-/// `retries`, 10) included; `pool` (16) idle connections are kept.
+/// Options follow a `?`, as in `redis://host?timeout=500ms&pool=4`. A call takes at most `timeout`
+/// (5s), including connecting (each attempt at most `connect_timeout`, 1s) and retries (at most
+/// `retries`, 10); `pool` (16) idle connections are kept.
 ///
-/// A Redis client connects when it first has something to send, so a process can fork after this.
-/// When opening a `file:` finds something that an operator should know, such as bytes that were cut
-/// off, it is printed to standard error; `millpond_recovery_read` returns it too.
+/// A Redis client connects when it first has something to send, so a process can fork after this
+/// call. If opening a `file:` finds something that an operator should know, such as bytes that were
+/// cut off, it is printed to standard error; `millpond_recovery_read` returns it too.
 ///
 /// `client` is set to the client, which the caller frees with `millpond_client_free`, or on failure
 /// to NULL.
@@ -105,9 +105,10 @@ pub unsafe extern "C" fn millpond_options_init(options: *mut millpond_options, s
 ///         return 1;
 ///     }
 ///
-/// Errors: `MILLPOND_INVALID_URL` for a URL or an option that is not known; for `file:`,
-/// `MILLPOND_LOCKED` if another process holds the directory (processes share queues over `redis:`),
-/// `MILLPOND_CORRUPT` if it is damaged or lacks what was on disk, unless the URL says `?repair`.
+/// Errors: `MILLPOND_INVALID_URL` for an unknown URL or option; for `file:`, `MILLPOND_LOCKED` if
+/// another process holds the directory (to share queues between processes, use `redis:`), and
+/// `MILLPOND_CORRUPT` if the directory is damaged or lacks what was on disk, unless the URL says
+/// `?repair`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -127,9 +128,9 @@ pub unsafe extern "C" fn millpond_connect(
     })
 }
 
-/// `millpond_connect` with options beside the URL; the caller frees `client` as there.
+/// Like `millpond_connect`, with options beside the URL; the caller frees `client` in the same way.
 ///
-/// Errors: as `millpond_connect`; `MILLPOND_INVALID_ARGUMENT` names the option that is wrong.
+/// Errors: as `millpond_connect`; `MILLPOND_INVALID_ARGUMENT` names the invalid option.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -194,8 +195,8 @@ fn time(argument: &str, milliseconds: i64) -> Result<Option<Duration>> {
     }
 }
 
-/// Closes the client: calls on it return `MILLPOND_CLOSED` from now on, waiting calls are woken and
-/// return it too, and what an embedded engine has buffered is written. The handle still has to be
+/// Closes the client: from now on calls on it return `MILLPOND_CLOSED`; calls that wait are woken
+/// and return it too. What an embedded engine has buffered is written. The handle still has to be
 /// freed. Closing twice is fine.
 ///
 /// Errors: `MILLPOND_STORAGE` if the disk refuses the last write.
@@ -211,9 +212,9 @@ pub unsafe extern "C" fn millpond_close(
     caller.run(error, || caller.held("client", client)?.close())
 }
 
-/// Frees a client. Leases, batches and channels that were made from it keep what they need of it;
-/// with the last of them it closes. A call that is running in another thread ends normally. NULL
-/// and a client that was freed before are fine.
+/// Frees a client. Leases, batches and channels that were created from it keep what they need of
+/// it; it closes when the last of them is freed. A call that is running in another thread ends
+/// normally. NULL and a client that was freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -10,13 +10,13 @@ use crate::error::millpond_error;
 use crate::options::NOT_SET;
 use crate::status::millpond_status;
 
-/// A clock that stands still until it is told to move, for tests: what is due in an hour is due when the
-/// clock was advanced by an hour, and whoever waits for it is woken. `clock` of `millpond_options` opens an
-/// embedded engine with it.
+/// A clock for tests, which stands still until it is told to move: what is due in an hour becomes due when the clock is
+/// advanced by an hour, and callers that wait for it are woken. The `clock` of `millpond_options` opens an embedded
+/// engine with it.
 ///
-/// It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a
-/// call waits, a worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it,
-/// as if its holder had been stopped for that long.
+/// The engine uses it for times, delays and leases. Everything else follows the system's time: how long a call waits, a
+/// worker's timeout, and when a lease is renewed. So an advance by more than a lease ends that lease, as if its holder
+/// had been stopped for that long.
 ///
 ///     millpond_clock *clock;
 ///     millpond_options options;
@@ -33,11 +33,11 @@ pub struct millpond_clock {
     _private: (),
 }
 
-/// Makes a clock that stands at this time, in milliseconds since the Unix epoch, or at the present for
-/// `MILLPOND_NOT_SET`. One behind the year 9999 stands at its end.
+/// Makes a clock that is set to this time, in milliseconds since the Unix epoch, or to the present for
+/// `MILLPOND_NOT_SET`. A time after the year 9999 becomes the end of that year.
 ///
-/// `clock` is set to it, which the caller frees with `millpond_clock_free`, or on failure to NULL. Makes no
-/// call.
+/// `clock` is set to the clock, which the caller frees with `millpond_clock_free`, or on failure to NULL. Sends
+/// nothing.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a time before the year 1970.
 ///
@@ -65,10 +65,10 @@ pub unsafe extern "C" fn millpond_clock_new(
     })
 }
 
-/// Moves a clock forward, at most to the end of the year 9999, and wakes those who wait for what is due
-/// then. Makes no call.
+/// Moves a clock forward, at most to the end of the year 9999, and wakes callers that wait for what is due then. Sends
+/// nothing.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for no clock.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a clock.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -85,9 +85,9 @@ pub unsafe extern "C" fn millpond_clock_advance(
     })
 }
 
-/// The time of a clock, in milliseconds since the Unix epoch. Makes no call.
+/// The time of a clock, in milliseconds since the Unix epoch. Sends nothing.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for no clock.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a clock.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -105,8 +105,8 @@ pub unsafe extern "C" fn millpond_clock_now(
     })
 }
 
-/// Frees a clock. The engines that were opened with it keep it, and it stands still for them from then on.
-/// NULL and a clock that was freed before are fine.
+/// Frees a clock. Engines that were opened with it keep it, and for them it stands still from then on. NULL and a clock
+/// that was freed before are fine.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -13,8 +13,8 @@ use crate::status::*;
 use crate::tasks::generated::Refusal;
 
 /// What went wrong in one call: a status, one line for people, and whether a retry can help. A
-/// function that fails makes one if its last argument says where to put it; the caller frees it
-/// with `millpond_error_free`. Any thread may read it.
+/// function that fails makes an error object if its last argument says where to put it; the caller
+/// frees it with `millpond_error_free`. Any thread may read it.
 pub struct millpond_error {
     _private: (),
 }
@@ -26,7 +26,7 @@ pub struct millpond_error_kind {
     pub code: millpond_status,
     /// The name, such as `CONNECTION_LOST`; lives forever.
     pub name: *const c_char,
-    /// Whether to do the same again.
+    /// Whether a retry can help.
     pub retry: millpond_retry,
 }
 
@@ -51,13 +51,13 @@ impl Failure {
     }
 }
 
-/// The text as C has it. A NUL in it, of a key's name say, would hide the rest.
+/// The text for C. A NUL in it, for example in a key's name, would hide the rest.
 pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "\\0")).expect("no NUL is left")
 }
 
-/// Reads a part of an error; `none` is that of NULL, `wrong` that of a handle that is not an
-/// error.
+/// Reads a part of an error; `none` is the result for NULL, `wrong` the result for a handle that is
+/// not an error.
 fn read<T: Copy>(
     error: *const millpond_error,
     none: T,
@@ -72,8 +72,8 @@ fn read<T: Copy>(
     caller.run_or(wrong, || caller.held("error", error).map_or(wrong, part))
 }
 
-/// The status of the error, the same that the failed function returned. `MILLPOND_OK` for NULL;
-/// `MILLPOND_INVALID_ARGUMENT` for a handle that was freed or is none.
+/// The status of the error, which is also what the failed function returned. `MILLPOND_OK` for
+/// NULL; `MILLPOND_INVALID_ARGUMENT` for a freed or invalid handle.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -100,8 +100,8 @@ pub unsafe extern "C" fn millpond_error_operation(error: *const millpond_error) 
     read(error, c"".as_ptr(), c"".as_ptr(), |failure| failure.operation.as_ptr())
 }
 
-/// What another library said that caused the error, such as the operating system's "connection
-/// refused"; NULL where there is none. Lives until the error is freed.
+/// The message of the underlying error from another library, such as the operating system's
+/// "connection refused"; NULL if there is none. Lives until the error is freed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn millpond_error_cause(error: *const millpond_error) -> *
     })
 }
 
-/// Whether doing the same again can help. `MILLPOND_RETRY_NEVER` for NULL.
+/// Whether a retry can help. `MILLPOND_RETRY_NEVER` for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -135,8 +135,8 @@ pub extern "C" fn millpond_error_kind_count() -> usize {
     ErrorKind::ALL.len()
 }
 
-/// One row of the table of errors, for a binding that proves that it has a class for each; lives
-/// forever. NULL for an index from `millpond_error_kind_count` on.
+/// One row of the table of errors, for a binding that checks that it has a class for each kind;
+/// lives forever. NULL for an index that is not below `millpond_error_kind_count`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -145,7 +145,7 @@ pub extern "C" fn millpond_error_kind_at(index: usize) -> *const millpond_error_
 }
 
 /// The name of a status, such as `CONNECTION_LOST`: `millpond_status` without the prefix. Never
-/// NULL; lives forever. `OK` for `MILLPOND_OK`, and `UNKNOWN` for a number that is none.
+/// NULL; lives forever. `OK` for `MILLPOND_OK`, and `UNKNOWN` for an unknown number.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -163,7 +163,7 @@ struct Row {
     _name: CString,
 }
 
-// SAFETY: the pointer in the row points into `_name`, which nobody changes or moves.
+// SAFETY: the pointer in the row points into `_name`, which is never changed or moved.
 unsafe impl Send for Row {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Row {}

@@ -11,8 +11,8 @@ use crate::handle::Kind;
 /// What belongs to the process that made it. The child of a fork does not drop it: its locks may be held by
 /// threads that do not exist there.
 pub(crate) struct Own<T> {
-    /// There until this is dropped. Boxed, or every handle of any kind would take as much
-    /// memory.
+    /// Lives until this is dropped. Boxed, because otherwise every handle of any kind would
+    /// take this much memory.
     resource: Option<Box<T>>,
     process: u32,
 }
@@ -59,8 +59,8 @@ impl<T> Exclusive<T>
 where
     Self: Kind,
 {
-    /// Uses it; fails while another thread does. Never waits: the thread that uses it may wait for work
-    /// without limit.
+    /// Uses it; fails while another thread uses it. Never waits, because that other thread may wait
+    /// for work without limit.
     pub(crate) fn run<R>(&self, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
         let mut resource = match self.0.try_lock() {
             Ok(resource) => resource,

@@ -19,8 +19,8 @@ pub(crate) fn watch() -> Result<()> {
             Error::new(ErrorKind::Internal, "no room for a fork handler").with_source(cause)
         );
     }
-    // Two threads at once install two handlers, which does no harm; a lock could stay locked in
-    // the child of a fork.
+    // Two threads at the same time install two handlers, which does no harm; a lock could stay
+    // locked in the child of a fork.
     WATCHING.store(true, Ordering::Release);
     Ok(())
 }

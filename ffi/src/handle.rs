@@ -5,8 +5,8 @@
 //! an arbitrary number are detected and refused, and an object that is freed during a call lives
 //! until the call ends.
 //!
-//! The slots are shared by all threads without a lock: one that is held during a fork would stay
-//! locked in the child.
+//! The slots are shared by all threads without a lock: a lock that is held during a fork would
+//! stay locked in the child.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -24,8 +24,7 @@ use crate::ick::*;
 use crate::shuffle::*;
 use crate::tasks::*;
 
-/// The lowest bits are the kind. The very lowest is always set, which no aligned pointer
-/// has.
+/// The lowest bits are the kind. The very lowest is always set, unlike in an aligned pointer.
 const KIND_BITS: u32 = 7;
 const INDEX_BITS: u32 = if usize::BITS >= 64 { 28 } else { 18 };
 const GENERATION_BITS: u32 = usize::BITS - INDEX_BITS - KIND_BITS;
@@ -211,7 +210,7 @@ const fn mask(bits: u32) -> usize {
 /// Slots are allocated in blocks, each twice as large as the one before, and are never freed.
 const FIRST_BLOCK: usize = 64;
 const BLOCKS: usize = (INDEX_BITS - FIRST_BLOCK.ilog2()) as usize;
-/// Not 0, so that small numbers are no handles.
+/// Not 0, so that small numbers are not valid handles.
 const FIRST_GENERATION: u32 = 1;
 /// The end of the list of free slots.
 const NONE: u32 = u32::MAX;
@@ -223,7 +222,7 @@ struct Table {
     /// How many slots were ever used.
     used: AtomicU32,
     /// The first free slot, in the lower half; the upper half counts changes, so that a slot that
-    /// was freed and used again meanwhile is not mistaken for an unchanged one.
+    /// was freed and reused in the meantime is not mistaken for an unchanged one.
     free: AtomicU64,
 }
 
@@ -276,7 +275,7 @@ impl Table {
                 Ok(object)
             }
             _ => {
-                // Generations are counted up, so those below the slot's were there once.
+                // Generations only increase, so those below the slot's existed once.
                 let reached = slot.generation.load(Ordering::Relaxed) as usize;
                 Err(match (FIRST_GENERATION as usize..reached).contains(&parts.generation) {
                     true => Wrong::Freed,

@@ -9,14 +9,14 @@ static CHECK: AtomicUsize = AtomicUsize::new(0);
 
 type Check = extern "C" fn() -> bool;
 
-/// Installs a callback that a waiting call calls, to know whether to stop. If it returns true
-/// the call returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal
-/// handlers while a call waits.
+/// Installs a callback that tells a waiting call whether to stop. If it returns true, the call
+/// returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a
+/// call waits.
 ///
-/// It is called on the thread that waits: by a call that waits for work about every 50 milliseconds
-/// and whenever a signal arrives, by a call that waits for a server's reply whenever a signal
+/// It is called on the waiting thread: in a call that waits for work, about every 50 milliseconds
+/// and whenever a signal arrives; in a call that waits for a server's reply, whenever a signal
 /// arrives. It must return (no longjmp, no exception), and must not call Millpond. A callback that
-/// was installed before is replaced; NULL removes it. There is one for the whole process.
+/// was installed before is replaced; NULL removes it. There is one callback for the whole process.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -39,7 +39,7 @@ fn run_check() -> bool {
     if address == 0 {
         return false;
     }
-    // SAFETY: only functions of this type are stored, and 0, which is none.
+    // SAFETY: only functions of this type are stored, and 0, which means none.
     let check = unsafe { std::mem::transmute::<usize, Check>(address) };
     check()
 }

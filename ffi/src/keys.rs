@@ -35,12 +35,12 @@ impl millpond_bytes {
     }
 }
 
-/// A text where it is; NULL for none.
+/// A text, not copied; NULL for none.
 pub(crate) fn own(text: Option<&[u8]>) -> millpond_bytes {
     text.map_or(millpond_bytes::NONE, millpond_bytes::of)
 }
 
-/// As many bytes as the core has there.
+/// A fixed number of bytes, as the core has them.
 pub(crate) fn bytes<const N: usize>(
     caller: &Caller,
     argument: String,
@@ -58,7 +58,7 @@ pub(crate) struct Keys {
     _keys: Vec<Box<[u8]>>,
 }
 
-// SAFETY: the pointers in the list point into `_keys`, which nobody changes or moves.
+// SAFETY: the pointers in the list point into `_keys`, which is never changed or moved.
 unsafe impl Send for Keys {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Keys {}

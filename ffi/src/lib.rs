@@ -1,8 +1,8 @@
 //! Millpond's C ABI.
 //!
 //! Each function reads C's arguments, calls the core and writes the result to where C wants it;
-//! there is no queue logic here. What C programmers read is the header, which is made of the
-//! comments here: see `bin/header.rs`.
+//! there is no queue logic here. C programmers read the header, which is generated from the
+//! comments here: see `core/bindings/src/c/header.rs`.
 //!
 //! | where | what |
 //! | --- | --- |

@@ -2,15 +2,15 @@
 
 use std::ffi::{CStr, c_char};
 
-/// The ABI that this header describes. The library's is `millpond_abi_version()`.
+/// The ABI that this header describes. `millpond_abi_version()` returns the library's.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_abi {
-    /// Changes when a program has to be compiled again; new functions and fields do not change it.
+    /// Changes when programs must be recompiled; new functions and fields do not change it.
     MILLPOND_ABI_VERSION = 1,
 }
 
-/// The ABI of the library, for programs that load it at run time: has to be
+/// The ABI of the library, for programs that load it at run time: it must be
 /// `MILLPOND_ABI_VERSION`.
 ///
 /// Threads: any.

@@ -1,14 +1,14 @@
-//! What a call takes at most.
+//! The limits of a call.
 
 use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, ick, shuffle, tasks};
 
-/// The most that one call takes. What is more is refused with `MILLPOND_INVALID_ARGUMENT`; who makes
-/// lists of what may have no end stops there. See `millpond_limits_data`.
+/// The most that one call takes. Anything above is refused with `MILLPOND_INVALID_ARGUMENT`; code that builds lists
+/// from input without a known end should stop there. See `millpond_limits_data`.
 #[repr(C)]
 pub struct millpond_limits {
     /// Members of an add and a commit, messages of a write, an ack and an extend.
     pub items: usize,
-    /// Bytes that all strings of a call have together.
+    /// Total bytes of all strings of a call.
     pub bytes: usize,
     /// Members of an exchange, and of a commit through a lease.
     pub step_members: usize,

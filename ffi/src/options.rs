@@ -1,4 +1,4 @@
-//! Structures that the program allocates, which can get fields, and values that may be left out.
+//! Structures that the program allocates, to which new versions may add fields, and optional values.
 
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ impl Element for u32 {
     }
 }
 
-/// A structure that the program allocates and that can get fields at its end. It begins with the
-/// size that it has in the program, which its `_init` sets. What lies beyond that size is neither
-/// read nor written.
+/// A structure that the program allocates and to which new versions may add fields at the end. It
+/// begins with the size that it has in the program, which its `_init` sets. What lies beyond that
+/// size is neither read nor written.
 ///
 /// # Safety
 /// It has the layout of C, its first field is `size: usize`, and any bytes are a value of it.
 pub(crate) unsafe trait Growing: Copy {
-    /// What its `_init` fills in, and what the fields have that a program does not know.
+    /// What its `_init` fills in, and the values of fields that a program does not know.
     const DEFAULT: Self;
 }
 
@@ -185,7 +185,7 @@ impl From<bool> for c_bool {
     }
 }
 
-/// An optional number that is not set. No time and no count is so low, and -1 stays free for
+/// An optional number that is not set. No time or count is this low, and -1 stays free for
 /// "without limit".
 pub(crate) const NOT_SET: i64 = i64::MIN;
 
@@ -209,7 +209,7 @@ pub(crate) fn number<T: TryFrom<u64>>(
         .map_err(|_| invalid(format!("{} is {number}, which is out of range", of(field))))
 }
 
-/// Refuses two optional numbers of which each says the same in another way.
+/// Refuses two optional numbers that say the same in different ways.
 pub(crate) fn only_one(
     of: &impl Fn(&str) -> String,
     (one, of_one): (&str, i64),

@@ -1,4 +1,4 @@
-//! How a job ends, as a handler says it.
+//! How a job ends, as its handler says.
 
 use std::ptr;
 use std::time::Duration;
@@ -14,46 +14,46 @@ use crate::tasks::millpond_tasks_modification;
 /// What a handler says.
 pub(crate) type Ending = std::result::Result<Option<Modification>, Failure>;
 
-/// How a job of a worker ends. That of a shuffle queue has a message in place of a task, and that of a queue of
-/// events an event: they have no modification, and cannot be moved.
+/// How a job of a worker ends. The job of a shuffle queue has a message in place of a task, and the job of a queue of
+/// events has an event: these have no modification, and cannot be moved.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_task_end {
     /// It is deleted; a message is acknowledged.
     MILLPOND_TASK_DONE = 0,
-    /// What `modification` says happens, as by `millpond_tasks_job_finish`.
+    /// `modification` is applied, as by `millpond_tasks_job_finish`.
     MILLPOND_TASK_FINISH = 1,
     /// It is tried again, after `delay_ms` and for the reason `err`.
     MILLPOND_TASK_RETRY = 2,
     /// It is moved to `queue` for the reason `err`.
     MILLPOND_TASK_MOVE = 3,
-    /// It is given back untried, for after `delay_ms`.
+    /// It is given back untried, and available after `delay_ms`.
     MILLPOND_TASK_RELEASE = 4,
-    /// The work has failed with `err`: it is tried again later, or put aside if that was the last attempt.
+    /// The work has failed with `err`: it is tried again later, or put aside if this was the last attempt.
     MILLPOND_TASK_FAIL = 5,
-    /// It is put aside at once, into the error queue or among the dead letters, for the reason `err`: no
-    /// other attempt would do better.
+    /// It is put aside immediately, into the error queue or the dead letters, for the reason `err`: another attempt
+    /// would not help.
     MILLPOND_TASK_REJECT = 6,
 }
 
 use millpond_task_end::*;
 
-/// How a job is to end. It is set to "done" before a handler is called. What it points to must stay valid
-/// until that handler is called again with this `context`, of which each thread can have its own, or
-/// until the worker's run is over; the texts of the job's task do. Its layout is fixed.
+/// How a job is to end. It is set to "done" before a handler is called. What it points to must stay valid until that
+/// handler is called again with this `context` (each thread can have its own), or until the worker's run is over; the
+/// texts of the job's task do. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_outcome {
     /// A `millpond_task_end`.
     pub end: u32,
-    /// What happens in the same step; the task is deleted unless it changes it.
+    /// What happens in the same step; the task is deleted unless the modification changes it.
     pub modification: *const millpond_tasks_modification,
     /// Why it failed.
     pub err: millpond_bytes,
-    /// The queue that it moves to.
+    /// The queue that it is moved to.
     pub queue: millpond_bytes,
-    /// In how many milliseconds it is tried again or available. `MILLPOND_NOT_SET`: as the worker's
-    /// options say, or of a release a short random time.
+    /// How many milliseconds until it is tried again or available. `MILLPOND_NOT_SET`: as the
+    /// worker's options say; for a release, a short random time.
     pub delay_ms: i64,
 }
 
@@ -66,7 +66,7 @@ impl millpond_task_outcome {
         delay_ms: NOT_SET,
     };
 
-    /// What a run takes. An outcome that no job can have is an error.
+    /// What a run takes. An invalid outcome is an error.
     pub(crate) fn read(&self, caller: &Caller) -> Result<Ending> {
         let text = |name: &str, bytes| caller.text(|| name.to_owned(), bytes).map(str::to_owned);
         const DONE: u32 = MILLPOND_TASK_DONE as u32;

@@ -41,7 +41,7 @@ pub(crate) struct Recovered {
     _texts: [Option<CString>; 2],
 }
 
-// SAFETY: the pointers point into `_texts`, which nobody changes or moves.
+// SAFETY: the pointers point into `_texts`, which is never changed or moved.
 unsafe impl Send for Recovered {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Recovered {}
@@ -69,11 +69,11 @@ impl Recovered {
 }
 
 /// Reads what opening the engine of a `file:` found. Clients of one process that share a directory
-/// get the same. What is not detected is listed in the documentation of the Rust method
-/// `Client::recovery`.
+/// get the same result. The documentation of the Rust method `Client::recovery` lists what is not
+/// detected.
 ///
-/// `recovery` is set to it, which the caller frees with `millpond_recovery_free`; to NULL on failure
-/// and for a client of another URL.
+/// `recovery` is set to the recovery, which the caller frees with `millpond_recovery_free`; to NULL on failure and for
+/// a client of another kind of URL.
 ///
 ///     millpond_recovery *recovery;
 ///     if (millpond_recovery_read(client, &recovery, &error) == MILLPOND_OK && recovery) {
@@ -84,7 +84,7 @@ impl Recovered {
 ///     }
 ///     millpond_recovery_free(recovery);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for no client.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a client.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -16,38 +16,36 @@ use crate::tasks::millpond_tasks_data;
 
 pub mod generated;
 
-/// What a worker reports. All in it lives until the report is freed.
+/// What a worker reports. Everything in it lives until the report is freed.
 #[repr(C)]
 pub struct millpond_report_data {
     /// What happened: a `millpond_report_kind`.
     pub kind: u32,
-    /// Whether somebody should know of it even if nobody asked.
+    /// Whether it needs attention: it is printed by default.
     pub is_trouble: bool,
-    /// All of it in one line, to log.
+    /// The whole report in one line, for logs.
     pub message: millpond_bytes,
-    /// Why, where the library or the store said so; NULL where they did not.
+    /// The cause; NULL if neither the library nor the store gave one.
     pub error: *const millpond_error,
-    /// The task that it happened to, as it was claimed: one of `tasks`. NULL for what concerns the whole
-    /// worker.
+    /// The task that it happened to, as it was claimed: one of `tasks`. NULL if it concerns the whole worker.
     pub task: *const millpond_tasks_data,
-    /// The message of a shuffle queue that it happened to. NULL for what concerns the whole worker.
+    /// The message of a shuffle queue that it happened to. NULL if it concerns the whole worker.
     pub shuffle_message: *const millpond_shuffle_message,
-    /// The event that it happened to, as it was received: one of `events`. NULL for what concerns the whole
-    /// worker.
+    /// The event that it happened to, as it was received: one of `events`. NULL if it concerns the whole worker.
     pub event: *const millpond_events_data,
 }
 
-/// How many jobs ended in which way, until nothing was left. Its layout is fixed.
+/// How many jobs of a run ended in which way. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct millpond_job_counts {
-    /// Were done.
+    /// Jobs that were done.
     pub done: u64,
-    /// Failed, and are tried again later; those too whose end was refused.
+    /// Jobs that failed and are tried again later, including those whose end was refused.
     pub retried: u64,
-    /// Were put aside, as they were rejected, tried too often, or ended their workers.
+    /// Jobs that were put aside because they were rejected, tried too often, or crashed their workers.
     pub dead: u64,
-    /// Were given back untried, moved to another queue, or lost.
+    /// Jobs that were given back untried, moved to another queue, or lost.
     pub others: u64,
 }
 
@@ -66,13 +64,13 @@ pub(crate) struct Report<T> {
     _of: Option<T>,
 }
 
-// SAFETY: the pointers in it point into its other parts, which nobody changes or moves.
+// SAFETY: the pointers in it point into its other parts, which are never changed or moved.
 unsafe impl<T: Send> Send for Report<T> {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl<T: Sync> Sync for Report<T> {}
 
 impl<T> Report<T> {
-    /// What is told of a job is made by `of`, and `point` points to it.
+    /// `of` makes what is reported on a job, and `point` points to it.
     pub(crate) fn new<J>(
         from: millpond::Report<J>,
         of: impl FnOnce(&J) -> T,
@@ -96,7 +94,7 @@ impl<T> Report<T> {
         Box::new(Self { data, kind: from.kind, message: from.message, _of: of })
     }
 
-    /// Says on standard error what went wrong.
+    /// Prints to standard error what went wrong.
     pub(crate) fn log(&self) {
         if self.data.is_trouble || self.kind == ReportKind::Retried {
             eprintln!("millpond: {}", self.message);
@@ -111,8 +109,8 @@ impl<T> Drop for Report<T> {
 }
 
 /// The name of a `millpond_report_kind`, the same in every language: `done`, `retried`, `released`,
-/// `moved`, `dead`, `refused`, `lost`, `away` or `back`. Never NULL; lives forever. `unknown` for a
-/// number that is none.
+/// `moved`, `dead`, `cancelled`, `refused`, `lost`, `away` or `back`. Never NULL; lives forever.
+/// `unknown` for an unknown number.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -10,13 +10,13 @@ use crate::caller::{Caller, invalid};
 use crate::error::millpond_error;
 use crate::status::millpond_status;
 
-/// The Lua script of a step, for a Redis connection of your own: send `EVALSHA sha1 <number of keys>
-/// keys ... arguments ...`, and on a `NOSCRIPT` error `EVAL source` with the same. An `AGAIN` error
-/// means that nothing was done yet: send the same again at once. The comment at the end of the source
-/// says what the arguments and the result are. Everything in it lives forever.
+/// The Lua script of a step, for a Redis connection of your own: send
+/// `EVALSHA sha1 <number of keys> keys ... arguments ...`, and on a `NOSCRIPT` error send `EVAL source` with the same.
+/// An `AGAIN` error means that nothing was done yet: send the same again immediately. The comment at the end of the
+/// source describes the arguments and the result. Everything in it lives forever.
 ///
-/// Such a connection must not resend a call by itself after a dropped connection, as some
-/// client libraries do: an exchange that runs twice can lose a member. Switch that off.
+/// Such a connection must not resend a call automatically after a dropped connection, as some
+/// client libraries do: an exchange that runs twice can lose a member. Disable that.
 #[repr(C)]
 pub struct millpond_script {
     /// The step, such as `ick.add`; NUL-terminated.
@@ -37,7 +37,7 @@ struct Text {
     _sha1: CString,
 }
 
-// SAFETY: the pointers in the script point into the other three, which nobody changes or moves.
+// SAFETY: the pointers in the script point into the other three, which are never changed or moved.
 unsafe impl Send for Text {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Text {}
@@ -69,9 +69,9 @@ fn all() -> Result<&'static [Text]> {
     Ok(all)
 }
 
-/// Finds the script of a step by its name, such as `ick.add`. Makes no call.
+/// Finds the script of a step by its name, such as `ick.add`. Sends nothing.
 ///
-/// `script` is set to it, which lives forever, or on failure to NULL.
+/// `script` is set to the script, which lives forever, or on failure to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that no step has.
 ///
@@ -110,10 +110,9 @@ pub extern "C" fn millpond_script_count() -> usize {
     caller.run_or(0, || all().map_or(0, <[Text]>::len))
 }
 
-/// The script with this number, from 0, so that all of them can be loaded beforehand. `script` is set
-/// as by `millpond_script_find`.
+/// The script with this number, from 0, to load all scripts in advance. `script` is set as by `millpond_script_find`.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an index from `millpond_script_count` on.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an index that is not below `millpond_script_count`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -133,10 +132,10 @@ pub unsafe extern "C" fn millpond_script_at(
     })
 }
 
-/// Translates an error that a server returned for a script on a connection of your own:
+/// Translates an error that a server returned for a script on your own connection:
 /// `reply` is its text, such as `WRONGTYPE the key ...`, without the `-` of the protocol.
 ///
-/// Errors: the one that Millpond's own call would have returned, so this always fails.
+/// Errors: the error that Millpond's own call would have returned; so this always fails.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

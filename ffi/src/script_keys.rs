@@ -17,9 +17,10 @@ use crate::lists::millpond_keys;
 use crate::shuffle;
 use crate::status::millpond_status;
 
-/// The KEYS of every script of an Ick but those of the lease, in order: the flag (which is the
-/// name itself), the producer set, the consumer set. For connections of your own; makes no
-/// call. A step that is fenced by a lease has that of `millpond_ick_lease_keys` as its fourth.
+/// The KEYS of every script of an Ick except the lease scripts, in order: the flag (which is
+/// the name itself), the producer set, the consumer set. For connections of your own; sends
+/// nothing. A step that is fenced by a lease takes the key of `millpond_ick_lease_keys` as its
+/// fourth.
 ///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
 ///
@@ -46,8 +47,8 @@ pub unsafe extern "C" fn millpond_ick_keys(
     })
 }
 
-/// The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, which is one: the
-/// lease. For connections of your own; makes no call.
+/// The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, a single key: the
+/// lease. For connections of your own; sends nothing.
 ///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
 ///
@@ -74,9 +75,9 @@ pub unsafe extern "C" fn millpond_ick_lease_keys(
 }
 
 /// The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the
-/// notifications and the dead letters. `shuffle.reclaim`, `shuffle.reject` and those of dead
-/// letters take all four, the others the first three. For connections of your own; makes no
-/// call.
+/// notifications and the dead letters. `shuffle.reclaim`, `shuffle.reject` and the dead-letter
+/// scripts take all four, the others the first three. For connections of your own; sends
+/// nothing.
 ///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
 ///
@@ -103,15 +104,15 @@ pub unsafe extern "C" fn millpond_shuffle_keys(
 }
 
 /// The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired`
-/// and `shuffle.forget_expired`, in order. For connections of your own; makes no call.
+/// and `shuffle.forget_expired`, in order. For connections of your own; sends nothing.
 /// `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or `MILLPOND_SHUFFLE_TRACK_QUEUE`. A
 /// `shuffle.write` of a tracked message has the first two of these after three of
 /// `millpond_shuffle_keys`.
 ///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB, and for
-/// another `track_keys`.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB, and for any
+/// other `track_keys`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -134,10 +135,10 @@ pub unsafe extern "C" fn millpond_shuffle_tracking_keys(
     })
 }
 
-/// The KEYS of the scripts of a store of tasks. For connections of your own; makes no call.
+/// The KEYS of the scripts of a store of tasks. For connections of your own; sends nothing.
 ///
-/// There are ten. A script takes as many of the first as the comment at the end of its source
-/// names: all ten if it has to do with documents, else seven, and `tasks.time` one.
+/// There are ten. A script takes the first keys of these, as many as the comment at the end of
+/// its source names: all ten if it involves documents, one for `tasks.time`, otherwise seven.
 ///
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
 ///

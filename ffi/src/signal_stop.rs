@@ -1,7 +1,8 @@
 //! Stops a worker on SIGTERM and SIGINT, from a native thread: a stop takes locks, which a signal handler must not.
 //!
-//! signal-hook calls the handlers that were there before, and leaves its own in place when nobody listens any more:
-//! what signals did by default is done here then, and in the child of a fork, which does not have the thread.
+//! signal-hook calls the handlers that were installed before, and leaves its own installed when there is no listener
+//! left. In that case this module does what the signal did by default, and so it does in the child of a fork, which
+//! does not have the thread.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -29,12 +30,12 @@ pub(crate) struct SignalStop {
     actions: Vec<Action>,
     thread: Option<JoinHandle<()>>,
     wake: UnixStream,
-    /// Closed after the actions are gone: what they write without a reader is a SIGPIPE.
+    /// Closed after the actions are removed: if they write without a reader, that is a SIGPIPE.
     _read: Arc<UnixStream>,
 }
 
 impl SignalStop {
-    /// The first signal stops within this time, the second at once, and a third does what it did before.
+    /// The first signal stops within this time, the second immediately, and a third does what it did before.
     pub(crate) fn begin(
         within: Duration,
         stop: impl Fn(Duration) + Send + 'static,
@@ -67,7 +68,7 @@ impl Drop for SignalStop {
         // There is room: the pipe holds more than the two signals that the thread waits for.
         let _ = self.wake.write_all(&[END]);
         let _ = self.thread.take().map(JoinHandle::join);
-        // Only now, when signals do again what they did before: none is without effect.
+        // Only now do signals do what they did before, so that none is without effect.
         self.actions.clear();
     }
 }
@@ -82,7 +83,7 @@ fn stop_twice(mut read: &UnixStream, within: Duration, stop: impl Fn(Duration)) 
     }
 }
 
-/// What a signal does beside others, until it is dropped.
+/// An action of a signal, beside others, until it is dropped.
 struct Action(SigId);
 
 impl Action {
@@ -92,11 +93,11 @@ impl Action {
             // The child of a fork has the same pipe, and its signals are not the parent's.
             if process::id() == process {
                 let (data, flags) = ([SIGNAL], libc::MSG_DONTWAIT);
-                // SAFETY: there is one byte, and the socket is open for as long as this closure is there.
+                // SAFETY: there is one byte, and the socket is open for as long as this closure exists.
                 unsafe { libc::send(wake.as_raw_fd(), data.as_ptr().cast(), data.len(), flags) };
             }
         };
-        // SAFETY: getpid and send are async-signal-safe, and there is nothing else in it.
+        // SAFETY: getpid and send are async-signal-safe, and the closure calls nothing else.
         unsafe { register(signal, write) }.map(Self)
     }
 }
@@ -107,7 +108,7 @@ impl Drop for Action {
     }
 }
 
-/// Has a signal do what it does by default whenever nobody listens, if that is what it does now.
+/// Makes a signal do what it does by default whenever there is no listener, if that is what it does now.
 fn keep_default(signal: c_int) -> io::Result<()> {
     // SAFETY: any bytes are a value of it.
     let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -127,10 +128,10 @@ fn keep_default(signal: c_int) -> io::Result<()> {
     Ok(())
 }
 
-/// How many listen; with the id of their process in the upper half, as there are none in the child of a fork.
+/// How many listeners there are; the upper half is the id of their process, as the child of a fork has none.
 static LISTENING: AtomicU64 = AtomicU64::new(0);
 
-/// One who listens.
+/// A listener.
 struct Listening;
 
 impl Listening {

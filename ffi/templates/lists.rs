@@ -1,4 +1,4 @@
-{% set nothing = "NULL past the end, for NULL and for a handle that was freed or is none." %}
+{% set nothing = "NULL past the end, for NULL, and for a freed or invalid handle." %}
 {% set lists = [
     {"name": "keys", "own": "keys", "docs": "A list of byte strings, such as the keys of a queue."},
     {"name": "ick_entries", "own": "entries", "docs": "A list of members with their scores, such as the result of a reserve.",
@@ -25,7 +25,7 @@
     {"name": "recovery", "own": "recovery", "docs": "What opening the engine of a `file:` found.",
         "record": ["millpond_recovered", "What was found, with its texts."]},
     {"name": "tasks_result", "own": "result", "record": ["millpond_tasks_data", "What is in the result."],
-        "docs": "The result of a step on tasks or documents. Freeing it does nothing to these.",
+        "docs": "The result of a step on tasks or documents. Freeing it does not affect them.",
         "tables": [
             ["task", "task", "tasks", "", "    const millpond_task *task;
     for (size_t i = 0; (task = millpond_tasks_result_task(result, i)) != NULL; i++)
@@ -34,15 +34,15 @@
             ["queue", "task_queue_stats", "queues", ", of `millpond_tasks_queue_stats`", ""],
             ["namespace", "task_namespace_stats", "namespaces", ", of `millpond_tasks_namespace_stats`", ""]]},
     {"name": "events_result", "own": "result", "record": ["millpond_events_data", "What is in the result."],
-        "docs": "The result of a call on events. Freeing it does nothing to these.",
+        "docs": "The result of a call on events. Freeing it does not affect them.",
         "tables": [
             ["event", "event", "events", "", "    const millpond_event *event;
     for (size_t i = 0; (event = millpond_events_result_event(result, i)) != NULL; i++)
         work_on(event->payload.data, event->payload.length);\n\n"],
-            ["published", "published_event", "published", ", in the order of what was to be published", ""],
+            ["published", "published_event", "published", ", in the order in which they were passed", ""],
             ["schedule", "schedule_info", "schedules", "", ""]]},
 ] %}
-//! Lists that calls return, and what reads them.
+//! Lists that calls return, and the functions that read them.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -80,13 +80,14 @@ pub unsafe extern "C" fn millpond_{{ list.name }}_{{ name }}(
 {{ reader(list, "at", item, "The " ~ list.one ~ " with this number, from 0" ~ list.order | default("") ~ ". "
     ~ lives ~ nothing ~ "\n\n" ~ list.code | default(""), "ptr::null()", "at(&" ~ own ~ ".list, index)", true) }}
 {{ reader(list, list.data, item, "The first of the " ~ list.many ~ ", `" ~ type ~ "_length` of which lie one after the "
-    ~ "other, `" ~ type ~ "_stride` bytes apart. " ~ lives ~ "NULL for NULL and for a handle that was freed or is none.",
+    ~ "other, `" ~ type ~ "_stride` bytes apart. " ~ lives ~ "NULL for NULL and for a freed or invalid handle.",
     "ptr::null()", own ~ ".list.as_ptr()") }}
 {{ reader(list, "length", "usize", "How many " ~ list.many ~ " there are; 0 where " ~ data ~ " is NULL.", "0",
     own ~ ".list.len()") }}
 
-/// How many bytes lie between the beginnings of one and of the next. Always the same in one library, and not
-/// always the size that one has in the program: it can get fields.
+/// How many bytes lie between the start of one element and the start of the next. This is constant within one
+/// version of the library, but may differ from the size that the structure has in the program, because new
+/// versions may add fields.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -95,7 +96,7 @@ pub extern "C" fn {{ type }}_stride() -> usize {
 }
 {% elif list.record is defined %}
 {{ reader(list, "data", "*const " ~ list.record[0], list.record[1] ~ " " ~ lives
-    ~ "NULL for NULL and for a handle that was freed or is none.", "ptr::null()", "&raw const " ~ own ~ ".data") }}
+    ~ "NULL for NULL and for a freed or invalid handle.", "ptr::null()", "&raw const " ~ own ~ ".data") }}
 {% for name, item, table, of, code in list.tables | default([]) %}
 {{ reader(list, name, "*const millpond_" ~ item, "The " ~ name ~ " with this number, from 0" ~ of
     ~ "; see `" ~ list.record[0] ~ "`. " ~ lives ~ nothing ~ "\n\n" ~ code, "ptr::null()",
@@ -103,20 +104,20 @@ pub extern "C" fn {{ type }}_stride() -> usize {
 {% endfor %}
 {% else %}
 {{ reader(list, "data", "*const millpond_bytes", "The keys as an array of `millpond_keys_length`. " ~ lives
-    ~ "NULL for NULL and for a handle that was freed or is none.", "ptr::null()", "keys.list.as_ptr()") }}
+    ~ "NULL for NULL and for a freed or invalid handle.", "ptr::null()", "keys.list.as_ptr()") }}
 {{ reader(list, "length", "usize", "How many keys there are; 0 where `millpond_keys_data` is NULL.", "0",
     "keys.list.len()") }}
 {% endif %}
 {% if list.fields is defined %}
 {{ reader(list, "fields", "*const millpond_shuffle_field", "The fields of all messages, one after the other without "
-    ~ "gaps, in the order of the messages: for interpreters, which copy them in one go. " ~ lives ~ "NULL as in " ~ data
+    ~ "gaps, in the order of the messages, for interpreters, which copy them in one go. " ~ lives ~ "NULL as in " ~ data
     ~ ".", "ptr::null()", "batch.fields.as_ptr()") }}
-{{ reader(list, "fields_length", "usize", "How many fields all messages have together.", "0", "batch.fields.len()") }}
+{{ reader(list, "fields_length", "usize", "How many fields all messages have in total.", "0", "batch.fields.len()") }}
 {% endif %}
 {% if list.bytes is defined %}
-{{ reader(list, "bytes", "*const c_char", "The bytes " ~ list.bytes ~ ": for interpreters, which copy them in one go. "
+{{ reader(list, "bytes", "*const c_char", "The bytes " ~ list.bytes ~ ", for interpreters, which copy them in one go. "
     ~ lives ~ "NULL as in " ~ data ~ ".", "ptr::null()", own ~ ".bytes.as_ptr().cast()") }}
-{{ reader(list, "bytes_length", "usize", "How many bytes these are together.", "0", own ~ ".bytes.len()") }}
+{{ reader(list, "bytes_length", "usize", "How many bytes these are in total.", "0", own ~ ".bytes.len()") }}
 {% endif %}
 {% if list.name == "shuffle_stats" %}
 {{ reader(list, "total", "*const millpond_shuffle_stream_stats", "All streams together: their sums, and the longest of "

@@ -1,4 +1,4 @@
-//! What workers report of.
+//! The kinds of reports of workers.
 
 use std::ffi::CStr;
 
@@ -13,7 +13,7 @@ pub enum millpond_report_kind {
     {% endfor %}
 }
 
-/// All of them, from number 1 on, and their names.
+/// All kinds, from number 1 on, and their names.
 pub(crate) const ALL: [(ReportKind, &CStr); {{ kinds | length }}] = [
     {% for kind in kinds %}(ReportKind::{{ kind.name }}, c"{{ kind.name | lower }}"),{% endfor %}
 

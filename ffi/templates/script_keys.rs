@@ -1,22 +1,22 @@
-{% set own = "For connections of your own; makes no call." %}
+{% set own = "For connections of your own; sends nothing." %}
 {% set all = [
-    ["ick_keys", "The KEYS of every script of an Ick but those of the lease, in order: the flag (which is the name itself), the "
-        ~ "producer set, the consumer set. " ~ own ~ " A step that is fenced by a lease has that of `millpond_ick_lease_keys` "
+    ["ick_keys", "The KEYS of every script of an Ick except the lease scripts, in order: the flag (which is the name itself), the "
+        ~ "producer set, the consumer set. " ~ own ~ " A step that is fenced by a lease takes the key of `millpond_ick_lease_keys` "
         ~ "as its fourth.", "",
         "Name::new(name).map(|name| [name.flag_key(), name.producer_key(), name.consumer_key()])?"],
-    ["ick_lease_keys", "The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, which is one: the lease. " ~ own, "",
+    ["ick_lease_keys", "The KEYS of the scripts `ick.acquire`, `ick.renew` and `ick.release`, a single key: the lease. " ~ own, "",
         "[Name::new(name)?.lease_key()]"],
     ["shuffle_keys", "The KEYS of the scripts of a shuffle queue, in order: the name itself, the meta hash, the notifications and "
-        ~ "the dead letters. `shuffle.reclaim`, `shuffle.reject` and those of dead letters take all four, the "
+        ~ "the dead letters. `shuffle.reclaim`, `shuffle.reject` and the dead-letter scripts take all four, the "
         ~ "others the first three. " ~ own, "", "ReadDeadLetters::new(name, 1)?.invocation().keys"],
     ["shuffle_tracking_keys", "The KEYS of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired` and "
         ~ "`shuffle.forget_expired`, in order. " ~ own ~ " `track_keys` is `MILLPOND_SHUFFLE_TRACK_GLOBAL` or "
         ~ "`MILLPOND_SHUFFLE_TRACK_QUEUE`. A `shuffle.write` of a tracked message has the first two of these after three of "
         ~ "`millpond_shuffle_keys`.", "track_keys: u32,",
         "Cordon::new(name, shuffle::track_keys(track_keys)?, Duration::ZERO)?.invocation().keys"],
-    ["tasks_keys", "The KEYS of the scripts of a store of tasks. " ~ own ~ "\n\nThere are ten. A script takes as many of the "
-        ~ "first as the comment at the end of its source names: all ten if it has to do with documents, else seven, and "
-        ~ "`tasks.time` one.", "", "Modify::new(name, \"c\", Modification::new())?.invocation().keys"],
+    ["tasks_keys", "The KEYS of the scripts of a store of tasks. " ~ own ~ "\n\nThere are ten. A script takes the first "
+        ~ "keys of these, as many as the comment at the end of its source names: all ten if it involves documents, "
+        ~ "one for `tasks.time`, otherwise seven.", "", "Modify::new(name, \"c\", Modification::new())?.invocation().keys"],
 ] %}
 //! The keys of scripts, for connections that the program owns.
 
@@ -40,7 +40,7 @@ use crate::status::millpond_status;
 /// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
 ///
 {{ ("Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is " ~ ("" if "ick" in name else "empty or ") ~ "above 64 KiB"
-    ~ (", and for another `track_keys`" if params else "") ~ ".") | doc }}///
+    ~ (", and for any other `track_keys`" if params else "") ~ ".") | doc }}///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_{{ name }}(

@@ -17,7 +17,7 @@ use crate::options::*;
 #[derive(Clone, Copy)]
 pub struct {{ of.name }} {
     {% if of.is_options %}
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     {% endif %}
     {% for field in of.fields %}
@@ -102,7 +102,7 @@ pub enum {{ of.name }} {
 
 {% if of.is_taken %}
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn {{ of.own }}(number: u32) -> Result<{{ of.core }}> {
     match number {
         {% for variant in of.variants %}
@@ -129,7 +129,7 @@ pub struct {{ of.name }} {
     {% endfor %}
 }
 
-/// What an error holds of it: the lists, and what they point to.
+/// What an error holds of a refusal: the lists, and what they point to.
 pub(crate) struct Refusal {
     pub(super) lists: {{ of.name }},
     {% for list in of.lists %}
@@ -138,7 +138,7 @@ pub(crate) struct Refusal {
     _core: {{ of.core }},
 }
 
-// SAFETY: the pointers point into its other parts, which nobody changes or moves.
+// SAFETY: the pointers point into its other parts, which are never changed or moved.
 unsafe impl Send for Refusal {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Refusal {}

@@ -55,13 +55,13 @@ function texts(argument, values, max = limits.tasks.PAGE_MAX) {
   return listOf(argument, values, max, text)
 }
 
-/** How many strings there are, and those. */
+/** The number of strings, and then the strings. */
 function someTexts(argument, values) {
   const all = texts(argument, values, limits.tasks.FILTER_NAMES_MAX)
   return [all.length, ...all]
 }
 
-/** How many headers there are, and the name and the value of each. */
+/** The number of headers, and then the name and the value of each. */
 function headers(argument, given) {
   const list = require('./shuffle-arguments.js').fieldList(argument, given)
   return [list.length / 2, ...list]
@@ -76,21 +76,22 @@ function listOf(argument, values, max, take) {
   return list
 }
 
-/** What an object has of these, each checked. */
+/** The properties of an object that are named here, each checked. */
 function parts(checks) {
   return (argument, value) =>
     Object.entries(checks).map(([name, take]) => take(`${argument}.${name}`, value?.[name]))
 }
 
 /**
- * How to take the bytes of what comes from all of these: a generator may fill one Buffer again and
- * again. `total` is how many bytes a call has so far.
+ * Makes a function that takes the bytes of values from these sources. A generator may reuse one
+ * Buffer, so bytes are copied unless all sources are arrays. `total` is how many bytes a call has
+ * so far.
  */
 function taking(total, ...sources) {
   const isStill = sources.every(Array.isArray)
   return (argument, value, index, part) => {
     const taken = bytes(argument, value, index, part)
-    // A string has at least as many bytes; the native half counts them all.
+    // A string has at least this many bytes; the native half counts them all.
     total.bytes += taken.length
     if (total.bytes > limits.step.CALL_BYTES_MAX) {
       throw invalid(`up to ${path(argument, index, part)} there are more than ${limits.step.CALL_BYTES_MAX} bytes`)
@@ -137,8 +138,8 @@ function path(argument, index, part = '') {
 }
 
 /**
- * An iterable of up to `max` items: it may have no end. A string is iterable too, by its letters,
- * which is never intended.
+ * An iterable of up to `max` items, since it may be endless. A string is iterable too, by its
+ * letters, which is never intended.
  */
 function iterable(argument, values, max) {
   const isSeveral =
@@ -242,8 +243,8 @@ function abortSignal(argument, value) {
 const NONE = Object.freeze({})
 
 /**
- * Options: `checks` has a check for each that there is. One that is undefined was left out, and
- * one that is not known is refused, for it would silently do nothing.
+ * Options: `checks` has a check for each option that exists. An option that is undefined was
+ * omitted, and an unknown option is refused, because it would silently do nothing.
  */
 function options(given, checks) {
   if (given === undefined) return NONE
@@ -255,7 +256,7 @@ function options(given, checks) {
   }
   const checked = {}
   for (const name of known) {
-    // Also one that is inherited, as a getter of a class is.
+    // Also an inherited option, such as a getter of a class.
     const value = given[name]
     if (value !== undefined) checked[name] = checks[name](name, value)
   }
@@ -267,7 +268,7 @@ function wrong(argument, expected, value) {
   return wrongType(`${argument} has to be ${expected}, not ${kind(value)}`)
 }
 
-/** What a value is, without what it holds: it may be a secret. */
+/** What kind of value it is, without its contents, which may be secret. */
 function kind(value) {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return `an array of ${value.length}`

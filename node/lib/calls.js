@@ -1,9 +1,9 @@
 'use strict'
 
-// Promises for the calls of the native half. A call has a number; its result comes in a row of a
-// typed array, with those of all other calls that are done by then.
+// Promises for the calls of the native half. Each call has a number; its result arrives in a row of
+// a typed array, together with the results of all other calls that are done by then.
 
-// Taken once: tests replace those of the module by fake timers.
+// Taken once: tests replace the timers of the module with fake ones.
 const { setImmediate, setInterval } = require('node:timers')
 
 const { Calls } = require('./native.js')
@@ -22,7 +22,7 @@ const free = []
 let count = 0
 let isDrainDue = false
 
-// Keeps the program alive while calls are under way: the native half's wake-up does not.
+// Keeps the program alive while calls are in progress: the native half's wake-up does not.
 const keeper = setInterval(() => {}, 2 ** 31 - 1).unref()
 
 /** What a call resolves to when it has failed; `unwrap` throws its error. */
@@ -43,10 +43,10 @@ class Call {
 }
 
 /**
- * Begins a call, which `send` hands to the native half under a number; `read` makes the result of
- * what comes back, two numbers or one value. Never rejects: the result is for `unwrap`. A caller
- * that may `giveUp` the call names itself as the owner. One that is idle does not keep the program
- * alive.
+ * Begins a call, which `send` hands to the native half under a number; `read` makes the result from
+ * what the native half returns, two numbers or one value. Never rejects: the result is for
+ * `unwrap`. A caller that may `giveUp` the call passes itself as the owner. An idle call does not
+ * keep the program alive.
  */
 function begin(signal, read, send, owner, isIdle = false) {
   return new Promise((resolve) => {
@@ -66,8 +66,8 @@ function begin(signal, read, send, owner, isIdle = false) {
     }
     if (signal !== undefined) follow(signal, number)
     if (isReady && !isDrainDue) {
-      // What an embedded engine has done already waits for the event loop's next turn all the
-      // same: a loop of such calls would starve everything else.
+      // A call that an embedded engine has already done still waits for the event loop's next turn:
+      // a loop of such calls would starve everything else.
       isDrainDue = true
       setImmediate(drainReady)
     }
@@ -92,7 +92,7 @@ function end(number, result) {
   call.resolve(result)
 }
 
-// The calls that follow each signal. They share a listener, since Node warns of a leak where one
+// The calls that follow each signal. They share a listener, since Node warns of a leak if one
 // signal has many.
 const followers = new WeakMap()
 
@@ -119,15 +119,15 @@ function aborted({ reason }) {
   return new Failure(reason === undefined ? none : () => reason)
 }
 
-/** Ends a call with this result; the native half's is ignored. */
+/** Ends a call with this result; the result of the native half is ignored. */
 function drop(number, result) {
   native.forget(number)
   end(number, result)
 }
 
 /**
- * Ends a call with null if it is still under way. Its number may be another call's by now, so the
- * owner is compared too, and may have one such call at a time.
+ * Ends a call with null if it is still in progress. Its number may belong to another call by now,
+ * so the owner is compared too; an owner may have one such call at a time.
  */
 function giveUp(number, owner) {
   if (underWay[number]?.owner === owner) drop(number, null)

@@ -7,7 +7,7 @@ const { DocFields, TaskFields, made } = require('./generated/records.js')
 const { CHANGE, DOC_CHANGE, object, pushSteps, settings } = require('./task-arguments.js')
 
 class Task extends TaskFields {
-  // The value, once it was read.
+  // The parsed value, after the first read.
   #parsed
 
   constructor(fields) {
@@ -26,7 +26,7 @@ class Task extends TaskFields {
 }
 
 class Doc extends DocFields {
-  // The content, once it was read.
+  // The parsed content, after the first read.
   #parsed
 
   constructor(fields) {
@@ -46,7 +46,7 @@ class Doc extends DocFields {
 
 Object.assign(made, { Doc, Task })
 
-/** Puts a change among the entries of a modification, and adds steps to one. */
+/** Adds a change to the entries of a modification, and adds steps to a change. */
 let push, add
 
 class Change {
@@ -65,7 +65,7 @@ class Change {
     }
   }
 
-  /** `parts` is what the native half reads of what is changed, and `checks` are for the options. */
+  /** `parts` is what the native half reads of the task or document, and `checks` are for the options. */
   constructor(parts, checks) {
     this.#parts = parts
     this.#checks = checks
@@ -116,7 +116,7 @@ function noConstructor(change, maker) {
   return new TypeError(`${change} has no public constructor; change() of a ${maker} makes one`)
 }
 
-/** How a change of a kind is put among the entries of a modification. */
+/** How a change of each kind is added to the entries of a modification. */
 function pushing(Kind, maker) {
   return (entries, path, change) => {
     if (!(change instanceof Kind)) throw check.wrong(path, `what change() of a ${maker} makes`, change)

@@ -3,7 +3,7 @@
 const check = require('./arguments.js')
 const Native = require('./native.js')
 
-/** What the native half has of a clock. */
+/** The native half's part of a clock. */
 let clockOf
 
 class ManualClock {

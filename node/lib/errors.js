@@ -4,7 +4,7 @@ const kinds = require('./generated/errors.js')
 const { dependency } = require('./generated/records.js')
 const { of } = require('./reader.js')
 
-/** What is wrong for an error that a program makes. */
+/** The empty list of refusals, for an error that a program creates. */
 const NOTHING = dependency({ some: () => [], one: () => false })
 
 class MillpondError extends Error {
@@ -29,7 +29,7 @@ class DependencyError extends MillpondError {
   }
 
   static {
-    // Getters, since the message says all of it: a program that prints an error shows it once.
+    // Getters, since the message contains all of this: a program that prints an error shows it once.
     for (const name of Object.keys(NOTHING)) {
       const get = function () {
         return this.#found[name]
@@ -41,7 +41,7 @@ class DependencyError extends MillpondError {
 
 const classes = { MillpondError, DependencyError }
 Object.assign(MillpondError, { code: '', number: 0, retry: 'never' })
-// What the core's table has about each class.
+// The entry of each class in the core's table.
 const byNumber = new Map()
 for (const { name, ...kind } of kinds) {
   classes[name] ??= { [name]: class extends MillpondError {} }[name]
@@ -66,7 +66,7 @@ function invalid(message) {
 }
 
 /**
- * The error for an argument of a wrong type: as of Node's own functions, since no program handles it.
+ * The error for an argument of a wrong type: the same as that of Node's own functions, since no program handles it.
  */
 function wrongType(message) {
   return Object.assign(new TypeError(message), { code: WRONG_TYPE })
@@ -78,13 +78,13 @@ function isWrongArgument(error) {
   return isOfType || error instanceof classes.InvalidArgumentError
 }
 
-/** A handle of the native half, which only it can make; `method` is what makes one. */
+/** A handle of the native half, which only the native half can make; `method` makes one. */
 function madeBy(method, handle, Native) {
   if (handle instanceof Native) return handle
   throw new TypeError(`${Native.name} has no public constructor; ${method} makes one`)
 }
 
-/** Makes a call of the native half that returns at once. */
+/** Makes a call of the native half that returns immediately. */
 function atOnce(call) {
   try {
     return call()

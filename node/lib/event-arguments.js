@@ -1,6 +1,6 @@
 'use strict'
 
-// Checks what calls of queues of events take before anything is sent; see arguments.js.
+// Checks the arguments of queues of events before anything is sent; see arguments.js.
 
 const check = require('./arguments.js')
 const options = require('./generated/options.js')
@@ -21,7 +21,7 @@ function newEvents(argument, events) {
   return entries
 }
 
-/** The same of one event. */
+/** The same for one event. */
 function newEvent(payload, said) {
   const entries = new Entries()
   entries.push(1, check.bytes('payload', payload))
@@ -39,7 +39,7 @@ function schedules(argument, given) {
   return entries
 }
 
-/** The same of one schedule. */
+/** The same for one schedule. */
 function schedule(argument, given) {
   const entries = new Entries()
   entries.push(1)
@@ -59,7 +59,7 @@ function delivery(argument, given) {
   return [check.text(`${argument}.id`, id), check.bytes(`${argument}.token`, token)]
 }
 
-/** Those of one or of several. */
+/** The ids and tokens of one or several deliveries. */
 function deliveries(argument, given) {
   if (given?.token !== undefined) return delivery(argument, given)
   const all = []

@@ -24,7 +24,7 @@ const KIND = {
     return new EventJob(reader.one(), found)
   },
   name: ({ event }) => `event ${event.id}`,
-  // Whatever else a handler returned, the event is done.
+  // For any other return value of the handler, the event is done.
   finish(value, entries) {
     if (Object.keys(value).length > 0 && pushModification(value, entries) !== undefined) {
       throw new TypeError('the handler returned a modification, and an event ends with none')

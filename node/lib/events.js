@@ -15,7 +15,7 @@ const { stepsOf } = require('./task-arguments.js')
 /** Checked with the rest of the event. */
 const PUBLISH = Object.fromEntries(Object.keys(kinds.newEvent).map((name) => [name, (_, value) => value]))
 
-/** A command, whose name is a string: clients look at it. */
+/** A command whose name is a string, because clients inspect it. */
 const command = of((reader) => {
   const [name, ...args] = reader.some(() => reader.one())
   return [name.toString(), ...args]

@@ -4,10 +4,10 @@ const { begin } = require('./calls.js')
 const { classes, madeBy } = require('./errors.js')
 const { isTrue } = require('./results.js')
 
-/** What the native half has of a handle. */
+/** The native half's part of a handle. */
 let nativeOf
 
-/** What a client makes, and what that makes. */
+/** The handles that a client makes, and those that these make. */
 class Handle {
   #native
 
@@ -15,13 +15,13 @@ class Handle {
     nativeOf = (handle) => handle.#native
   }
 
-  /** `method` is what makes one of these. */
+  /** `method` makes such a handle. */
   constructor(native, Native, method) {
     this.#native = madeBy(method, native, Native)
   }
 }
 
-/** What aborts the signals of those handles that have one. */
+/** The abort controllers of the handles that have a signal. */
 const controllers = new WeakMap()
 
 /**
@@ -34,7 +34,7 @@ function lostSignal(what, handle) {
   controllers.set(handle, controller)
   const told = begin(undefined, isTrue, losing(nativeOf(handle)), undefined, true)
   told.then((isLost) => {
-    // A call that failed is one for a lease that has ended already.
+    // If the call failed, the lease has already ended.
     if (isLost === true) {
       controller.abort(new classes.LeaseLostError(`the lease of the ${what} was lost`))
     }
@@ -44,12 +44,12 @@ function lostSignal(what, handle) {
 
 /** Aborts the signal of a handle. */
 function abort(handle, reason) {
-  // Of one that nobody has asked for as well: it may be asked for later.
+  // Also a signal that was not requested yet: it may be requested later.
   const { signal } = handle
   if (!signal.aborted) controllers.get(handle).abort(reason)
 }
 
-/** How that call is sent. In a function of its own, or what follows it would keep the lease alive. */
+/** How that call is sent. In a separate function, so that no closure keeps the lease alive. */
 function losing(native) {
   return (number) => native.lost(number)
 }

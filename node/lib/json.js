@@ -1,6 +1,6 @@
 'use strict'
 
-// Finds in a value what JSON.stringify() writes as something else without an error, and names its path.
+// Finds in a value what JSON.stringify() silently writes as something else, and names its path.
 
 const { types } = require('node:util')
 const { JSON_DEPTH_MAX } = require('./generated/limits.js').tasks
@@ -10,7 +10,7 @@ const HALVED = 'has half a surrogate pair, which no UTF-8 has'
 // Longer keys are cut in messages.
 const KEY_LENGTH_MAX = 40
 
-// What JSON.stringify() writes as {}, whatever it holds.
+// Types that JSON.stringify() writes as {}, whatever they hold.
 const EMPTIED = [
   ['a Map', types.isMap],
   ['a Set', types.isSet],
@@ -22,8 +22,8 @@ const EMPTIED = [
 ]
 
 /**
- * Refuses NaN, infinities and invalid dates, which JSON.stringify() writes as null, promises, maps, sets and the
- * like, which it writes as {}, and halves of surrogate pairs. `written` is what it wrote, so that the value has no circle.
+ * Refuses NaN, infinities and invalid dates, which JSON.stringify() writes as null; promises, maps, sets and the like,
+ * which it writes as {}; and lone surrogates. `written` is what it wrote, so the value has no cycle.
  */
 function checkFaithful(argument, value, written) {
   const fault = faultOf(value, '', written.includes('\\ud'), 0)
@@ -32,7 +32,7 @@ function checkFaithful(argument, value, written) {
   throw invalid(`${argument}${keys.reverse().join('')} ${reason}`)
 }
 
-/** What is wrong, and the steps to where it is, the last one first; undefined for nothing. */
+/** What is wrong, and the steps to where it is, the last step first; undefined if nothing is wrong. */
 function faultOf(value, key, hasHalves, depth) {
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : [`is ${value}, which JSON does not have`]
@@ -40,7 +40,7 @@ function faultOf(value, key, hasHalves, depth) {
   if (typeof value === 'string') {
     return hasHalves && !value.isWellFormed() ? [HALVED] : undefined
   }
-  // The core refuses what is nested deeper.
+  // The core refuses values that are nested deeper.
   if (typeof value !== 'object' || value === null || depth > JSON_DEPTH_MAX) return undefined
   if (typeof value.then === 'function') return ['is a promise; await it first']
   if (typeof value.toJSON === 'function') {

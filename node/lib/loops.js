@@ -29,8 +29,8 @@ class Loop extends Handle {
   #isOver = false
 
   /**
-   * `read` makes a batch of the native half's result; `own` is what concurrent callers need, and `kept` what must
-   * not become garbage before the loop does: a lease that is garbage is released.
+   * `read` makes a batch from the native half's result. `own` is what concurrent callers need. `kept` must not be
+   * garbage-collected before the loop, because a lease that is collected is released.
    */
   constructor(native, Kind, method, { read, own, signal, kept }) {
     super(native, Kind, method)
@@ -62,11 +62,11 @@ class Loop extends Handle {
     return { done: true, value: undefined }
   }
 
-  /** Ends the loop, and the request that is under way. */
+  /** Ends the loop, and the request that is in progress. */
   async return(value) {
     this.#isOver = true
     giveUp(this.#number, this)
-    // What no caller has received; the last batch of some can still be committed.
+    // A batch that no caller has received; for some loops the last batch can still be committed.
     nativeOf(this).end?.()
     return { done: true, value }
   }

@@ -1,13 +1,13 @@
 'use strict'
 
-// Messages and dead letters, as results have them; see results.js.
+// Messages and dead letters, as they occur in results; see results.js.
 
 const check = require('./arguments.js')
 const { notText } = require('./calls.js')
 const { made } = require('./generated/records.js')
 
 class Message {
-  // Strings or Buffers; of a message that is no text, strings and Buffers.
+  // Strings or Buffers; both, if the message is not valid text.
   #pairs
   #isText
 
@@ -34,8 +34,9 @@ class Message {
 }
 
 /**
- * Sets a property. One that is no text where text is wanted throws when it is read, and does not
- * affect the others. Copying the object reads it as well: a missing property would go unnoticed.
+ * Sets a property. If text is wanted and the value is not valid text, reading the property throws;
+ * the other properties are not affected. Copying the object also reads the property, because a
+ * missing one would go unnoticed.
  */
 function set(object, name, value, isText) {
   const get = () => {

@@ -4,7 +4,7 @@ const check = require('./arguments.js')
 const { DocChange, pushDocChange, pushTaskChange, TaskChange } = require('./changes.js')
 const args = require('./task-arguments.js')
 
-/** How each kind of entry is put into the lists, in the order in which they are read. */
+/** How each kind of entry is added to the lists, in the order in which they are read. */
 const KINDS = {
   inserts: args.pushNewTask,
   changes: pushTaskChange,
@@ -17,10 +17,10 @@ const KINDS = {
   docDepends: args.pushDocId
 }
 
-/** The task that a modification deletes beside `deletes`, which an object that is spread may replace. */
+/** The task that a modification deletes beside its `deletes`, which spreading the object may replace. */
 const OWN_DELETE = Symbol('millpond.ownDelete')
 
-/** A modification that deletes this task, also when it is spread into an object with other deletes. */
+/** A modification that deletes this task, even when it is spread into an object with other deletes. */
 function deleting(handle) {
   return { deletes: [handle], [OWN_DELETE]: handle }
 }
@@ -34,8 +34,8 @@ function entriesOf(argument, modification) {
 }
 
 /**
- * Puts what a handler returned into entries, if it is a modification: an object that has what modifications are made
- * of. What was only meant to be one is refused. Nothing is returned for any other value.
+ * Adds the return value of a handler to the entries, if it is a modification: an object with the lists of a
+ * modification. A change that is not in a modification is refused. For any other value, returns undefined.
  */
 function pushModification(value, entries) {
   const parts = Array.isArray(value) ? value : [value]
@@ -50,12 +50,12 @@ function pushModification(value, entries) {
   return isMeant ? listsOf('modification', value, KINDS, entries) : undefined
 }
 
-/** The two lists of what is to be renewed. */
+/** The two lists of the tasks and documents to renew. */
 function heldOf(held) {
   return listsOf('held', held, { tasks: args.pushTaskId, docs: args.pushDocId })
 }
 
-/** Of each kind how many there are, and those. */
+/** For each kind the number of entries, and then the entries. */
 function listsOf(argument, value, kinds, entries = new args.Entries()) {
   const given = args.known(argument, value, Object.keys(kinds))
   for (const kind in kinds) {

@@ -37,8 +37,8 @@ class Reader {
   }
 
   /**
-   * Of a list with bytes: whether these parts are as they are wanted. Where strings are wanted, what is no text is a
-   * Buffer among them.
+   * For a list with bytes: whether these parts have the wanted type. If strings are wanted, any part that is not valid
+   * text is a Buffer.
    */
   isText(parts) {
     return this.#list[0] || parts.flat().every((part) => typeof part === 'string')
@@ -50,7 +50,7 @@ function of(read, start = 0) {
   return (list) => (list === null ? null : read(new Reader(list, start)))
 }
 
-/** How to read a list with bytes, which begins with whether all is as it is wanted. */
+/** How to read a list with bytes, which begins with whether all parts have the wanted type. */
 function ofBytes(read) {
   return of(read, 1)
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-// What the results of the native half mean. Each takes two numbers or one value.
+// Readers of the results of the native half. Each takes two numbers or one value.
 
 const { made } = require('./generated/records.js')
 

@@ -16,8 +16,8 @@ function fieldList(argument, fields) {
 }
 
 /**
- * The fields of a message at the end of a list; returns how many there are. `total` is how many bytes
- * the call has so far, and `others` are what the fields come from, if anything.
+ * Appends the fields of a message to a list; returns how many there are. `total` is how many bytes the call has so far,
+ * and `others` are what the fields come from, if anything.
  */
 function pushFields(list, fields, argument, total, ...others) {
   const take = check.taking(total, fields, ...others)
@@ -40,7 +40,7 @@ function pairsOf(fields, argument) {
   return isObject ? Object.entries(fields) : check.iterable(argument, fields, check.limits.shuffle.FIELDS_MAX)
 }
 
-/** Of each message the shard key, how many fields it has, and those. */
+/** For each message the shard key, the number of its fields, and then the fields. */
 function messageList(argument, messages) {
   const list = []
   const total = { bytes: 0 }
@@ -100,7 +100,7 @@ function checkId(id, path) {
 function deadline(argument, value) {
   const seconds = types.isDate(value) ? secondsOf(value) : value
   if (Number.isSafeInteger(seconds)) return seconds
-  // Beyond 2^53 a number may be rounded to another one.
+  // Beyond 2^53 a number may have been rounded.
   if (typeof seconds === 'bigint' && BigInt(Number(seconds)) === seconds) return Number(seconds)
   const expected = 'a Date or a whole number of seconds since the Unix epoch'
   const isNumber = typeof seconds === 'bigint' || typeof seconds === 'number'

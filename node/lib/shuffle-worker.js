@@ -24,7 +24,7 @@ const KIND = {
     return new ShuffleJob(reader.one(), message)
   },
   name: ({ message }) => `message ${message.id}`,
-  // Whatever else a handler returned, the message is done.
+  // For any other return value of the handler, the message is done.
   finish(value, entries) {
     if (Object.keys(value).length > 0 && pushModification(value, entries) !== undefined) {
       throw new TypeError('the handler returned a modification, and a message ends with none')

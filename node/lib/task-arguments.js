@@ -1,6 +1,6 @@
 'use strict'
 
-// Checks descriptions of tasks and documents before anything is sent, and puts it into the two
+// Checks descriptions of tasks and documents before anything is sent, and converts them to the two
 // lists that the native half reads; see arguments.js.
 
 const check = require('./arguments.js')
@@ -35,7 +35,7 @@ function jsonOf(argument, value) {
     written = JSON.stringify(value)
     if (written !== undefined) checkFaithful(argument, value, written)
   } catch (error) {
-    // A bigint, a circle or too many levels; toJSON() of a value may throw what it likes.
+    // A bigint, a cycle or too many levels; toJSON() of a value may throw anything.
     const isDeep = error?.message === 'Maximum call stack size exceeded'
     if (!(isDeep || error instanceof TypeError)) throw error
     throw invalid(`${argument} cannot be written as JSON: ${error.message}`)
@@ -45,7 +45,7 @@ function jsonOf(argument, value) {
 }
 
 const INSERT = { value: jsonOf, ...options.newTask, json: textOrNone }
-/** What a task is inserted with beside its queue and value. */
+/** The options of a task to insert, beside its queue and value. */
 const INSERT_OPTIONS = Object.keys(options.newTask)
 const CHANGE = { value: jsonOf, ...options.taskChange, json: textOrNull }
 const DOC_INSERT = { content: jsonOf, ...options.newDoc, json: textOrNone }
@@ -53,7 +53,7 @@ const { skipColliding: _, ...DOC_PUT } = DOC_INSERT
 const PUT_OPTIONS = Object.keys(DOC_PUT).filter((name) => name !== 'content')
 const DOC_CHANGE = { content: jsonOf, ...options.docChange }
 
-/** An object that has none but these names; another one would silently do nothing. */
+/** An object with only these names; any other name would silently do nothing. */
 function known(path, given, names) {
   const unknown = Object.keys(object(path, given)).find((name) => !names.includes(name))
   if (unknown === undefined) return given
@@ -61,13 +61,13 @@ function known(path, given, names) {
   throw invalid(`${at} is not known; there is ${names.join(', ')}`)
 }
 
-/** Of each of these only one can be set. */
+/** Of each of these groups, only one option can be set. */
 const EITHER = [['value', 'json'], ['content', 'json'], ['atMs', 'delayMs', 'release']]
 
 /**
- * The properties of an object, as steps of the native half, `[[name, checked value], …]`.
- * `path` is the object's position for error messages, if any, and `others` are names that it
- * has beside those.
+ * The properties of an object, as steps of the native half, `[[name, checked value], …]`. `path` is
+ * the object's position for error messages, if any, and `others` are further names that the object
+ * may have.
  */
 function settings(path, given, checks, others = []) {
   const at = (name) => (path === '' ? name : `${path}.${name}`)
@@ -93,7 +93,7 @@ function step([name, value]) {
   return [name === 'value' || name === 'content' ? 'json' : name, value]
 }
 
-/** The two lists of options that were checked, and of steps beside them. */
+/** The two lists of checked options, and of additional steps. */
 function stepsOf(checked, more = []) {
   const entries = new Entries()
   const given = Object.entries(checked).filter(([, value]) => value !== false)
@@ -101,7 +101,7 @@ function stepsOf(checked, more = []) {
   return entries
 }
 
-/** How many steps, and their parts. */
+/** The number of steps, and then their parts. */
 function pushSteps(entries, steps) {
   entries.push(steps.length)
   for (const parts of steps) entries.push(...parts)

@@ -1,9 +1,9 @@
 'use strict'
 
-// Workers: the loop that calls handlers. The core takes jobs, ends them, and goes on through outages.
+// Workers: the loop that calls handlers. The core takes jobs, ends them, and continues through outages.
 
 const process = require('node:process')
-// Taken once: tests replace those of the module by fake timers.
+// Taken once: tests replace the timers of the module with fake ones.
 const { clearTimeout, setTimeout } = require('node:timers')
 const { inspect, types } = require('node:util')
 const { isMainThread } = require('node:worker_threads')
@@ -66,7 +66,7 @@ function outcome(...parts) {
   return entries
 }
 
-/** How one of these ends a job; nothing else does. */
+/** How a job ends by one of these classes; undefined for any other value. */
 function decided(said) {
   if (said instanceof Retry) return outcome('retry', said.message, said.delayMs)
   if (said instanceof Move) return outcome('move', said.queue, said.message)
@@ -85,14 +85,14 @@ class Report {
   }
 }
 
-/** What workers have in common, whatever queue their jobs come from. */
+/** What the workers of all queues have in common. */
 class Worker extends Handle {
   #kind
   #timeoutMs
 
   /**
-   * `kind` is what is special about the queue: `job` reads a job from a list, `name` names it, and `finish` puts what
-   * a handler returned into entries, if that is a modification.
+   * `kind` is what differs between queues: `job` reads a job from a list, `name` names it, and `finish` adds the return
+   * value of a handler to the entries, if it is a modification.
    */
   constructor(native, Native, method, kind, timeoutMs) {
     super(native, Native, method)
@@ -153,7 +153,7 @@ function settingsOf({ backoffMs, backoffMaxMs, concurrency = 10, ...said }, firs
   return stepsOf({ ...said, concurrency }, isGiven ? [backoff] : [])
 }
 
-/** How the events of a run are read; without any it is over, and this is what it did. */
+/** How the events of a run are read; if there are none, the run is over, and this is what it did. */
 function reading(job) {
   const event = (reader) => (reader.one() ? new Report(reader, job) : job(reader))
   return ofBytes((reader) => {
@@ -164,15 +164,15 @@ function reading(job) {
 
 const SIGNALS = ['SIGTERM', 'SIGINT']
 
-/** What the next signal of the system calls, of each worker that runs. */
+/** For each worker that runs, what the next system signal calls. */
 const onSignal = new Set()
 
-/** One listener for all workers: more than ten listeners look like a leak to Node. */
+/** One listener for all workers, because Node reports more than ten listeners as a leak. */
 function signalled() {
   for (const stop of [...onSignal]) stop()
 }
 
-/** Has the first signal of the system call `stop`, and further ones `again`; returns how to undo that. */
+/** Makes the first system signal call `stop`, and further ones `again`; returns a function that undoes this. */
 function onSignals(stop, again) {
   let next = stop
   const stopping = () => {
@@ -188,7 +188,7 @@ function onSignals(stop, again) {
   }
 }
 
-/** A handler at work on the jobs of a run. */
+/** A handler that works on the jobs of a run. */
 class Working {
   #run
   #handler
@@ -242,7 +242,7 @@ class Working {
     this.#end(job, end)
   }
 
-  /** What a handler returned; nothing for a value that says nothing. */
+  /** How a job ends by the return value of its handler; undefined if that value says nothing about it. */
   #outcome(value) {
     if (typeof value !== 'object' || value === null) return undefined
     if (types.isGeneratorObject(value)) {
@@ -253,7 +253,7 @@ class Working {
 
   #failed(job, thrown) {
     const end = decided(thrown) ?? (isAbort(thrown, this.#kind.signal) ? outcome('release', 0) : undefined)
-    // That a lease was lost is reported, and that a handler heeded it is no failure.
+    // The lost lease is already reported; a handler that stopped because of it has not failed.
     const isHeeded = end === undefined && job.isLost && isAbort(thrown, job.signal)
     this.#end(job, end ?? outcome('fail', textOf(thrown)))
     if (end !== undefined || isHeeded || isTaken(thrown)) return
@@ -274,7 +274,7 @@ class Working {
   }
 }
 
-/** Why a handler's promise is not waited for any more. */
+/** Why the worker no longer waits for a handler's promise. */
 class Timeout extends Error {
   constructor(timeoutMs) {
     super(`timeout: it took longer than ${timeoutMs} ms`)
@@ -282,7 +282,7 @@ class Timeout extends Error {
   }
 }
 
-/** A handler's promise, but once this time is over it is rejected and the job's signal is aborted. */
+/** A handler's promise; after this time it is rejected and the job's signal is aborted. */
 async function within(timeoutMs, job, promise) {
   let timer
   const late = new Promise((_, reject) => {
@@ -291,7 +291,7 @@ async function within(timeoutMs, job, promise) {
       abort(job, timeout)
       reject(timeout)
     }
-    // Node has no longer ones.
+    // The longest timer that Node supports.
     timer = setTimeout(abandon, Math.min(timeoutMs, 2 ** 31 - 1))
   })
   try {
@@ -301,7 +301,7 @@ async function within(timeoutMs, job, promise) {
   }
 }
 
-/** Calls a hook; what it throws is logged. */
+/** Calls a hook; an exception is logged. */
 async function call(hook, ...args) {
   try {
     await hook(...args)
@@ -325,7 +325,7 @@ function isAbort(thrown, signal) {
   }
 }
 
-/** Whether documents were taken that the job needs, which is no failure. */
+/** Whether documents that the job needs were held by others, which is no failure. */
 function isTaken(thrown) {
   return thrown instanceof classes.DependencyError && thrown.operation === 'tasks.claim_docs'
 }
@@ -334,7 +334,7 @@ function isTaken(thrown) {
 function textOf(thrown) {
   if (thrown instanceof Timeout) return thrown.message
   try {
-    // Errors of another realm are no instances, and a DOMException is not native.
+    // Errors of another realm are not instances of Error, and a DOMException is not a native error.
     const isError = thrown instanceof Error || types.isNativeError(thrown)
     return (isError ? `${thrown.name}: ${thrown.message}` : inspect(thrown)).toWellFormed()
   } catch {

@@ -4,14 +4,14 @@
 export const version: string
 
 /**
- * A name, a member or a value: a string, which stands for its UTF-8, or bytes. A Buffer is a
+ * A name, a member or a value: a string, which is encoded as UTF-8, or bytes. A Buffer is a
  * Uint8Array.
  */
 export type Member = string | Uint8Array
 
 /**
- * A score and a member. A score that is null, as that of a bare member, is the server's time in
- * seconds, with microseconds. It is any number but NaN; the lowest comes first.
+ * A score and a member. If the score is null, or only a member is passed, the score is the server's
+ * time in seconds, with microseconds. A score is any number except NaN; the lowest comes first.
  */
 export type Pair = Member | readonly [score: number | null, member: Member]
 
@@ -37,7 +37,7 @@ export interface Stats<T extends string | Buffer = string> {
   psetSize: number
   /** Members that are reserved and not committed. */
   csetSize: number
-  /** Members in both sets together; one that is in both counts twice. */
+  /** The sum of both; a member that is in both sets counts twice. */
   totalSize: number
   /** The lowest score of the producer set. */
   psetMin: number | null
@@ -47,44 +47,44 @@ export interface Stats<T extends string | Buffer = string> {
   csetMin: number | null
   /** The highest score of the consumer set. */
   csetMax: number | null
-  /** The lowest score of both. */
+  /** The lowest score of both sets. */
   totalMin: number | null
-  /** The highest score of both. */
+  /** The highest score of both sets. */
   totalMax: number | null
 }
 
-/** What every call takes that waits for a server or a disk. */
+/** Options of every call that waits for a server or a disk. */
 export interface CallOptions {
   /**
-   * Stops waiting: the call rejects with the signal's reason, an `AbortError` if none was given.
-   * If the signal is aborted before the call, nothing is sent. What it aborts later may or may
-   * not be done, as after a {@link TimeoutError}: check before you repeat it.
+   * Stops waiting: the call rejects with the signal's reason, which is an `AbortError` by default.
+   * If the signal is aborted before the call, nothing is sent. A call that is aborted later may or
+   * may not take effect, as after a {@link TimeoutError}: check before you repeat it.
    */
   signal?: AbortSignal | undefined
 }
 
-/** What results hold. */
+/** Options for the types in results. */
 export interface ResultOptions {
   /**
-   * Whether names, members, fields and values in results are Buffers, instead of strings. A string
-   * cannot hold what is not UTF-8: where a result has such bytes, the call rejects with a TypeError
-   * with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved. A message of a
-   * shuffle queue is returned all the same, and throws that error when it is read; see {@link
-   * Message}. Task stores hold text, and return strings in any case.
+   * Whether names, members, fields and values in results are Buffers instead of strings. A string
+   * cannot hold bytes that are not UTF-8: if a result contains such bytes, the call rejects with a
+   * TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and a batch stays reserved. A message
+   * of a shuffle queue is returned anyway, and throws that error when it is read; see
+   * {@link Message}. Task stores hold text and always return strings.
    */
   returnBuffers?: boolean | undefined
 }
 
-/** What {@link connect} takes beside the URL. */
+/** Options of {@link connect}, beside the URL. */
 export interface ConnectOptions extends ResultOptions, CallOptions {
   /** The user; goes with a password. */
   username?: string | undefined
   /** The password, as it is: nothing is unescaped. */
   password?: string | undefined
   /**
-   * The clock of an embedded engine, for tests; by default the system's. Clients that share an engine share its
-   * clock: one that brings none takes the engine's, and one that brings another is refused with {@link
-   * InvalidArgumentError}. So is a clock for a server, whose time is the server's.
+   * The clock of an embedded engine, for tests; by default the system's. Clients that share an engine share its clock:
+   * a client without one uses the engine's, and a client with a different one is refused with
+   * {@link InvalidArgumentError}. A clock for a server is refused as well, since the server has its own time.
    */
   clock?: ManualClock | undefined
   //! settings
@@ -104,11 +104,11 @@ export interface ConnectOptions extends ResultOptions, CallOptions {
  * | `redis+cluster://host,host2` | Redis Cluster |
  *
  * The URL can hold more options, as in `?tls_ca=ca.pem`. A Redis client connects when it first has
- * something to send. An embedded engine reads its log on a thread of its own, so the event loop is
- * not blocked however long that is.
+ * something to send. An embedded engine reads its log on a separate thread, so the event loop is
+ * not blocked, however long that takes.
  *
- * @throws {InvalidUrlError} for a URL or an option in it that is not known.
- * @throws {LockedError} if another process holds the directory; use `redis:` to share queues.
+ * @throws {InvalidUrlError} for an unknown URL, or an unknown option in it.
+ * @throws {LockedError} if another process holds the directory; to share queues between processes, use `redis:`.
  * @throws {CorruptError} if the directory is damaged or lacks what was on disk, unless the URL says
  * `?repair`.
  *
@@ -133,13 +133,13 @@ export function connect(
 ): Promise<Client<string> | Client<Buffer>>
 
 /**
- * A clock that stands still until it is told to move, for tests: what is due in an hour is due when the clock was
- * advanced by an hour, and whoever waits for it is woken. An embedded engine is opened with it, as the `clock` of
+ * A clock for tests, which stands still until it is told to move: what is due in an hour becomes due when the clock is
+ * advanced by an hour, and callers that wait for it are woken. An embedded engine is opened with it, as the `clock` of
  * {@link ConnectOptions}.
  *
- * It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a call waits, a
- * worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it, as if its holder had
- * been stopped for that long.
+ * The engine uses it for times, delays and leases. Everything else follows the system's time: how long a call waits, a
+ * worker's timeout, and when a lease is renewed. So an advance by more than a lease ends that lease, as if its holder
+ * had been stopped for that long.
  *
  * @example
  * import { connect, ManualClock } from 'millpond'
@@ -152,7 +152,8 @@ export function connect(
  */
 export class ManualClock {
   /**
-   * Makes a clock that stands at this time, or at the present. One behind the year 9999 stands at its end.
+   * Makes a clock that is set to this time, or to the present. A time after the year 9999 becomes the end of
+   * that year.
    *
    * @param nowMs in whole milliseconds since the Unix epoch
    */
@@ -162,7 +163,7 @@ export class ManualClock {
   readonly nowMs: number
 
   /**
-   * Moves the clock forward, at most to the end of the year 9999, and wakes those who wait for what is due then.
+   * Moves the clock forward, at most to the end of the year 9999, and wakes callers that wait for what is due then.
    *
    * @param timeMs by how much, in milliseconds
    */
@@ -175,8 +176,8 @@ export interface Recovery {
 }
 
 /**
- * A server or an embedded engine, and the access to its queues; made by {@link connect}. A
- * program ends when no call is under way, also with clients that are open.
+ * A server or an embedded engine, with access to its queues; made by {@link connect}. A program
+ * ends when no call is in progress, even if clients are open.
  */
 export class Client<T extends string | Buffer = string> {
   private constructor()
@@ -194,9 +195,9 @@ export class Client<T extends string | Buffer = string> {
   recovery(): Recovery | null
 
   /**
-   * Closes the client: calls reject with {@link ClosedError} from now on, and what an embedded
-   * engine has buffered is written, on a thread of its own. The garbage collector closes a
-   * client that is not referenced any more.
+   * Closes the client: from now on calls reject with {@link ClosedError}. What an embedded engine
+   * has buffered is written, on a separate thread. The garbage collector closes a client that is no
+   * longer referenced.
    *
    * @throws {StorageError} if the disk refuses the last write.
    */
@@ -211,10 +212,10 @@ export class Client<T extends string | Buffer = string> {
 /**
  * A dirty list with write-folding and two-phase commit; made by {@link Client.ick}.
  *
- * For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents
- * as dirty, one consumer takes batches, works, and commits. A document that is dirtied again while
- * it is worked on is processed again, and one that is dirtied often does not move back in the
- * order, since a member keeps the lowest of its scores.
+ * For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
+ * dirty; one consumer takes batches, processes them, and commits. A document that is flagged again
+ * while it is processed is processed again. A document that is flagged often does not move back in
+ * the order, since a member keeps its lowest score.
  *
  * All calls reject with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold
  * something else, and with the errors of the connection.
@@ -240,15 +241,15 @@ export class Ick<T extends string | Buffer = string> {
   //! methods
 }
 
-/** What all loops of consumers have. */
+/** The methods of every loop. */
 export interface Loop<B> {
   /**
-   * The next batch, or the next job. Ask for one at a time. After an error that a retry can fix, the next call
-   * continues the loop. A signal that has aborted stays so, and every further call rejects with its reason.
+   * The next batch, or the next job. Request one at a time. After an error that a retry can fix, the next call
+   * continues the loop. A signal that has aborted stays aborted, and every further call rejects with its reason.
    */
   next(): Promise<IteratorResult<B, undefined>>
 
-  /** Ends the loop; what `break` calls. The last batch of an Ick stays reserved. */
+  /** Ends the loop; called by `break`. The last batch of an Ick stays reserved. */
   return(): Promise<IteratorResult<B, undefined>>
 
   /** The loop itself. */
@@ -258,27 +259,27 @@ export interface Loop<B> {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What a loop takes. */
+/** Options of a loop. */
 export interface WaitOptions extends CallOptions {
   /**
-   * How long to wait when there is nothing, in milliseconds; it starts again for each batch, and Infinity waits
-   * without limit. Left out, the loop ends when there is nothing left. All that wait in a process share one
-   * connection, and what comes wakes one of them.
+   * How long to wait when there is nothing, in milliseconds. The time starts again for each batch; Infinity waits
+   * without limit. If omitted, the loop ends when there is nothing left. All waiting callers in a process share one
+   * connection, and each arrival wakes one of them.
    */
   waitMs?: number | undefined
 }
 
-/** What a loop over batches of members takes. */
+/** Options of a loop over batches of members. */
 export interface BatchesOptions extends WaitOptions {}
 
 export interface Batches<T extends string | Buffer = string> extends Loop<Entry<T>[]> {}
 /**
- * A consumer's loop; made by `batches` of an Ick, a channel or a lease. Asking for the next batch
- * commits the one before, in one round trip.
+ * A consumer's loop; made by `batches` of an Ick, a channel or a lease. Requesting the next batch
+ * commits the previous one, in the same round trip.
  *
  * A loop that is left by an exception or by `break` leaves its batch reserved: the next reserve
- * returns it again. {@link commit} commits it. A signal that aborts while the loop waits ends
- * it with the signal's reason; a batch that was on its way is returned by the next call.
+ * returns it again. {@link commit} commits it. A signal that aborts while the loop waits ends the
+ * loop with the signal's reason; a batch that was already in transit is returned by the next call.
  *
  * @example
  * import { connect } from 'millpond'
@@ -299,7 +300,7 @@ export class Batches<T extends string | Buffer = string> {
 }
 
 /**+
- * The garbage collector releases one that is not referenced any more; one whose process dies expires.
+ * The garbage collector releases a lease that is no longer referenced; if the process dies, the lease expires.
  *
  * @example
  * import { connect } from 'millpond'
@@ -319,8 +320,8 @@ export class ConsumerLease<T extends string | Buffer = string> {
   readonly isLost: boolean
 
   /**
-   * Aborts, with a {@link LeaseLostError}, when the lease is lost before it is released; for what the
-   * work calls. It keeps neither the lease nor the program alive.
+   * Aborts, with a {@link LeaseLostError}, if the lease is lost before it is released; pass it to the calls of your
+   * work. It keeps neither the lease nor the program alive.
    */
   readonly signal: AbortSignal
 
@@ -356,19 +357,19 @@ export class IckChannel<T extends string | Buffer = string> {
 }
 
 /**
- * Where a message is: what acknowledging takes. A {@link Message} is as good, also one that a
- * Worker was sent.
+ * Where a message is; acknowledging takes this. A {@link Message} works as well, even one that was
+ * sent to a Worker.
  */
 export interface Receipt {
   /** The number of the stream; null for the default stream, at the queue's own name. */
   readonly stream: number | null
-  /** The message's id in it, such as `'1700000000000-3'`: the server's time, and a number. */
+  /** The message's id in the stream, such as `'1700000000000-3'`: the server's time, and a number. */
   readonly id: string
 }
 
 /**
- * What a message holds: an object, a Map, or fields and their values in order, where a field may
- * come twice. In an object JavaScript puts whole numbers first.
+ * The contents of a message: an object, a Map, or fields and their values in order, where a field
+ * may occur twice. In an object, JavaScript puts keys that are whole numbers first.
  */
 export type Fields =
   | Iterable<readonly [field: Member, value: Member]>
@@ -377,9 +378,9 @@ export type Fields =
 /**
  * A message that was delivered to a consumer.
  *
- * Where a queue returns strings, a message that is not UTF-8 does not affect others: it is returned
+ * If a queue returns strings, a message that is not UTF-8 does not affect others: it is returned
  * with those that were read with it, and only reading its text throws. Its `bytes` can be read, and
- * it can be acknowledged, extended and reclaimed as any other.
+ * it can be acknowledged, extended and reclaimed like any other.
  *
  * @example
  * import { connect } from 'millpond'
@@ -405,9 +406,9 @@ export class Message<T extends string | Buffer = string> implements Receipt {
   /** Its id in that stream, such as `'1700000000000-3'`. */
   readonly id: string
   /**
-   * Its fields and their values, as they were written. Reading this throws a TypeError with code
-   * `ERR_ENCODING_INVALID_ENCODED_DATA` if strings are wanted and one of them is not UTF-8, and so
-   * does copying the message, as for a Worker: send its stream and id.
+   * Its fields and their values, as they were written. If strings are wanted and one of them is not
+   * UTF-8, reading this throws a TypeError with code `ERR_ENCODING_INVALID_ENCODED_DATA`, and so
+   * does copying the message, for example to a Worker: send its stream and id instead.
    */
   readonly fields: [field: T, value: T][]
   /** A new list of its fields and their values as Buffers, whatever the queue returns. */
@@ -416,8 +417,8 @@ export class Message<T extends string | Buffer = string> implements Receipt {
   readonly deliveries: number
 
   /**
-   * The value of the first field of this name, or null. Throws as `fields` does if just this value
-   * is not UTF-8.
+   * The value of the first field with this name, or null. Throws as `fields` does, but only if this
+   * value is not UTF-8.
    */
   field(name: Member): T | null
 }
@@ -432,8 +433,8 @@ export interface ShuffleStats {
 
 /**
  * A message that was delivered too often without being acknowledged, and its history. Reading
- * `group` or `consumer` throws if strings are wanted and it is not UTF-8, as a {@link Message} does
- * with its fields; a queue with `returnBuffers` returns both.
+ * `group` or `consumer` throws if strings are wanted and it is not UTF-8, as reading the fields of
+ * a {@link Message} does; a queue with `returnBuffers` returns both.
  */
 export interface DeadLetter<T extends string | Buffer = string> {
   //! fields shuffle.DeadLetter
@@ -444,68 +445,69 @@ export interface Reclaimed<T extends string | Buffer = string> {
   //! fields shuffle.Reclaimed
 }
 
-/** What {@link Client.shuffleQueue} takes beside the name. */
+/** Options of {@link Client.shuffleQueue}. */
 export interface ShuffleQueueOptions { //! shuffle.ShuffleQueue
   //! settings
 }
 
-/** What {@link ShuffleQueue.consumer} takes beside the names. */
+/** Options of {@link ShuffleQueue.consumer}. */
 export interface ShuffleConsumerOptions { //! shuffle.ShuffleConsumer
   //! settings
 }
 
-/** What a tracked write takes. */
+/** Options of a tracked write. */
 export interface TrackedOptions extends CallOptions {
   /**
-   * Until when, as a Date or in whole seconds since the Unix epoch, up to 2^53; the server's time
-   * and the queue's `ttlMs`, or a day without one, by default. The number 0 is the default too, as it is in every language;
-   * a Date at the epoch is a deadline that has passed.
+   * The deadline, as a Date or in whole seconds since the Unix epoch, up to 2^53. By default it is
+   * the server's time plus the queue's `ttlMs`, or plus a day if the queue has none. The number 0
+   * also means the default, as in every language; a Date at the epoch is a deadline that has
+   * passed.
    */
   deadline?: Date | number | bigint | undefined
 }
 
-/** What a collection takes. */
+/** Options of a collection. */
 export interface GarbageOptions extends CallOptions { //! shuffle.Garbage
   //! settings
 }
 
-/** What a read takes. */
+/** Options of a read. */
 export interface ReadOptions extends CallOptions {
   /**
    * How long to wait for a message when there is none, in milliseconds; Infinity waits without
-   * limit. Left out, the call returns at once. A wait that is aborted takes nothing, unless a
-   * message is on its way already: that one is pending, see {@link ShuffleConsumer.reclaim}.
+   * limit. If omitted, the call returns immediately. A wait that is aborted takes nothing, unless a
+   * message is already in transit: that message is pending; see {@link ShuffleConsumer.reclaim}.
    */
   waitMs?: number | undefined
 }
 
-/** What the loop of a consumer takes. */
+/** Options of the loop of a consumer. */
 export interface MessagesOptions extends WaitOptions {
   /** The most messages in a batch, 1 to 10,000; 100 by default. */
   max?: number | bigint | undefined
 }
 
-/** What workers of all queues take. */
+/** Options of the workers of all queues. */
 export interface WorkerOptions {
-  /** How many jobs are worked on at a time, 1 or more; 10 by default. */
+  /** How many jobs run at a time, 1 or more; 10 by default. */
   concurrency?: number | bigint | undefined
   /**
-   * How many more jobs are held ready, so that one step takes several; 0 by default. Those that nobody has begun are
-   * given back by a stop.
+   * How many more jobs are taken ahead, so that one step takes several; 0 by default. A stop gives back those that have
+   * not begun.
    */
   prefetch?: number | bigint | undefined
   /**
-   * How long a handler may work, in milliseconds; for ever by default. Then the job's signal aborts, and the job has
-   * failed, whatever becomes of the handler's promise.
+   * How long a handler may run, in milliseconds; without limit by default. After that the job's signal aborts and the
+   * job has failed, whatever happens to the handler's promise.
    */
   timeoutMs?: number | undefined
 }
 
-/** What {@link ShuffleConsumer.worker} takes. */
+/** Options of {@link ShuffleConsumer.worker}. */
 export interface ShuffleWorkerOptions extends WorkerOptions { //! shuffle.Worker
   /**
-   * How long a message is put off after its first delivery has failed, in milliseconds; 30,000 by default. Then twice
-   * as long with each delivery up to `backoffMaxMs`, each time minus a random part of up to a half.
+   * How long a message is delayed after its first failure, in milliseconds; 30,000 by default. Then twice as long with
+   * each delivery up to `backoffMaxMs`, each time minus a random part of up to a half.
    */
   backoffMs?: number | undefined
   /** The longest such delay, in milliseconds; the lease by default, and never longer. */
@@ -515,9 +517,9 @@ export interface ShuffleWorkerOptions extends WorkerOptions { //! shuffle.Worker
 
 /**
  * The streams of a tenant: `streamsPerShard` of `streams`, in the order in which ties between them
- * are broken. They are the same in every language. Makes no call.
+ * are broken. They are the same in every language. Sends nothing.
  *
- * @throws {InvalidArgumentError} for no stream or more than 65,536, for a shard of no stream or
+ * @throws {InvalidArgumentError} for 0 or more than 65,536 streams, for a shard of 0 streams or
  * more than there are, and for an empty key.
  *
  * @example
@@ -532,13 +534,13 @@ export function shard(
 ): number[]
 
 /**
- * Many tenants share one queue, and one tenant's burst delays only itself; made by
+ * A queue that many tenants share, where one tenant's burst delays only that tenant; made by
  * {@link Client.shuffleQueue}.
  *
- * A queue is a number of streams. A tenant, who is named by a *shard key*, may write to a few of
- * them only, and each message goes to the one of these that has the least to do; consumers read
- * from all streams in turn. So a tenant that writes a thousand times more than the others fills
- * its own streams, and the other tenants have others.
+ * A queue consists of several streams. A tenant, which is named by a *shard key*, may write to only
+ * a few of them, and each message goes to the one of these that has the least to do; consumers read
+ * from all streams in turn. So a tenant that writes a thousand times more than the others fills its
+ * own streams, and the other tenants have other streams.
  *
  * All calls reject with {@link WrongTypeError} if a key holds something else, with {@link
  * CrossSlotError} on a cluster if the name has no `{tag}`, with {@link InvalidArgumentError} for
@@ -594,14 +596,14 @@ export class ShuffleQueue<T extends string | Buffer = string> {
   //! method resize
 
   /**
-   * Takes the values whose deadline passed not longer ago than this, in milliseconds (of which
-   * whole seconds count), out of the deadlines, in one step, so that of several callers one gets
-   * each. Returns them by deadline; one that is not UTF-8 is a Buffer in any case, since it is
-   * not returned again. They are garbage from then on; their messages stay until they are
-   * deleted.
+   * Takes the values whose deadline passed within this time, in milliseconds (only whole seconds
+   * count), out of the deadlines. This happens in one step, so that each value goes to only one of
+   * several callers. Returns them ordered by deadline; a value that is not UTF-8 is always a
+   * Buffer, since it is not returned again. From then on they are garbage; their messages stay
+   * until they are deleted.
    *
-   * After an error or an abort values may be cordoned that no caller received; {@link gc}
-   * returns them again.
+   * After an error or an abort, values may be cordoned that no caller received; {@link gc} returns
+   * them again.
    */
   cordonDeadlineExceeded(withinMs: number, options?: CallOptions): Promise<(T | Buffer)[]>
 
@@ -618,12 +620,13 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 }
 
 /**
- * One consumer of a group of a queue's consumers; made by {@link ShuffleQueue.consumer}.
+ * One consumer in a consumer group of a queue; made by {@link ShuffleQueue.consumer}.
  *
- * Delivery is at least once: a delivered message is *pending*: it belongs to its consumer until it
- * is acknowledged; asking for the next acknowledges nothing. What was delivered and never received,
- * as after {@link ConnectionLostError}, {@link TimeoutError} or an abort, {@link reclaim} returns,
- * and also what a dead process left. Calls reject as those of a {@link ShuffleQueue}.
+ * Delivery is at least once: a delivered message is *pending*. It belongs to its consumer until it
+ * is acknowledged; reading the next message does not acknowledge it. {@link reclaim} returns
+ * messages that were delivered but never received, as after {@link ConnectionLostError},
+ * {@link TimeoutError} or an abort, and those that a dead process left. Calls reject as those of a
+ * {@link ShuffleQueue}.
  *
  * @example
  * import { connect } from 'millpond'
@@ -640,7 +643,7 @@ export class ShuffleQueue<T extends string | Buffer = string> {
 export class ShuffleConsumer<T extends string | Buffer = string> {
   private constructor()
 
-  /** Reads the next message. Returns null if there is none, or none has come in `waitMs`. */
+  /** Reads the next message. Returns null if there is none, or if none arrives within `waitMs`. */
   read(options?: ReadOptions): Promise<Message<T> | null>
 
   readMany(max: number | bigint, options?: ReadOptions): Promise<Message<T>[]>
@@ -656,12 +659,12 @@ export class ShuffleConsumer<T extends string | Buffer = string> {
  * A worker of a {@link ShuffleConsumer}; made by {@link ShuffleConsumer.worker}. {@link run} works until it is stopped,
  * on `concurrency` messages at a time; {@link drain} until nothing is available.
  *
- * A message is the worker's while its handler works: a native thread extends it three times a lease. When the handler
- * is done, whatever it returns but a modification, the message is acknowledged, and with `delete` deleted.
- * {@link Retry}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of it; any other
- * exception is a failure: the message is delivered again after the backoff, until the consumer's `maxDeliveries` make
- * it a dead letter. The worker takes over the messages of consumers that are gone. All workers of a group should have
- * the same lease.
+ * The worker keeps a message while its handler works: a native thread extends it three times per lease. When the
+ * handler is done, the message is acknowledged, and with `delete` also deleted, whatever the handler returns except a
+ * modification. {@link Retry}, {@link Reject} and {@link Release}, thrown or returned, change what becomes of the
+ * message. Any other exception is a failure: the message is delivered again after the backoff, until the consumer's
+ * `maxDeliveries` make it a dead letter. The worker takes over the messages of consumers that are gone. All workers of
+ * a group should have the same lease.
  *
  * @example
  * import { connect, Reject } from 'millpond'
@@ -692,7 +695,7 @@ export class ShuffleWorker<T extends string | Buffer = string> {
   stop(withinMs?: number): void
 }
 
-/** A message that is being worked on; what a {@link ShuffleWorker} calls its handler with, which ends it. */
+/** A message that is being worked on; passed to the handler of a {@link ShuffleWorker}, which ends it. */
 export class ShuffleJob<T extends string | Buffer = string> {
   private constructor()
 
@@ -709,11 +712,11 @@ export interface Messages<T extends string | Buffer = string> extends Loop<Messa
  * The loop of a {@link ShuffleConsumer} over batches of messages; made by
  * {@link ShuffleConsumer.messages}.
  *
- * A message is done when it is acknowledged and not before: asking for the next batch says nothing
- * about the last one. So a consumer may pass messages to others and continue, and a loop that is
- * left by an exception, `break` or a signal leaves the group what was not done, for {@link
- * ShuffleConsumer.reclaim}. A signal that aborts while the loop waits ends it with the signal's
- * reason.
+ * A message is done only when it is acknowledged: requesting the next batch does not acknowledge
+ * the previous one. So a consumer may pass messages to others and continue. If a loop is left by an
+ * exception, `break` or a signal, messages that were not acknowledged stay with the group, for
+ * {@link ShuffleConsumer.reclaim}. A signal that aborts while the loop waits ends the loop with the
+ * signal's reason.
  *
  * @example
  * import { connect } from 'millpond'
@@ -734,7 +737,7 @@ export class Messages<T extends string | Buffer = string> {
 
 export interface Garbage<T extends string | Buffer = string> extends Loop<T[]> {}
 /**+
- * A batch whose values are not UTF-8 where strings are wanted ends the loop, and is kept as well.
+ * If strings are wanted, a batch with values that are not UTF-8 ends the loop, and is kept as well.
  *
  * @example
  * import { connect } from 'millpond'
@@ -756,28 +759,28 @@ export class Garbage<T extends string | Buffer = string> {
 }
 
 /**
- * A task at a version: what a modification needs to delete it or to depend on it. A Task is one.
+ * A task at a version; a modification needs it to delete the task or to depend on it. A Task is
+ * also a handle.
  */
 export interface TaskHandle {
   readonly id: string
   readonly version: number
 }
 
-/** A document at a version. A Doc is one. */
+/** A document at a version. A Doc is also a handle. */
 export interface DocHandle {
   readonly namespace: string
   readonly id: string
   readonly version: number
 }
 
-/** The fields of a {@link Task}; what is left out is 0, empty or nothing. */
+/** The fields of a {@link Task}; omitted fields are 0, empty or absent. */
 export type TaskFields = { readonly id: string } & {
   readonly [Field in Exclude<keyof Task, 'id' | 'value' | 'change'>]?: Task[Field] | undefined
 }
 
 /**
- * A task as a store returned it. Its fields are a copy: nothing that is done to them changes the
- * store.
+ * A task as a store returned it. Its fields are a copy: changing them does not change the store.
  *
  * `atMs` has two uses: a task is available from that time on, and a claim moves it to the end of
  * the lease. Each claim, renewal and change adds 1 to `version`, and a modification with a stale
@@ -806,23 +809,23 @@ export class Task<T = any> implements TaskHandle {
   readonly json: string | null
 
   /**
-   * What `json` says, parsed when it is first read; undefined if there is no value. Whole numbers
-   * above 2^53 lose digits, as everywhere in JavaScript; `json` has them.
+   * The value of `json`, parsed on first access; undefined if there is no value. Whole numbers above
+   * 2^53 lose digits, as everywhere in JavaScript; `json` keeps them.
    *
-   * `T` is what the program says that it is: nothing checks it.
+   * `T` is the type that the program declares; it is not checked.
    */
   readonly value: T
 
   /**
    * A change for {@link TaskStore.modify} that changes only what is given. Without a time it
-   * releases the task: it is available at once.
+   * releases the task, which is then available immediately.
    */
   change(options?: TaskChangeOptions): TaskChange
 }
 
 /** What a change of a task sets. */
 export interface TaskChangeOptions { //! tasks.TaskChange
-  /** The new value: anything that JSON has. */
+  /** The new value: any JSON value. */
   value?: unknown
   /** The same as a JSON text, which is kept byte for byte; null removes the value. */
   json?: string | null | undefined
@@ -835,7 +838,7 @@ export interface TaskChangeOptions { //! tasks.TaskChange
 export class TaskChange {
   private constructor()
 
-  /** Sets more. */
+  /** Sets more options, and returns this change. */
   set(options?: TaskChangeOptions): this
 
   retry(err?: string): this
@@ -845,7 +848,7 @@ export class TaskChange {
   quarantine(err: string, queue: string): this
 }
 
-/** The fields of a {@link Doc}; what is left out is 0, empty or nothing. */
+/** The fields of a {@link Doc}; omitted fields are 0, empty or absent. */
 export type DocFields = { readonly namespace: string; readonly id: string } & {
   readonly [Field in Exclude<keyof Doc, 'namespace' | 'id' | 'content' | 'change'>]?: Doc[Field] | undefined
 }
@@ -871,7 +874,7 @@ export class Doc<C = any> implements DocHandle {
   /** Its JSON text, byte for byte as it was written; null if it has no content. */
   readonly json: string | null
 
-  /** What `json` says, parsed when it is first read; undefined if there is no content. */
+  /** The content of `json`, parsed on first access; undefined if there is no content. */
   readonly content: C
 
   change(options?: DocChangeOptions<C>): DocChange<C>
@@ -879,7 +882,7 @@ export class Doc<C = any> implements DocHandle {
 
 /** What a change of a document sets. */
 export interface DocChangeOptions<C = any> { //! tasks.DocChange
-  /** The new content: anything that JSON has. */
+  /** The new content: any JSON value. */
   content?: C | undefined
   /** The same as a JSON text, which is kept byte for byte. */
   json?: string | undefined
@@ -890,11 +893,11 @@ export interface DocChangeOptions<C = any> { //! tasks.DocChange
 export class DocChange<C = any> {
   private constructor()
 
-  /** Sets more, and returns this change. */
+  /** Sets more options, and returns this change. */
   set(options?: DocChangeOptions<C>): this
 }
 
-/** What a task is inserted with beside its queue and its value. */
+/** Options of a task to insert, beside its queue and its value. */
 export interface NewTaskOptions { //! tasks.NewTask
   /** The value as a JSON text, instead of `value`; it is kept byte for byte. */
   json?: string | null | undefined
@@ -905,35 +908,35 @@ export interface NewTaskOptions { //! tasks.NewTask
 export interface NewTask<T = any> extends NewTaskOptions {
   /** The queue that it goes to. */
   queue: string
-  /** Anything that JSON has; without one the task has no value. */
+  /** Any JSON value; if omitted, the task has no value. */
   value?: T | undefined
 }
 
-/** What a document is put with beside its namespace, its primary key and its content. */
+/** Options of a document to put, beside its namespace, its primary key and its content. */
 export interface PutDocOptions { //! tasks.NewDoc
   /** The content as a JSON text, instead of `content`; it is kept byte for byte. */
   json?: string | null | undefined
   //! settings -skipColliding
 }
 
-/** A document to put; it needs a content. */
+/** A document to put; it must have content. */
 export interface PutDoc extends PutDocOptions {
   /** The namespace that it is in. */
   namespace: string
   /** The primary key: up to 256 characters, not unique. */
   key: string
-  /** Anything that JSON has. */
+  /** Any JSON value. */
   content?: unknown
 }
 
-/** A document to insert; it may have no content. */
+/** A document to insert; its content is optional. */
 export interface NewDoc extends PutDoc {
   skipColliding?: boolean | undefined
 }
 
 /**
- * What is to happen, all of it or nothing: up to 100,000 entries. A task or a document may be named
- * only once.
+ * A set of changes that happens as a whole or not at all: up to 100,000 entries. Each task or
+ * document may be named only once.
  */
 export interface Modification<T = any> {
   inserts?: Iterable<NewTask<T>> | undefined
@@ -947,7 +950,7 @@ export interface Modification<T = any> {
   docDepends?: Iterable<DocHandle> | undefined
 }
 
-/** What a modification did, each list in its order. */
+/** What a modification did, each list in the order of the modification. */
 export interface Modified<T = any> {
   //! fields tasks.Modified
 }
@@ -957,31 +960,31 @@ export interface Renewed {
   //! fields tasks.Renewed
 }
 
-/** What {@link Client.tasks} takes beside the name. */
+/** Options of {@link Client.tasks}. */
 export interface TaskStoreOptions { //! tasks.TaskStore
   //! settings
 }
 
-/** What a claim takes. */
+/** Options of a claim. */
 export interface LeaseOptions extends CallOptions {
   /** How long the lease is, in milliseconds; 30,000 by default, at most 100 years. */
   leaseMs?: number | undefined
 }
 
-/** What `getDoc` takes beside the namespace and the primary key. */
+/** Options of `getDoc`, beside the namespace and the primary key. */
 export interface GetDocOptions extends CallOptions {
   /** The document's secondary key; empty by default. */
   secondaryKey?: string | undefined
 }
 
-/** What the loop of claims takes. */
+/** Options of the loop of claims. */
 export interface ClaimsOptions extends WaitOptions { //! tasks.Claims
   /** The most tasks in a batch, 1 to 1,000; 1 by default. */
   max?: number | bigint | undefined
   //! settings -waitMs
 }
 
-/** What {@link TaskStore.worker} takes beside the queues. */
+/** Options of {@link TaskStore.worker}, beside the queues. */
 export interface TaskWorkerOptions extends WorkerOptions { //! tasks.Worker
   /**
    * How long a task is delayed after its first failure, in milliseconds; 30,000 by default. Then
@@ -1005,14 +1008,14 @@ export interface TaskWorkerOptions extends WorkerOptions { //! tasks.Worker
 export interface FilterOptions extends CallOptions {
   /** Those with one of these names. */
   exact?: Iterable<string> | undefined
-  /** Also those whose names begin like this. */
+  /** Also those whose names begin with one of these prefixes. */
   prefixes?: Iterable<string> | undefined
   //! settings
 }
 
 /** Which tasks of a queue to list. */
 export interface ListOptions extends CallOptions {
-  /** The page after this: `next` of the page before, or a task. */
+  /** The page after this position: `next` of the previous page, or a task. */
   after?: { readonly atMs: number; readonly id: string } | undefined
   //! settings
 }
@@ -1021,9 +1024,9 @@ export interface TaskPage<T = any> {
   //! fields tasks.TaskPage
 }
 
-/** Which tasks of a queue to purge, move or redrive: all that no other claimant holds by default. */
+/** Which tasks of a queue to purge, move or redrive; by default all that no other claimant holds. */
 export interface TaskFilterOptions extends CallOptions {
-  /** Goes on after this position: `next` of the step before, or a task. */
+  /** Continues after this position: `next` of the previous step, or a task. */
   after?: { readonly atMs: number; readonly id: string } | undefined
   //! settings
 }
@@ -1035,7 +1038,7 @@ export interface Swept {
 
 /** Which documents of a namespace to list. */
 export interface ListDocsOptions extends CallOptions {
-  /** The page after this: `next` of the page before, or a document. */
+  /** The page after this position: `next` of the previous page, or a document. */
   after?: { readonly key: string; readonly secondaryKey: string; readonly id: string } | undefined
   //! settings
 }
@@ -1056,24 +1059,24 @@ export interface NamespaceStats {
  * A store of tasks in queues, and of documents beside them; made by {@link Client.tasks}.
  *
  * There are two ways to change it. A *claim* leases available tasks to a claimant. A *modification*
- * inserts, changes and deletes tasks and documents and may depend on others, all or nothing; it
+ * inserts, changes and deletes tasks and documents, and may depend on others, all or nothing; it
  * names each by id and version, so that it fails as a whole if another claimant was faster. So a
- * worker that deletes its task and inserts the next in one modification does both or neither, and
- * one that has lost its lease can do no harm. Everything that one modification spans is in one
- * store.
+ * worker that deletes its task and inserts the next one in a single modification does both or
+ * neither, and a worker that has lost its lease can do no harm. A modification cannot span several
+ * stores.
  *
- * Delivery is at least once: a task is available again when its lease is over, unless it was
+ * Delivery is at least once: a task is available again when its lease expires, unless it was
  * deleted or changed before. There is no order: of each queue one of the oldest tasks of the
  * highest priority is picked at random, the oldest with a probability of one half.
  *
- * `T` is what the program says of the values of its tasks, `any` by default; nothing checks it. Where
- * a queue has values of its own, the call that takes its tasks names their type: `claim<Order>`,
+ * `T` is the type that the program declares for the values of its tasks, `any` by default; it is not checked. If the
+ * values of a queue have a different type, the call that takes its tasks names that type: `claim<Order>`,
  * `worker<Order>`. So do the calls that return documents.
  *
  * All calls reject with {@link InvalidArgumentError} for names beyond their limits (queues 65,536
- * bytes; ids, claimants and namespaces 64 characters, keys 256, ids of documents 1,025; values 16 MiB), before anything is
- * sent, with {@link WrongTypeError} or {@link IncompatibleVersionError} if the keys hold something
- * else, and with the errors of the connection.
+ * bytes; ids, claimants and namespaces 64 characters; keys 256; ids of documents 1,025; values 16
+ * MiB), before anything is sent; with {@link WrongTypeError} or {@link IncompatibleVersionError} if
+ * the keys hold something else; and with the errors of the connection.
  *
  * @example
  * import { connect, DependencyError } from 'millpond'
@@ -1099,12 +1102,12 @@ export class TaskStore<T = any> {
   readonly claimant: string
 
   /**
-   * Inserts one task, available at once by default. `value` is anything that JSON has, or undefined
-   * for none. See {@link modify}.
+   * Inserts one task, available immediately by default. `value` is any JSON value, or undefined for
+   * none. See {@link modify}.
    *
-   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort the task may or may not be
-   * there; with an `id` of your own and `skipColliding` inserting it again is safe, and returns
-   * null if it is there.
+   * After {@link ConnectionLostError}, {@link TimeoutError} or an abort, the task may or may not
+   * exist. If you set an `id` and `skipColliding`, inserting it again is safe, and returns null if
+   * the task exists.
    */
   insert(
     queue: string,
@@ -1160,10 +1163,10 @@ export interface Claims<T = any> extends Loop<Task<T>[]> {}
  * The loop of a claimant over batches of leased tasks, of one task by default; made by {@link
  * TaskStore.claims}.
  *
- * Asking for the next batch changes nothing about the one before: its tasks are leased until they
- * are deleted or changed, or until the lease is over. A loop that is left by an exception, `break`
- * or a signal leaves them so. A signal that aborts while the loop waits ends it with the signal's
- * reason; a batch that was on its way is returned by the next call.
+ * Requesting the next batch does not change the previous one: its tasks are leased until they are
+ * deleted or changed, or until the lease expires, even if the loop is left by an exception, `break`
+ * or a signal. A signal that aborts while the loop waits ends the loop with the signal's reason; a
+ * batch that was already in transit is returned by the next call.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1183,17 +1186,17 @@ export class Claims<T = any> {
 
 /**
  * A worker of a store; made by {@link TaskStore.worker}. {@link run} works until it is stopped, on `concurrency`
- * jobs at a time; {@link drain} until nothing is available; {@link jobs} yields the jobs one by one.
+ * jobs at a time; {@link drain} works until nothing is available; {@link jobs} yields the jobs one by one.
  *
- * What a handler returns, or its promise resolves to, happens in one step with the end of its job: of a
- * {@link Modification}, an object of its lists, all of it, with the task and the documents that
- * the job holds at their newest versions. The task is deleted unless the modification changes it, and also after any
- * other value. An object with other properties beside its lists, a change outside of one and a generator are failures,
- * which say so.
+ * The return value of a handler, or of its promise, takes effect in one step with the end of its job. If it is a
+ * {@link Modification}, an object of its lists, the whole modification is applied, to the newest versions of the task
+ * and the documents that the job holds. The task is deleted unless the modification changes it; after any other value,
+ * the task is deleted too. An object with other properties beside the lists, a change outside of a modification, and a
+ * generator are failures with an error that says so.
  *
- * {@link Retry}, {@link Move}, {@link Reject} and {@link Release}, thrown or returned, say otherwise what becomes of
- * the task. Any other exception is a failure with its name and message, as {@link Job.fail} says, and `onError` is
- * called. Nothing is done to a job that the handler ended itself.
+ * {@link Retry}, {@link Move}, {@link Reject} and {@link Release}, thrown or returned, change what becomes of the task.
+ * Any other exception is a failure with its name and message, handled as by {@link Job.fail}, and `onError` is called.
+ * A job that the handler has already ended is left as it is.
  *
  * @example
  * import { connect, Move, Retry } from 'millpond'
@@ -1217,18 +1220,20 @@ export class TaskWorker<T = any> {
   jobs(options?: CallOptions): Jobs<T>
 
   /**
-   * Works until it is stopped, and keeps the program alive until then; resolves to what it did. A server that is away
-   * is asked again until it is back. It rejects with what trying again cannot mend, once running jobs have ended.
+   * Works until it is stopped, and keeps the program alive until then; resolves to what it did. If the server is
+   * unreachable, the run keeps trying until the server responds. A non-retryable error rejects the run once running
+   * jobs have ended.
    */
   run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<JobCounts>
 
-  /** Works until nothing is available; for tests, and for a program that cron starts. */
+  /** Works until nothing is available. For tests, and for programs that cron starts. */
   drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<JobCounts>
 
   /**
-   * Stops its runs, those that begin later too: they take nothing more, give back what no handler has begun, and wait
-   * for running handlers for this long, in milliseconds; 25,000 by default. Then they give back what still runs, which
-   * another worker can have at once, and abort its signals. 0 is at once, and a second stop changes the time.
+   * Stops the worker's runs, including later ones: they take no more jobs, give back those that no handler has begun,
+   * and wait up to this many milliseconds for running handlers; 25,000 by default. Jobs that are still running after
+   * that are given back and immediately available to other workers, and their signals abort. 0 stops immediately, and a
+   * second stop changes the time.
    */
   stop(withinMs?: number): void
 }
@@ -1237,15 +1242,15 @@ export interface JobCounts { //! worker.JobCounts
   //! fields worker.JobCounts
 }
 
-/** What a worker calls beside its handler. An exception in one is logged, and the run goes on. */
+/** Hooks that a worker calls beside its handler. An exception in a hook is logged, and the run continues. */
 export interface WorkerHooks<J = Job> {
   /**
-   * Called with what a handler has thrown and its job, and with trouble that the worker reports: a job that was put
-   * aside, an end that was refused, a lease that was lost; without a job for a server that is away and back. Without
-   * it, `console.error` has all that, and the exceptions' stacks.
+   * Called with an exception of a handler and its job, and with problems that the worker reports: a job that was put
+   * aside, an end that was refused, a lease that was lost; and, without a job, when the server becomes unreachable and
+   * when it responds again. Without this hook, all of that goes to `console.error`, with the stacks of exceptions.
    */
   onError?: ((job: J | null, error: unknown) => unknown) | undefined
-  /** Called with every report, also of what went well; for metrics. */
+  /** Called with every report, including what went well; for metrics. */
   onEvent?: ((report: Report<J>) => unknown) | undefined
 }
 
@@ -1267,7 +1272,7 @@ export interface Delivery {
   readonly token: Uint8Array
 }
 
-/** Ids of events, or what has one. */
+/** Ids of events, or objects that have one. */
 export type EventIds = string | { readonly id: string } | Iterable<string | { readonly id: string }>
 
 export interface Published {
@@ -1286,12 +1291,12 @@ export interface EventStats {
   //! fields events.Stats
 }
 
-/** How a queue treats its events; what is left out of {@link EventQueue.configure} has its default. */
+/** How a queue treats its events; settings that {@link EventQueue.configure} omits have their defaults. */
 export interface EventConfig {
   //! fields events.Config
 }
 
-/** What an event to publish has beside its payload. */
+/** Options of an event to publish, beside its payload. */
 export interface PublishOptions { //! events.NewEvent
   //! settings
 }
@@ -1301,7 +1306,7 @@ export interface NewEvent extends PublishOptions {
   payload: Member
 }
 
-/** When events are to be published, and what: a calendar rule, which is either `cron` or `everyMs`. */
+/** When to publish events, and which: a calendar rule, which is either `cron` or `everyMs`. */
 export interface Schedule { //! events.Schedule
   /** Its id, up to 256 bytes, which is the key of its events. */
   id: string
@@ -1328,7 +1333,7 @@ export interface PurgeEventsOptions extends CallOptions { //! events.PurgeFilter
   //! settings
 }
 
-/** What {@link EventQueue.deliveries} takes. */
+/** Options of {@link EventQueue.deliveries}. */
 export interface DeliveriesOptions extends CallOptions { //! events.Deliveries
   //! settings
 }
@@ -1375,8 +1380,8 @@ export class EventQueue {
 }
 
 /**
- * The loop of an {@link EventQueue} over batches of events; made by {@link EventQueue.deliveries}. Asking for the next
- * batch does nothing to the one before: its events are leased until they are ended, or until the lease is over.
+ * The loop of an {@link EventQueue} over batches of events; made by {@link EventQueue.deliveries}. Requesting the next
+ * batch does not change the previous one: its events are leased until they are ended, or until the lease expires.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1397,9 +1402,9 @@ export interface Deliveries extends Loop<Event[]> {}
  * A worker of an {@link EventQueue}; made by {@link EventQueue.worker}. {@link run} works until it is stopped, on
  * `concurrency` events at a time; {@link drain} until nothing is ready.
  *
- * When the handler is done, whatever it returns but a modification, the event is deleted. {@link Retry}, {@link Reject}
- * and {@link Release}, thrown or returned, say otherwise what becomes of it; any other exception is a failure: the event
- * is delivered again after the queue's backoff, until its `maxAttempts` make it a dead letter.
+ * When the handler is done, the event is deleted, whatever the handler returns except a modification. {@link Retry},
+ * {@link Reject} and {@link Release}, thrown or returned, change what becomes of the event. Any other exception is a
+ * failure: the event is delivered again after the queue's backoff, until its `maxAttempts` make it a dead letter.
  *
  * @example
  * import { connect, Reject } from 'millpond'
@@ -1425,7 +1430,7 @@ export class EventWorker {
   stop(withinMs?: number): void
 }
 
-/** An event that is being worked on; what an {@link EventWorker} calls its handler with, which ends it. */
+/** An event that is being worked on; passed to the handler of an {@link EventWorker}, which ends it. */
 export class EventJob {
   private constructor()
 
@@ -1439,18 +1444,19 @@ export class EventJob {
   readonly signal: AbortSignal
 }
 
-/** How {@link TaskWorker.run} and {@link ShuffleWorker.run} work. */
+/** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */
 export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
   /**
-   * Whether SIGTERM and SIGINT stop the worker in place of ending the program; by default true on the main thread. A
-   * second one stops at once. Their listeners are removed when the run is over; those of the program are called too.
+   * Whether SIGTERM and SIGINT stop the worker instead of ending the program; by default true on the main thread. A
+   * second signal stops it immediately. The listeners are removed when the run is over; those of the program are called
+   * too.
    */
   stopOnSignals?: boolean | undefined
   /** How long such a stop waits for running handlers, in milliseconds; see {@link TaskWorker.stop}. 25,000 by default. */
   stopWithinMs?: number | undefined
   /**
-   * Stops the worker as well when it aborts; then the run rejects with its reason. A handler that throws that, or an
-   * `AbortError`, gives its task back untried.
+   * Also stops the worker when it aborts; then the run rejects with its reason. A handler that throws that reason, or
+   * an `AbortError`, gives its task back untried.
    */
   signal?: AbortSignal | undefined
 }
@@ -1458,25 +1464,25 @@ export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
 /** What became of a job, or of the server. */
 export interface Report<J = Job> {
   /**
-   * A job was `'done'`; it failed and is `'retried'`; it was `'released'` untried or `'moved'` to another queue; it
-   * is `'dead'`, put aside; its end was `'refused'`, and it is tried again; its lease was `'lost'`. The server is
-   * `'away'`, and asked again, or `'back'`.
+   * A job is `'done'`; it failed and is `'retried'`; it is `'released'` untried or `'moved'` to another queue; it is
+   * `'dead'`, which means put aside, or `'cancelled'`; its end was `'refused'`, and it is tried again; its lease was
+   * `'lost'`. The server is `'away'` when it does not respond, and `'back'` when it responds again.
    */
   readonly kind:
-    | 'done' | 'retried' | 'released' | 'moved' | 'dead' | 'refused' | 'lost' | 'away' | 'back'
-  /** Whether it should be logged even if nobody asked: all from `'dead'` on. */
+    | 'done' | 'retried' | 'released' | 'moved' | 'dead' | 'cancelled' | 'refused' | 'lost' | 'away' | 'back'
+  /** Whether it needs attention and is logged by default: `'dead'`, and all kinds from `'refused'` on. */
   readonly isTrouble: boolean
-  /** All of it in one line. */
+  /** The whole report in one line. */
   readonly message: string
-  /** Why, where the library or the store said so. */
+  /** The cause, if the library or the store gave one. */
   readonly error: MillpondError | null
-  /** The job, which has ended; null for what concerns the whole worker. */
+  /** The job, which has ended; null if it concerns the whole worker. */
   readonly job: J | null
 }
 
 /** Thrown or returned by a handler: its job is to be retried. */
 export class Retry extends Error {
-  /** As the worker says, or after `delayMs` milliseconds. */
+  /** After the worker's backoff, or after `delayMs` milliseconds. */
   constructor(err?: string, options?: { delayMs?: number | undefined; cause?: unknown })
   /** How long until the next attempt, in milliseconds. */
   readonly delayMs: number | undefined
@@ -1490,8 +1496,8 @@ export class Move extends Error {
 }
 
 /**
- * Thrown or returned by a handler: its job is put aside at once, a task into the error queue, as no other attempt
- * would do better.
+ * Thrown or returned by a handler: its job is put aside immediately, a task into the error queue, because another
+ * attempt would not help.
  */
 export class Reject extends Error {
   constructor(err?: string, options?: { cause?: unknown })
@@ -1509,8 +1515,8 @@ export class Release extends Error {
 
 export interface Jobs<T = any> extends Loop<Job<T>> {}
 /**
- * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Asking for the next job
- * changes nothing about the one before.
+ * The jobs of a {@link TaskWorker}; made by {@link TaskWorker.jobs}. Requesting the next job does
+ * not change the previous one.
  *
  * @example
  * import { connect } from 'millpond'
@@ -1529,15 +1535,15 @@ export class Jobs<T = any> {
 /**
  * A task that is being worked on; made by {@link Jobs}.
  *
- * A native thread renews it, and the documents that it claims, three times a lease, so a busy event loop
- * keeps them. A job ends by one of the methods that decide what happens to the task, or by {@link
- * leave}; the garbage collector leaves one that is not referenced any more. Methods that end a job
- * wait for a renewal that is under way, return what was modified, and reject with {@link
- * LeaseLostError} if the lease was lost, and with {@link DependencyError} if something else that they
- * name is not as it has to be. They can be tried again then, or the job ended in another way, while the lease lasts, which is
- * not renewed any more.
+ * A native thread renews the task, and the documents that the job claims, three times per lease, so
+ * a busy event loop keeps them. A job is ended by one of the methods that decide what happens to
+ * the task, or by {@link leave}; the garbage collector leaves a job that is no longer referenced.
+ * Methods that end a job wait for a renewal that is in progress and return what was modified. They
+ * reject with {@link LeaseLostError} if the lease was lost, and with {@link DependencyError} if
+ * something else that they name is not as required. After such an error the call can be repeated,
+ * or the job ended in another way, while the lease lasts; the lease is no longer renewed.
  *
- * A job leases under a claimant of its own, `job.task.claimant`. So no two jobs hold the same
+ * A job leases under its own claimant, `job.task.claimant`. So no two jobs hold the same
  * task or document, and only the job can end its task: {@link TaskStore.modify} is refused for
  * it.
  *
@@ -1570,23 +1576,24 @@ export class Job<T = any> {
   readonly isCancelled: boolean
 
   /**
-   * Aborts, with a {@link LeaseLostError}, when the lease is lost before the job has ended, also as a stop has given
-   * the job back; with a `TimeoutError` when the handler takes longer than the worker's `timeoutMs`. For what the work
-   * calls. It keeps neither the job nor the program alive.
+   * Aborts, with a {@link LeaseLostError}, if the lease is lost before the job has ended, which includes a stop that
+   * gives the job back; with a `TimeoutError`, if the handler takes longer than the worker's `timeoutMs`. Pass it to
+   * the calls of your work. It keeps neither the job nor the program alive.
    */
   readonly signal: AbortSignal
 
   readonly isEnded: boolean
 
   /**
-   * A modification that deletes the task: the usual end of a job, to add to and to {@link finish}.
-   * Spread into another one it deletes the task in any case, whatever that one's `deletes` are.
+   * A modification that deletes the task, which is the usual end of a job: add entries to it and
+   * pass it to {@link finish}. Spread into another modification, it still deletes the task,
+   * whatever the `deletes` of that modification are.
    */
   delete(): { deletes: TaskHandle[] }
 
   /**
-   * Stops renewing the job; the task is available again when its lease is over. Nothing after the
-   * job has ended.
+   * Stops renewing the job; the task is available again when its lease expires. Does nothing after
+   * the job has ended.
    */
   leave(): void
 
@@ -1597,11 +1604,11 @@ export class Job<T = any> {
 }
 
 /**
- * Something went wrong; the message is one line for people. There is a class for each kind, with a
- * code and a number that are the same in every language Millpond has.
+ * Something went wrong; the message is one line for people. There is a class for each kind of
+ * error, with a code and a number that are the same in every language Millpond supports.
  *
- * An argument of a wrong type is no such error: as with Node's own functions it is a `TypeError` with
- * code `ERR_INVALID_ARG_TYPE`.
+ * An argument of a wrong type does not throw such an error: as with Node's own functions, it is a `TypeError` with code
+ * `ERR_INVALID_ARG_TYPE`.
  *
  * @example
  * import { connect, MillpondError } from 'millpond'
@@ -1623,8 +1630,8 @@ export class MillpondError extends Error {
   /** The stable number of the kind. */
   readonly number: number
   /**
-   * Whether the same call can help: `'never'`, not before something changes; `'later'`, nothing
-   * was done; `'unknown'`, it may have been done, so check before you repeat it.
+   * Whether a retry can help: `'never'`, not until something changes; `'later'`, nothing was done;
+   * `'unknown'`, it may have been done, so check before you repeat it.
    */
   readonly retry: 'never' | 'later' | 'unknown'
   /** The operation that failed, such as `'ick.add'`; empty if there was none. */
@@ -1634,19 +1641,20 @@ export class MillpondError extends Error {
   static readonly code: string
   /** Their number. */
   static readonly number: number
-  /** Whether the same call can help. */
+  /** Whether a retry can help. */
   static readonly retry: 'never' | 'later' | 'unknown'
 }
 
 /**
- * The value or the size of an argument is wrong. Nothing was sent. One of a wrong type is a TypeError;
- * see {@link MillpondError}.
+ * The value or the size of an argument is wrong. Nothing was sent. An argument of a wrong type is a TypeError; see
+ * {@link MillpondError}.
  */
 export class InvalidArgumentError extends MillpondError {}
 //! errors
 /**
- * A task or a document is not as a modification says, a task or document to renew is not held, or
- * documents to claim are another's: nothing was done. It lists all that is not as it has to be.
+ * A task or a document is not as a modification requires, a task or document to renew is not held,
+ * or documents to claim are held by another claimant: nothing was done. The error lists everything
+ * that is not as required.
  */
 export class DependencyError extends MillpondError {
   //! fields tasks.Dependency

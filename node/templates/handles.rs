@@ -35,7 +35,7 @@ impl {{ of.name }} {
     #[napi(getter)]
     pub fn {{ name }}(&self) -> {{ 'bool' if is_bool else 'f64' }} {
     {% if of.is_held %}
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.{{ name }}()).unwrap_or(true)
     {% else %}
         self.0.core.{{ name }}() {{ '' if is_bool else 'as f64' }}
@@ -44,7 +44,7 @@ impl {{ of.name }} {
 
 {% endfor %}
 {% if of.is_held %}
-    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
     #[napi]
     pub fn lost(&self, number: u32) -> bool {
         self.0.lost(number)

@@ -1,5 +1,6 @@
-# The private half behind the public classes. At run time both kinds of callers have the same
-# classes, those of millpond._native, whose calls return awaitables for a client of millpond.aio.
+# The private half behind the public classes. At run time, blocking and asyncio callers have the
+# same classes, those of millpond._native, whose calls return awaitables for a client of
+# millpond.aio.
 
 import builtins
 from collections.abc import Iterable

@@ -1,11 +1,11 @@
-"""Queues of events: what fires at its time, is acknowledged, and comes in order by its key.
+"""Queues of events, which fire at their time, are acknowledged, and are delivered in order per key.
 
-An event is published for now or for a time, and delivered when that has come, to one consumer at a time. It is
-leased to whoever receives it, and delivered again when it was not acknowledged by the end of the lease. Events
-of one key are delivered one at a time, in the order in which they fire. What fails too often becomes a dead
-letter.
+An event is published for now or for a later time. When that time has come, it is delivered to one consumer at a time:
+it is leased to the consumer that receives it, and delivered again if it is not acknowledged by the end of the lease.
+Events with the same key are delivered one at a time, in the order in which they fire. An event that fails too often
+becomes a dead letter.
 
-Payloads, keys and tokens are bytes, whatever the client's ``decode_responses``; ids are str.
+Payloads, keys and tokens are bytes, regardless of the client's ``decode_responses``; ids are str.
 """
 
 from __future__ import annotations
@@ -261,8 +261,8 @@ class EventQueue:
 
 
 class Deliveries(Loop["builtins.list[Event]"]):
-    """The loop of a consumer of events; made by :meth:`EventQueue.deliveries`. Asking for the next batch does
-    nothing to the one before: its events are leased until they are ended, or until the lease is over.
+    """The loop of a consumer of events; made by :meth:`EventQueue.deliveries`. Requesting the next batch does not
+    change the previous one: its events are leased until they are ended, or until the lease expires.
 
     >>> import millpond.aio
     >>> queue = millpond.aio.connect("memory:").events("orders")
@@ -278,11 +278,11 @@ class Deliveries(Loop["builtins.list[Event]"]):
 
 
 class EventWorker(Runner["EventJob"]):
-    """Says how events are worked on; made by :meth:`EventQueue.worker`. :meth:`run` works until it is
-    stopped, with ``concurrency`` events at a time, and :meth:`drain` until nothing is ready.
+    """Runs a handler for the events of a queue; made by :meth:`EventQueue.worker`. :meth:`run` works until it is
+    stopped, on ``concurrency`` events at a time, and :meth:`drain` until nothing is ready.
 
-    When the handler has returned the event is deleted. What failed is delivered again after the queue's
-    backoff, up to its ``max_attempts``, and is a dead letter then.
+    When the handler returns, the event is deleted. An event that failed is delivered again after the queue's backoff,
+    up to its ``max_attempts``, after which it becomes a dead letter.
 
     >>> import millpond.aio
     >>> queue = millpond.aio.connect("memory:").events("orders")
@@ -303,7 +303,7 @@ class EventWorker(Runner["EventJob"]):
 
 
 class EventJob:
-    """An event that is being worked on; what the handler of an :class:`EventWorker` gets."""
+    """An event that is being worked on; passed to the handler of an :class:`EventWorker`."""
 
     _native: _handles.EventJob
 

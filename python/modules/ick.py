@@ -1,9 +1,9 @@
 """Ick: a dirty list with write-folding and two-phase commit.
 
 For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
-dirty, one consumer takes batches, works, and commits. A document that is dirtied again while it is
-worked on is processed again, and one that is dirtied often does not move back in the order, since
-a member keeps the lowest of its scores.
+dirty; one consumer takes batches, processes them, and commits. A document that is flagged again
+while it is processed is processed again. A document that is flagged often does not move back in the
+order, since a member keeps its lowest score.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Ick(Generic[AnyStr]):
 
 
 class Batches(Loop[list[tuple[AnyStr, float]]]):
-    """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
+    """A consumer's loop. Requesting the next batch commits the previous one, in the same round trip.
 
     >>> import millpond.aio
     >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
@@ -81,8 +81,8 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
     0
 
     A loop that is left by an exception, or by ``break``, leaves its batch reserved: the next
-    reserve returns it again. In an ``async with`` block the last batch is committed when the block
-    ends, also after a ``break``, but not when an exception ends it.
+    reserve returns it again. At the end of an ``async with`` block the last batch is committed,
+    even after a ``break``, but not if an exception ends the block.
 
     >>> (await ick.add([(1, "a.txt"), (2, "b.txt")])).new
     2
@@ -97,8 +97,8 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
     _native: _handles.Batches[AnyStr]
 
     async def commit(self) -> int:
-        """Commits the last batch, for a loop that is left before its end; returns how many of its
-        members were still reserved.
+        """Commits the last batch, for a loop that is left early; returns how many of its members
+        were still reserved.
         """
         # The abandoned request has committed the batch before it, and no caller has received
         # what it may have returned.
@@ -115,10 +115,10 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
 class ConsumerLease(Generic[AnyStr]):
     """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
 
-    A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once
-    it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a consumer that was
-    paused for too long cannot commit what another one works on. An ``async with`` block
-    releases the lease at its end.
+    A native thread renews the lease, so a busy consumer keeps it. Calls through the lease carry its
+    token: once it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a
+    consumer that was paused for too long cannot commit what another one is processing.
+    An ``async with`` block releases the lease at its end.
 
     >>> import millpond.aio
     >>> ick = millpond.aio.connect("memory:", decode_responses=True).ick("files")
@@ -153,8 +153,8 @@ class ConsumerLease(Generic[AnyStr]):
     def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]: ...
 
     async def release(self) -> bool:
-        """Releases the lease, so that another consumer can take it at once. Returns False if it
-        was not held any more.
+        """Releases the lease, so that another consumer can take it immediately. Returns False if it
+        was no longer held.
         """
         if self._released:
             return False
@@ -176,8 +176,8 @@ class ConsumerLease(Generic[AnyStr]):
 
 class IckChannel(Generic[AnyStr]):
     """Several Icks that share the members of one dirty list, so that as many consumers can work at
-    once; made by :meth:`millpond.aio.Client.ick_channel`. The Icks are named ``name/0``, ``name/1``
-    and so on; a member always lives in the same one.
+    the same time; made by :meth:`millpond.aio.Client.ick_channel`. The Icks are named ``name/0``,
+    ``name/1`` and so on; a member is always in the same one.
 
     >>> import millpond.aio
     >>> channel = millpond.aio.connect("memory:").ick_channel("files", 4)

@@ -1,12 +1,12 @@
 """Shuffle queues: many tenants share one queue, and one tenant's burst delays only itself.
 
-A queue is a number of streams, and each tenant writes to a few of them only, its shard: always to
-the one of these with the least to do. Consumers read from all streams in turn. A tenant that
-writes a thousand times more than the others fills its own streams, and the other tenants have
-others.
+A queue consists of several streams. Each tenant writes to only a few of them, its shard: always to
+the stream of the shard that has the least to do. Consumers read from all streams in turn. A tenant
+that writes a thousand times more than the others fills its own streams; the other tenants have
+other streams.
 
 Messages are delivered at least once: a delivered message belongs to its consumer until it is
-acknowledged, and another consumer reclaims what a dead one left.
+acknowledged, and another consumer reclaims what a dead consumer left behind.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class ShuffleQueue(Generic[AnyStr]):
 
     Calls raise :class:`TypeError` or :class:`~millpond.InvalidArgumentError` for wrong arguments,
     before anything is sent; :class:`~millpond.WrongTypeError` if a key of the queue holds something
-    else, and then nothing has changed; and :class:`~millpond.CrossSlotError` on a cluster if the
-    name holds no ``{tag}`` or, for tracked messages, if their records are in the global keys.
+    else, in which case nothing has changed; and :class:`~millpond.CrossSlotError` on a cluster if
+    the name contains no ``{tag}`` or, for tracked messages, if their records are in the global
+    keys.
 
     >>> import millpond.aio
     >>> client = millpond.aio.connect("memory:", decode_responses=True)
@@ -124,12 +125,12 @@ class ShuffleQueue(Generic[AnyStr]):
 
 class Garbage(Loop[list[AnyStr]]):
     """Values of tracked messages whose deadline has passed, in batches; made by
-    :meth:`ShuffleQueue.gc`. Asking for the next batch deletes what is recorded of the last one;
-    a loop that stops early leaves that one for the next collection. The messages themselves
-    stay.
+    :meth:`ShuffleQueue.gc`. Requesting the next batch deletes the records of the previous one; a
+    loop that stops early leaves the records of its last batch for the next collection. The messages
+    themselves stay.
 
-    With ``decode_responses`` a batch with a value that is not UTF-8 raises
-    :class:`UnicodeDecodeError`, ends the collection and is not deleted.
+    With ``decode_responses``, a batch with a value that is not UTF-8 raises
+    :class:`UnicodeDecodeError`, ends the collection, and is not deleted.
 
     >>> import millpond.aio
     >>> queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")

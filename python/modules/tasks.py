@@ -1,20 +1,20 @@
-"""Task stores: work that is claimed, and finished together with what comes of it.
+"""Task stores: work that is claimed, and completed in one step together with its results.
 
 A store holds tasks in queues, and documents beside them. There are two ways to change it: a *claim*
 leases an available task to one claimant, and a *modification* inserts, changes and deletes tasks
-and documents, all of it or nothing. So a worker deletes the task that it has done and inserts what
-follows in one step, and nothing is lost or doubled if it dies before or after.
+and documents, all or nothing. So a worker deletes the task that it has completed and inserts the
+next one in a single step, and nothing is lost or duplicated if it dies before or after.
 
-Each task has a version, which every claim, renewal and change raises. A modification with a stale
-version is refused with a :class:`~millpond.DependencyError`: a worker whose lease is over, and
-whose task another one has claimed, can do no harm.
+Each task has a version, which every claim, renewal and change increments. A modification with a
+stale version is refused with a :class:`~millpond.DependencyError`: a worker whose lease has
+expired, and whose task another worker has claimed, can do no harm.
 
-Delivery is at least once: a task is available again when its lease is over. Order is not
-guaranteed, but the oldest tasks of the highest priority come first, nearly.
+Delivery is at least once: a task is available again when its lease expires. Order is not
+guaranteed, but as a rule the oldest tasks of the highest priority come first.
 
-Names and JSON texts are str here, whatever the client's ``decode_responses``. A value is anything
-that JSON has; ``json`` gives and takes the text instead, byte for byte, where numbers are long or a
-value is only passed on.
+Names and JSON texts are str here, regardless of the client's ``decode_responses``. A value is any
+JSON value. ``json`` gives and takes the JSON text instead, byte for byte, for long numbers and for
+values that are only passed on.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ __all__ = [
 
 class TaskStore:
     """A store of tasks and documents by its name; made by :meth:`millpond.aio.Client.tasks`.
-    Everything that one modification spans is in one store.
+    A modification cannot span several stores.
 
-    Names of queues have up to 65,536 bytes, ids, claimants and namespaces up to 64 characters, ids
-    of documents up to 1,025, values up to 16 MiB. Calls raise :class:`TypeError` or
+    Names of queues have up to 65,536 bytes; ids, claimants and namespaces up to 64 characters; ids
+    of documents up to 1,025; values up to 16 MiB. Calls raise :class:`TypeError` or
     :class:`~millpond.InvalidArgumentError` for wrong arguments, before anything is sent, and
     :class:`~millpond.WrongTypeError` or :class:`~millpond.IncompatibleVersionError` if the keys
-    hold something else. A value with an object that JSON does not have, such as a set, is a
-    :class:`TypeError`, and a str that UTF-8 does not have a :class:`UnicodeEncodeError`.
+    hold something else. A value with an object that JSON cannot represent, such as a set, raises
+    :class:`TypeError`, and a str that UTF-8 cannot encode raises :class:`UnicodeEncodeError`.
 
     >>> import millpond.aio
     >>> store = millpond.aio.connect("memory:").tasks("shop")
@@ -146,20 +146,22 @@ class TaskStore:
         headers: Fields | None = None,
         skip_colliding: bool = False,
     ) -> Task[Any] | None:
-        """Inserts one task, with a value that JSON has, or with a JSON text as ``json``, or without
-        a value. For more than one, see :class:`Modification`.
+        """Inserts one task, with any JSON value, or with a JSON text as ``json``, or without a
+        value. To insert more than one, see :class:`Modification`.
 
-        It can be claimed at once, or from ``at`` on, a datetime with a time zone, or from ``at_ms``
-        on, in milliseconds since the Unix epoch, or after ``delay`` seconds. Of the available tasks
-        of a queue those with the highest ``priority``, 0 to 9, are claimed first. After ``ttl``
-        seconds the task is deleted, done or not, leased or not. ``attempt`` and ``err`` say how
-        often it was tried before and what went wrong. ``headers`` are names with bytes, for what
-        travels with it and is not its value: up to 64, and 16 KiB together.
+        The task can be claimed immediately; or from ``at`` on, a datetime with a time zone; or from
+        ``at_ms`` on, in milliseconds since the Unix epoch; or after ``delay`` seconds. Of the
+        available tasks of a queue, those with the highest ``priority``, 0 to 9, are claimed first.
+        After ``ttl`` seconds the task is deleted, whether done or not, leased or not. ``attempt``
+        and ``err`` say how often it was tried before and what went wrong. ``headers`` are names
+        with bytes, for metadata that is not part of the value: up to 64 headers, and 16 KiB in
+        total.
 
-        Its ``id`` is unique in the store, 16 random hexadecimal digits by default. If it is taken,
-        raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns None and does
-        nothing. After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the
-        task may or may not be there; with an id of its own it can be inserted again.
+        Its ``id`` is unique in the store, 16 random hexadecimal digits by default. If the id is
+        taken, this raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns
+        None and does nothing. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError` the task may or may not exist; if you chose its id, you can
+        insert it again.
         """
         gathered = Modification().insert(
             queue,
@@ -295,15 +297,15 @@ class TaskStore:
         id: str | None = None,
         secondary_key: str | None = None,
     ) -> Doc[Content]:
-        """Inserts a document, or replaces the content of the one of its ``id``, in one step, and
-        returns it as it is now. Without an ``id`` that is the document of its keys. Its
-        ``content`` is a value that JSON has, or the JSON text itself as ``json``. The document's
+        """Inserts a document, or replaces the content of the document with this ``id``, in one
+        step, and returns the current document. Without an ``id``, that is the document of these
+        keys. ``content`` is any JSON value; ``json`` is the JSON text instead. The document's
         claimant stays the same.
 
-        Raises :class:`~millpond.DependencyError` if another claimant holds it, or a document of
-        other keys has its ``id``. After :class:`~millpond.ConnectionLostError` or
-        :class:`~millpond.TimeoutError` it may be done; sent again, it replaces what others put
-        meanwhile.
+        Raises :class:`~millpond.DependencyError` if another claimant holds it, or if a document
+        with other keys has its ``id``. After :class:`~millpond.ConnectionLostError` or
+        :class:`~millpond.TimeoutError` the call may have taken effect; sent again, it replaces what
+        others have put in the meantime.
         """
         gathered = Modification().put_doc(
             namespace, key, content, json=json, id=id, secondary_key=secondary_key
@@ -332,9 +334,9 @@ class TaskStore:
 
 
 class Claims(Loop[Tasks]):
-    """The loop of a claimant; made by :meth:`TaskStore.claims`. Asking for the next batch changes
-    nothing about the one before: its tasks are leased until they are deleted or changed, or until
-    the lease is over.
+    """The loop of a claimant; made by :meth:`TaskStore.claims`. Requesting the next batch does not
+    change the previous one: its tasks are leased until they are deleted or changed, or until the
+    lease expires.
 
     >>> import millpond.aio
     >>> store = millpond.aio.connect("memory:").tasks("shop")
@@ -348,11 +350,11 @@ class Claims(Loop[Tasks]):
     >>> await store.are_empty("print")
     True
 
-    A loop that is left by an exception or by ``break`` leaves its tasks leased: which of them are
-    done, it cannot know. After :class:`~millpond.ConnectionLostError` or
+    A loop that is left by an exception or by ``break`` leaves its tasks leased, because it cannot
+    know which of them are done. After :class:`~millpond.ConnectionLostError` or
     :class:`~millpond.TimeoutError`, and after the call for the next batch was cancelled or ended by
-    Ctrl-C, tasks may be leased that it never received. An ``async with`` block stops listening at
-    its end.
+    Ctrl-C, tasks may be leased that the loop never received. An ``async with`` block stops
+    listening at its end.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""The work of a worker, whatever its jobs are."""
+"""How a worker runs its jobs, the same for all queues."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .mode import FAILURES, IS_ASYNC, Returned, drive, settled, within
 Held = TypeVar("Held")
 
 Handler = Callable[[Held], Returned[object]]
-"""What works on a job, and returns or raises how it ends."""
+"""Works on a job, and returns or raises how it ends."""
 
 OnError = Callable[[Optional[Held], Exception], Returned[object]]
-"""Called for what went wrong, with the job if it concerns one."""
+"""Called for each problem, with the job if it concerns one."""
 
 OnEvent = Callable[[Report[Held]], Returned[object]]
-"""Called for what became of each job."""
+"""Called with what became of each job."""
 
 
 class Runner(Generic[Held]):
-    """What the workers of all queues do."""
+    """What the workers of all queues have in common."""
 
     __slots__ = ()
     _native: Any
@@ -48,30 +48,31 @@ class Runner(Generic[Held]):
         stop_on_signals: bool = True,
         stop_within: Seconds = 25,
     ) -> JobCounts:
-        """Works until it is stopped, by :meth:`stop` or by SIGTERM or SIGINT, and returns what it did.
-        A server that is away is asked again until it is back; what trying again cannot mend, such as a
-        wrong password, is raised.
+        """Works until it is stopped, by :meth:`stop` or by SIGTERM or SIGINT, and returns what it
+        did. If the server is unreachable, it keeps trying until the server responds; a
+        non-retryable error, such as a wrong password, is raised.
 
-        The handler is called with a job. With asyncio it can be a coroutine function, and each job is
-        a task of its own; else the jobs are on ``concurrency`` threads, of which this is one. It can
-        raise :class:`Retry`, :class:`Reject` and :class:`Release`; any other :class:`Exception` is a
-        failure with its class and message, tried again later. What ends a program, such as
-        :class:`KeyboardInterrupt` or cancelling, gives the running jobs back, and is raised; so is
-        whatever a handler of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2 raises that the
-        program installed before.
+        The handler is called with a job. With asyncio it can be a coroutine function, and each job
+        runs in a separate task; otherwise the jobs run on ``concurrency`` threads, including this
+        one. The handler can raise :class:`Retry`, :class:`Reject` and :class:`Release`; any other
+        :class:`Exception` is a failure with its class and message, and the job is tried again
+        later. An exception that ends a program, such as :class:`KeyboardInterrupt` or a
+        cancellation, gives the running jobs back and is raised. So is whatever is raised by a
+        handler of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2 that the program installed
+        before.
 
-        With asyncio a handler is cancelled when its lease is lost or its task was cancelled, and when it
-        takes longer than the worker's ``timeout``, which is a failure; else the job says so:
-        ``is_lost``, ``is_cancelled``, ``time_left``.
+        With asyncio, a handler is cancelled when its lease is lost or its task was cancelled, and
+        when it takes longer than the worker's ``timeout``, which is a failure. Without asyncio, the
+        handler can check the job: ``is_lost``, ``is_cancelled``, ``time_left``.
 
-        :param handler: what does the work; any value that it returns and that is no modification is
-          dropped
-        :param on_error: called with the job, or None, and the error: for what a handler raised, for
-          jobs that are put aside, leases that are lost, ends that are refused, and a server that is
-          away and back. Without it all that is logged to the logger ``millpond``.
-        :param on_event: called with a :class:`Report` of each job that ended, for metrics
-        :param stop_on_signals: whether SIGTERM and SIGINT stop the worker, if this is the main thread;
-          the second one stops at once, and a third one does what it did before
+        :param handler: what does the work; a return value that is not a modification is ignored
+        :param on_error: called with the job, or None, and the error: for exceptions of the handler,
+          jobs that are put aside, leases that are lost, ends that are refused, and a server that
+          becomes unreachable or responds again. By default all of this is logged to the logger
+          ``millpond``.
+        :param on_event: called with a :class:`Report` on each job that ended, for metrics
+        :param stop_on_signals: whether SIGTERM and SIGINT stop the worker, if this is the main
+          thread; a second signal stops it immediately, and a third one does what it did before
         :param stop_within: how long such a stop waits for running jobs, in seconds
         """
         working = Working(self, handler, on_error, on_event)
@@ -83,14 +84,15 @@ class Runner(Generic[Held]):
         on_error: OnError[Held] | None = None,
         on_event: OnEvent[Held] | None = None,
     ) -> JobCounts:
-        """Works until nothing is available, and says what happened. For tests, and for a program that
-        cron starts. Errors of the connection are raised. Without asyncio this thread does it all.
+        """Works until nothing is available, and returns what it did. For tests, and for programs
+        that cron starts. Errors of the connection are raised. Without asyncio, this thread does all
+        the work.
         """
         return await Working(self, handler, on_error, on_event).drain()
 
 
 class Working(Generic[Held]):
-    """A worker with its handler, and who is told of what becomes of the jobs."""
+    """A worker with its handler and its hooks."""
 
     def __init__(
         self,
@@ -145,7 +147,7 @@ class Working(Generic[Held]):
                 await self._fail(job, failure)
 
         except SystemExit as ended:
-            # It ends the program, and is an attempt all the same: one such job would end all programs for ever.
+            # It ends the program, but counts as an attempt: otherwise one such job would end all programs forever.
             if not self._signals.have_raised(ended):
                 kind, *rest = ending(ended)
                 self._run.fail(native, kind, *rest)

@@ -9,8 +9,8 @@
     "PermissionDenied": "PermissionError",
     "Storage": "OSError",
 } %}
-"""What can go wrong. Every error of a call is a :class:`MillpondError`; there is one class for each kind
-of error, with a code and a name that are the same in every language Millpond has.
+"""The errors of Millpond. Every error of a call is a :class:`MillpondError`; there is one class for
+each kind of error, with a code and a name that are the same in every language Millpond supports.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class MillpondError(Exception):
     name: ClassVar[str] = ""
     """The stable name of the kind of error, the same in every language."""
     retry: ClassVar[Literal["never", "later", "unknown"]] = "never"
-    """Whether the same call can help: ``"never"``, not before something changes; ``"later"``,
-    nothing was done; ``"unknown"``, it may have been done, so check before you repeat it."""
+    """Whether a retry can help: ``"never"``, not until something changes; ``"later"``, nothing was
+    done; ``"unknown"``, it may have been done, so check before you repeat it."""
     operation: str
     """The operation that failed, such as ``"ick.add"``; empty if there was none."""
 

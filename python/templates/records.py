@@ -1,4 +1,4 @@
-"""What calls return: values with names, the same for both kinds of callers."""
+"""What calls return: records with named fields, for blocking and asyncio callers alike."""
 
 from __future__ import annotations
 

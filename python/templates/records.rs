@@ -1,4 +1,4 @@
-//! Records as Python has them.
+//! Conversion of records to Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};

@@ -21,7 +21,7 @@ use crate::c::abi::CAbi;
 use crate::c::functions::function_name;
 use crate::declared::{Declared, PHP, PYTHON, RBS, Syntax, TYPESCRIPT};
 use crate::docs::camel;
-use crate::model::{Kind, Method, Model, Param, Type};
+use crate::model::{Enum, Kind, Method, Model, Param, Type};
 use crate::node::types::node_name;
 use crate::output::Output;
 use crate::{c, php, python, ruby};
@@ -62,6 +62,13 @@ pub(crate) fn missing(root: &Path, model: &Model, abi: &CAbi, output: &Output) -
         files.values().for_each(|text| declared.add(syntax, text));
         declared
     };
+    // Whether one list of texts has all values of an enum, each in these quotes.
+    let lists = |files: &BTreeMap<String, String>, key: &str, quote: char| {
+        let words = model.enums.get(key).map(Enum::words).unwrap_or_default();
+        let ends = ['[', ']', ':', '=', ';', '(', ')', '<', '>', '/'];
+        let mut parts = files.values().flat_map(|text| text.split(ends));
+        parts.any(|part| words.iter().all(|word| part.contains(&format!("{quote}{word}{quote}"))))
+    };
     let has =
         |files: &BTreeMap<String, String>, text: &str| files.values().any(|of| of.contains(text));
     let dotted = |class: &str, method: &str| Some(format!("{class}.{method}"));
@@ -81,7 +88,7 @@ pub(crate) fn missing(root: &Path, model: &Model, abi: &CAbi, output: &Output) -
                 format!("{name}Error"),
             ]
         },
-        has_value: &|_, word| has(&python_files, &format!("\"{word}\"")),
+        has_value: &|key, _| lists(&python_files, key, '"'),
     };
     let node_files = BTreeMap::from(
         [("", output.text("node/index.d.ts"))].map(|(path, text)| (path.to_owned(), text)),
@@ -101,7 +108,7 @@ pub(crate) fn missing(root: &Path, model: &Model, abi: &CAbi, output: &Output) -
                 format!("{name}Error"),
             ]
         },
-        has_value: &|_, word| has(&node_files, &format!("'{word}'")),
+        has_value: &|key, _| lists(&node_files, key, '\''),
     };
     let ruby_files = texts("ffi/ruby/sig", ".rbs");
     let ruby_sources = texts("ffi/ruby/lib", ".rb");

@@ -32,16 +32,16 @@ use crate::runtime::clock::Clock;
 ///
 /// | option | default | meaning |
 /// | --- | --- | --- |
-/// | `timeout` | `5s` | for one call, including finding the server, connecting and retries |
-/// | `connect_timeout` | `1s` | for one attempt to connect, including name resolution, TLS and login |
+/// | `timeout` | `5s` | the limit for one call, including finding the server, connecting and retries |
+/// | `connect_timeout` | `1s` | the limit for one attempt to connect, including name resolution, TLS and login |
 /// | `retries` | `10` | attempts after the first to connect, or to reach a server that is busy, loading or failing over |
-/// | `pool` | `16` | idle connections kept for blocking callers; each concurrent call has its own connection, and their number has no separate limit |
+/// | `pool` | `16` | idle connections kept for blocking callers; each concurrent call has a connection, and the number of open ones is not limited |
 /// | `client_name` | | the name in `CLIENT LIST` |
-/// | `db` | `0` | the database, if the path does not name it |
-/// | `tls_ca` | the web's | a file of root certificates in PEM |
+/// | `db` | `0` | the database, if the path does not name one |
+/// | `tls_ca` | the public web roots | a file of root certificates in PEM |
 /// | `tls_cert`, `tls_key` | | files with the client's own certificate and key in PEM |
-/// | `sentinel_user`, `sentinel_password` | | for the sentinels, which share nothing with the server |
-/// | `sentinel_tls` | as the scheme | whether the sentinels use TLS |
+/// | `sentinel_user`, `sentinel_password` | | credentials for the sentinels, separate from the server's |
+/// | `sentinel_tls` | as in the scheme | whether to use TLS to the sentinels |
 /// | `sync` | `always` | for `file:`, when a step is on disk: with `always` before it is acknowledged, with a time such as `100ms` at most that much later, with `never` when the operating system writes it |
 /// | `repair` | `false` | for `file:`, whether a log that lost its end or is damaged is cut off where the damage begins, instead of failing with the error `CORRUPT`; also written as `?repair`. Everything after that point is lost: copy the directory first |
 ///

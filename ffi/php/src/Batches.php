@@ -54,10 +54,10 @@ final class Batches implements BatchesInterface
     }
 
     /**
-     * @internal what makes it
+     * @internal creates the loop
      *
-     * @param string            $function  makes a loop
-     * @param list<mixed>       $arguments before the size of a batch
+     * @param string            $function  the function that makes a loop
+     * @param list<mixed>       $arguments the arguments before the size of a batch
      * @param object|list<mixed> $owner    what the loop needs: its client, its lease or its channel
      */
     public static function open(

@@ -26,7 +26,7 @@ final class BorrowedClient implements IckFactoryInterface
     ) {
     }
 
-    /** @internal what `Millpond::over()` does */
+    /** @internal called by `Millpond::over()` */
     public static function over(Library $library, object $connection): self
     {
         return new self($library, match (true) {

@@ -17,22 +17,22 @@ use Millpond\Internal\ServerError;
  */
 final class BorrowedIck implements DirtyListInterface
 {
-    /** The most members in one step, as everywhere. */
+    /** The maximum number of members in one step, as everywhere. */
     private const STEP_MEMBERS_MAX = 250_000;
 
-    /** Below this each whole float is an int too. */
+    /** Below this, each whole float is also an int. */
     private const WHOLE_MAX = 9e15;
 
-    /** Below this a millionth of a score is an int that a float can hold. */
+    /** Below this, a score in millionths is an int that a float can hold. */
     private const MICROS_MAX = 9e9;
 
     private ?string $prefix = null;
 
-    /** @var list<string> behind the prefix */
+    /** @var list<string> the keys with the prefix */
     private array $keys = [];
 
-    // Scripts, keys and the meaning of errors are the library's; arguments and replies are as the
-    // comment in each script says.
+    // Scripts, keys and the meaning of errors come from the library; arguments and replies are as
+    // the comment in each script describes them.
 
     /** @internal made by `BorrowedClient::ick()` */
     public function __construct(
@@ -141,7 +141,7 @@ final class BorrowedIck implements DirtyListInterface
     }
 
     /**
-     * The arguments of an add, one list a step.
+     * The arguments of an add, one list per step.
      *
      * @param iterable<mixed> $pairs
      *
@@ -160,8 +160,9 @@ final class BorrowedIck implements DirtyListInterface
                 $member = $pair;
             }
             if (\is_float($score)) {
-                // Most are times. Read as a text or divided as floats, this is rounded in the same
-                // way, so it is exact if the quotient is; and nothing else is made as fast.
+                // Most scores are times. Parsing this text rounds in the same way as the division
+                // of floats, so the text is exact if the quotient is; and no other conversion is as
+                // fast.
                 $text = $score >= 1 && $score < self::MICROS_MAX
                     && ($micros = (int) ($score * 1e6 + 0.5)) / 1e6 === $score
                     ? $micros . 'e-6' : self::text($score, $index);
@@ -192,8 +193,8 @@ final class BorrowedIck implements DirtyListInterface
     }
 
     /**
-     * A text that reads back as exactly this score. PHP's own has as many digits as php.ini says, and
-     * loses some of those of a time.
+     * A text that reads back as exactly this score. PHP's own conversion has as many digits as
+     * php.ini says, and loses some digits of a time.
      */
     private static function text(float $score, int $index): string
     {
@@ -236,7 +237,7 @@ final class BorrowedIck implements DirtyListInterface
         $entries = [];
         for ($index = 0, $end = \count($reply); $index < $end; $index += 2) {
             $text = $reply[$index + 1];
-            // What PHP cannot read is 0 to it: an infinity.
+            // PHP reads a text that it cannot parse, such as an infinity, as 0.
             $entries[] = new Entry($reply[$index], (float) $text ?: self::score($text));
         }
 
@@ -296,7 +297,7 @@ final class BorrowedIck implements DirtyListInterface
     }
 
     /**
-     * This is no reply of this step: the one before was read only in part.
+     * The reply is not one of this step: the reply before it was read only in part.
      */
     private function badReply(string $operation): InternalException
     {

@@ -34,7 +34,7 @@ final class Client implements ClientInterface
     }
 
     /**
-     * @internal what `Millpond::connect()` does
+     * @internal called by `Millpond::connect()`
      *
      * @param list<string|int|bool|null> $options the fields of a millpond_options
      */

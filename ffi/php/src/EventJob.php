@@ -25,7 +25,7 @@ final class EventJob implements EventJobInterface
 
     private readonly CData $handle;
 
-    /** @internal made by a worker; without a handle it is over, and every call of it is refused */
+    /** @internal made by a worker; a job without a handle is over, and every call on it is refused */
     public function __construct(private readonly Library $library, ?CData $handle, ?Event $event = null)
     {
         $this->handle = $handle ?? $library->ffi->new('millpond_events_job *');

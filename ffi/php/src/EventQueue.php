@@ -80,7 +80,7 @@ final class EventQueue implements EventQueueInterface
         return Signals::held(function () use ($ids, $packed): array {
             $arguments = [$this->handle, $packed->array, $packed->count];
             $call = $this->library->made('millpond_events_fetch', $arguments, 'events_result');
-            // Those that are there, in their order.
+            // The events that exist, by id.
             $found = \array_column(EventResults::of($this->library->ffi, $call->events_result[0], 'events'), null, 'id');
 
             return \array_map(static fn (string $id): ?Event => $found[$id] ?? null, $ids);

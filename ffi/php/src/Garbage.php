@@ -40,7 +40,7 @@ final class Garbage implements GarbageInterface
     /**
      * @internal made by `ShuffleQueue::gc()`
      *
-     * @param \Closure(): CData $make begins a collection
+     * @param \Closure(): CData $make starts a collection
      */
     public function __construct(
         private readonly Library $library,

@@ -97,7 +97,7 @@ final class Ick implements IckInterface
     }
 
     /**
-     * @return array{CData, string, int} how functions of the library take an Ick
+     * @return array{CData, string, int} the arguments that name an Ick in the library's functions
      */
     private function named(): array
     {

@@ -42,7 +42,7 @@ final class IckChannel implements IckChannelInterface
         Handles::keep($this, $client->library->ffi, 'millpond_ick_channel_free', $handle);
     }
 
-    /** @internal what `Client::ickChannel()` does */
+    /** @internal called by `Client::ickChannel()` */
     public static function make(Client $client, string $name, int $shards, int $draining = 0): self
     {
         $shards = Arguments::smallSize('shards', $shards);

@@ -12,12 +12,12 @@ use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
 
 /**
- * A clock that stands still until it is told to move, for tests: what is due in an hour is due when the clock was
- * advanced by an hour. An embedded engine is opened with it, as the `clock` of `Millpond::connect()`.
+ * A clock for tests that stands still until it is advanced. What is due in an hour becomes due when the clock has
+ * been advanced by an hour. An embedded engine is opened with it, as the `clock` of `Millpond::connect()`.
  *
- * It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a call waits, a
- * worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it, as if its holder had
- * been stopped for that long.
+ * The engine uses it for times, delays and leases. Everything else follows the system's time: how long a call waits,
+ * a worker's timeout, and when a lease is renewed. So an advance by more than a lease ends the lease, as if its
+ * holder had been stopped for that long.
  *
  *     $clock = new ManualClock(1_700_000_000_000);
  *     $store = Millpond::connect('memory:', clock: $clock)->tasks('shop');
@@ -33,7 +33,7 @@ final class ManualClock
     private readonly CData $handle;
 
     /**
-     * Makes a clock that stands at this time, or at the present. One behind the year 9999 stands at its end.
+     * Creates a clock set to this time, or to the present. A time after the year 9999 becomes the end of that year.
      *
      * @param int|null $nowMs in milliseconds since the Unix epoch
      *
@@ -53,7 +53,7 @@ final class ManualClock
     }
 
     /**
-     * The time that it shows, in milliseconds since the Unix epoch.
+     * The clock's current time, in milliseconds since the Unix epoch.
      */
     public function nowMs(): int
     {
@@ -65,7 +65,7 @@ final class ManualClock
      *
      * @param float $time by how much, in seconds
      *
-     * @throws Exception\InvalidArgumentException for less than no time
+     * @throws Exception\InvalidArgumentException for a negative time
      */
     public function advance(float $time): void
     {
@@ -73,7 +73,7 @@ final class ManualClock
     }
 
     /**
-     * @internal the handle as a field of millpond_options
+     * @internal the handle, as a field of millpond_options
      */
     public function address(): int
     {

@@ -10,7 +10,7 @@ use Millpond\Internal\ShuffleResults;
 use Psr\Log\LoggerInterface;
 
 /**
- * The two entry points: a client with connections of its own, and one over a connection that is there.
+ * The two entry points: a client with its own connections, and one over an existing connection.
  *
  *     $files = Millpond::connect('memory:')->ick('files');
  *     $files->add([[1.0, 'a.txt'], [2.0, 'b.txt']]);
@@ -39,33 +39,33 @@ final class Millpond
      * | `redis+sentinel://host,host2/service/db`    | follows failovers                          |
      * | `redis+cluster://host,host2`                | Redis Cluster                              |
      *
-     * A Redis client connects when it first has something to send; it can be made before a fork. When
-     * opening a `file:` finds something that an operator should know, such as bytes that were cut off,
-     * the logger gets a warning, or without one an E_USER_WARNING is raised; see `Client::recovery()`.
+     * A Redis client connects when it first sends something, so it can be created before a fork. If opening a
+     * `file:` finds something that an operator should know about, such as bytes that were cut off, the logger
+     * gets a warning, or without a logger an E_USER_WARNING is raised; see `Client::recovery()`.
      *
-     * @param string      $url            one of the above; it can hold more options, as in `?pool=4`
-     * @param float|null  $timeout        seconds that one call takes at most, connecting and trying
-     *                                    again included; 5 if it is not given
-     * @param float|null  $connectTimeout seconds that one attempt to connect takes at most; 1
-     * @param int|null    $retries        attempts after the first to connect, or to reach a server
-     *                                    that is busy, loading or failing over; 10
+     * @param string      $url            one of the above; it can contain further options, as in `?pool=4`
+     * @param float|null  $timeout        the most seconds that one call takes, including connecting and
+     *                                    retries; 5 by default
+     * @param float|null  $connectTimeout the most seconds for one attempt to connect; 1 by default
+     * @param int|null    $retries        attempts after the first to connect, or to reach a server that is
+     *                                    busy, loading or failing over; 10 by default
      * @param string|null $username       the user, as it is: nothing is unescaped
      * @param string|null $password       the password, as it is
      * @param string|null $clientName     the name of the connections in `CLIENT LIST`
-     * @param LoggerInterface|null $logger gets what no exception says: warnings of a recovery, handlers of
-     *                                    workers that failed (warning), and ends of jobs that were refused
+     * @param LoggerInterface|null $logger gets what no exception reports: warnings of a recovery, failures of
+     *                                    workers' handlers (warning), and ends of jobs that were refused
      *                                    (error). Needs the package psr/log
      * @param ManualClock|null $clock     the clock of an embedded engine, for tests; by default the system's.
-     *                                    Clients that share an engine share its clock: one that brings none
-     *                                    takes the engine's, and one that brings another is refused. So is a
-     *                                    clock for a server, whose time is the server's
+     *                                    Clients that share an engine share its clock: a client without one
+     *                                    uses the engine's, and a client with a different one is refused. So is
+     *                                    a clock for a server, which has its own time
      *
-     * @throws Exception\InvalidUrlException      for a URL or an option in it that is not known
-     * @throws Exception\InvalidArgumentException for another argument that is wrong
+     * @throws Exception\InvalidUrlException      for a URL, or an option in it, that is not supported
+     * @throws Exception\InvalidArgumentException for any other invalid argument
      * @throws Exception\LockedException          if another process holds the directory of `file:`;
      *                                            use `redis:` to share queues
-     * @throws Exception\CorruptException         if that directory is damaged or lacks what was on
-     *                                            disk, unless the URL says `?repair`
+     * @throws Exception\CorruptException         if the data in that directory is damaged, or lacks what was
+     *                                            on disk, unless the URL has `?repair`
      * @throws Exception\LibraryException         if libmillpond cannot be used here
      */
     public static function connect(
@@ -103,16 +103,16 @@ final class Millpond
     }
 
     /**
-     * A client that sends through a connection that is there, where a second one is not wanted.
+     * A client that sends over an existing connection, for a program that does not want a second one.
      *
-     * It has the same Icks, without what needs a thread or a connection of its own: leases and loops that
-     * wait. Channels, shuffle queues and stores of tasks need `connect()`. The connection's prefix, if it
-     * has one, becomes a part of the name of every Ick: `ick('files')` behind the prefix `app:` is what
-     * `ick('app:files')` is for other clients. Its serializer and its compression are not used.
+     * It has the same Icks, except for what needs a separate thread or connection: leases, and loops that wait.
+     * Channels and all other queues need `connect()`. If the connection has a prefix, it becomes part
+     * of the name of every Ick: `ick('files')` with the prefix `app:` is what `ick('app:files')` is for other
+     * clients. The connection's serializer and compression are not used.
      *
      * @param \Redis|\RedisCluster|\Predis\ClientInterface $connection phpredis, or Predis to one
-     *        server; Predis to a cluster or to replicas sends calls again by itself, which could
-     *        lose members, and is refused
+     *        server; Predis to a cluster or to replicas resends calls by itself, which could lose
+     *        members, and is refused
      *
      * @throws Exception\InvalidArgumentException for any other connection
      * @throws Exception\LibraryException         if libmillpond cannot be used here
@@ -123,18 +123,18 @@ final class Millpond
     }
 
     /**
-     * The streams of a tenant of a shuffle queue: `$streamsPerShard` of a queue's `$streams`, drawn
-     * from a hash of its key, the same in every language. Makes no call.
+     * The streams of a shuffle queue that a tenant writes to: `$streamsPerShard` of the queue's `$streams`,
+     * drawn from a hash of the tenant's key, the same in every language. Makes no call.
      *
      *     echo implode(' ', Millpond::shard(16, 4, 'tuna')), "\n"; // 15 13 2 12
      *
      * @param int    $streams         from 1 to 65,536
      * @param int    $streamsPerShard from 1 to `$streams`
-     * @param string $key             the tenant, any bytes but none
+     * @param string $key             the tenant's key: any bytes, at least one
      *
      * @return list<int>
      *
-     * @throws Exception\InvalidArgumentException for an empty key and for other numbers
+     * @throws Exception\InvalidArgumentException for an empty key and for numbers out of range
      * @throws Exception\LibraryException         if libmillpond cannot be used here
      */
     public static function shard(int $streams, int $streamsPerShard, string $key): array

@@ -64,7 +64,7 @@ final class NewEvent
      *
      * @return list<string|int|bool|null>
      *
-     * @throws InvalidArgumentException for two times and for a number below 0
+     * @throws InvalidArgumentException for two times and for a negative number
      */
     public function cells(): array
     {

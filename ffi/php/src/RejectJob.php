@@ -5,13 +5,13 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Thrown by a handler of a worker: put the job aside at once, into the error queue or among the dead letters, as no
- * other attempt would do better.
+ * Thrown by a handler of a worker to put the job aside immediately, into the error queue or among the dead letters,
+ * since another attempt would not help.
  */
 final class RejectJob extends \Exception
 {
     /**
-     * @param string $err why
+     * @param string $err the reason
      */
     public function __construct(string $err = '', ?\Throwable $previous = null)
     {

@@ -8,17 +8,17 @@ use Millpond\Exception\MillpondException;
 use Millpond\Tasks\Task;
 
 /**
- * What became of a job, or of the server, for the `onEvent` of a worker.
+ * What became of a job, or of the server; passed to the `onEvent` of a worker.
  */
 final class Report
 {
     /**
      * @param ReportKind              $kind      what happened
-     * @param bool                    $isTrouble whether somebody should know of it even if nobody asked
-     * @param string                  $message   all of it in one line, to log
-     * @param Task|Message|Event|null $of        what it happened to, as it was taken: a task, a message of a
-     *                                           shuffle queue, or an event; null for what concerns the whole worker
-     * @param MillpondException|null  $error     why, where the library or the store said so
+     * @param bool                    $isTrouble whether it needs attention: it is logged by default
+     * @param string                  $message   a summary in one line, for a log
+     * @param Task|Message|Event|null $of        the task, the message of a shuffle queue or the event that it
+     *                                           concerns, as it was taken; null if it concerns the whole worker
+     * @param MillpondException|null  $error     the reason, if the library or the store gave one
      */
     public function __construct(
         public readonly ReportKind $kind,

@@ -84,7 +84,7 @@ final class Schedule
      *
      * @return list<string|int|bool|null>
      *
-     * @throws InvalidArgumentException for two times and for a number below 0
+     * @throws InvalidArgumentException for two times and for a negative number
      */
     public function cells(): array
     {

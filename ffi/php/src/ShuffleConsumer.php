@@ -41,22 +41,22 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
 {
     use Owns, ShuffleConsumerCalls;
 
-    /** @var list<Message> what came and no read() has returned, because a signal handler threw */
+    /** @var list<Message> messages that arrived and that no read() has returned, because a signal handler threw */
     private array $read = [];
 
-    /** @var list<Message> the same of reclaim() */
+    /** @var list<Message> the same for reclaim() */
     private array $reclaimed = [];
 
-    /** How many became dead letters meanwhile. */
+    /** How many messages became dead letters in that reclaim(). */
     private int $dead = 0;
 
-    /** The process that these came to. */
+    /** The process in which these arrived. */
     private int $process = 0;
 
     /**
      * @internal made by `ShuffleQueue::consumer()`
      *
-     * @param \Closure(string): self $named makes one whose name ends with this too
+     * @param \Closure(string): self $named makes a consumer whose name also ends with this
      */
     public function __construct(
         private readonly Library $library,
@@ -83,7 +83,7 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         Arguments::concurrency($options->concurrency);
         $settings = $this->library->options('millpond_shuffle_worker_options');
         $options->write($settings);
-        // Each process is a consumer of its own, as a lease tells consumers apart.
+        // Each process is a separate consumer, since a lease distinguishes consumers.
         $open = function (\Closure $made, ?int $process) use ($settings): mixed {
             $consumer = $process === null ? $this : ($this->named)("/$process");
             $arguments = [$consumer->handle, FFI::addr($settings)];
@@ -137,7 +137,7 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         if ($this->read === []) {
             $until = \hrtime(true) / 1e9 + $wait;
             Signals::keeping($this->library->ffi, $wait, function () use ($size, $wait, $until, $milliseconds): void {
-                // After a handler it waits for the rest of the time.
+                // After a handler has run, it waits for the remaining time.
                 $rest = $wait === null ? $milliseconds : Arguments::wait('wait', \max(0, $until - \hrtime(true) / 1e9));
                 $call = $this->library->made('millpond_shuffle_read', [$this->handle, $size, $rest], 'messages');
                 $this->read = ShuffleResults::messages($this->library->ffi, $call->messages[0]);
@@ -150,7 +150,7 @@ final class ShuffleConsumer implements ShuffleConsumerInterface
         return $taken;
     }
 
-    /** Drops what a fork has copied: the parent returns that. */
+    /** Drops what a fork has copied: the parent returns it. */
     private function forgetParents(): void
     {
         $process = \getmypid();

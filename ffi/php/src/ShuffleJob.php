@@ -25,7 +25,7 @@ final class ShuffleJob implements ShuffleJobInterface
 
     private readonly CData $handle;
 
-    /** @internal made by a worker; without a handle it is over, and every call of it is refused */
+    /** @internal made by a worker; a job without a handle is over, and every call on it is refused */
     public function __construct(private readonly Library $library, ?CData $handle, ?Message $message = null)
     {
         $this->handle = $handle ?? $library->ffi->new('millpond_shuffle_job *');

@@ -1,5 +1,6 @@
 /**
- * What `{{ class }}` does by one call of the library, with its arguments and its result converted.
+ * The methods of `{{ class }}` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

@@ -9,7 +9,7 @@ final class DependencyException extends \RuntimeException implements MillpondExc
     public const NAME = '{{ name }}';
     public const RETRY = Retry::{{ retry }};
 
-    /** @internal of each property the list of a millpond_tasks_dependency and its length, and whether it is of tasks */
+    /** @internal of each property: the list in a millpond_tasks_dependency, its length, and whether it is of tasks */
     public const LISTS = [
 {% for list in lists %}
         '{{ list.name }}' => ['{{ list.c }}', '{{ list.count }}', {{ list.is_tasks | lower }}],
@@ -25,7 +25,7 @@ final class DependencyException extends \RuntimeException implements MillpondExc
      * @internal made by the calls that throw it
      *
      * @param array<string, list<TaskId>|list<DocId>> $lists by the name of the property
-     * @param array<string, bool>                     $has   what the library says of them
+     * @param array<string, bool>                     $has   the library's flags, by the name of the method
      */
     public function __construct(
         string $message = '',

@@ -1,5 +1,6 @@
 /**
- * Where the fields of structures are for those that read and write them word by word, and how long they are.
+ * The offsets of the fields of structures, and the sizes of the structures, for code that reads and writes
+ * them word by word.
  */
 final class Layouts
 {

@@ -1,5 +1,5 @@
 /**
- * The most that a call takes, as the library has it.
+ * The most that a call takes, as the library defines it.
  *
  * @internal
  */
@@ -20,9 +20,9 @@ final class Limits
     }
 
     /**
-     * Refuses strings that are too long together, before they are put together.
+     * Refuses strings that are too long in total, before they are concatenated.
      *
-     * @param int $bytes those of all strings so far
+     * @param int $bytes the bytes of all strings so far
      */
     public static function checkBytes(int $bytes): void
     {

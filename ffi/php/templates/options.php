@@ -23,7 +23,7 @@ final class {{ class }}
      *
      * @return list<string|int|bool|null>
      *
-     * @throws InvalidArgumentException for two times and for a number below 0
+     * @throws InvalidArgumentException for two times and for a negative number
      */
     public function cells({% if json %}bool $skipColliding{% endif %}): array
     {

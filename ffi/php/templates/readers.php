@@ -1,18 +1,18 @@
 /**
- * Reads what the library returns about tasks and events, as PHP has it. All texts of a result are in one piece and
- * are copied at once, and the arrays are read word by word: see `ShuffleResults`.
+ * Reads what the library returns about tasks and events, as PHP values. All texts of a result are in one piece and
+ * are copied in one step, and the arrays are read word by word: see `ShuffleResults`.
  *
  * @internal
  */
 trait ReadsRecords
 {
-    /** The type of an address: to look it up by its name takes as long as a small call. */
+    /** The type of an address, since looking it up by name takes as long as a small call. */
     private static ?CType $address = null;
 
     /** All texts of the result. */
     private readonly string $texts;
 
-    /** Where these are in memory. */
+    /** Where the texts are in memory. */
     private readonly int $base;
 
     private function __construct(
@@ -27,9 +27,9 @@ trait ReadsRecords
     }
 
     /**
-     * What a result holds, which is freed; null for none.
+     * Reads what a result holds, and frees the result; null if there is none.
      *
-     * @param string $what what it is: see read()
+     * @param string $what the kind of result: see read()
      */
     public static function of(FFI $ffi, ?CData $result, string $what): mixed
     {
@@ -45,7 +45,7 @@ trait ReadsRecords
     }
 
     /**
-     * What the library keeps.
+     * Reads data that the library keeps.
      */
     public static function in(FFI $ffi, CData $data, string $what): mixed
     {
@@ -56,7 +56,7 @@ trait ReadsRecords
      * Reads an array of the result.
      *
      * @param string $read  the method that reads it
-     * @param string $array the field of the result that it is, and in `$size` that of how large an element is
+     * @param string $array the field of the result with the array; `$size` is the field with the size of an element
      *
      * @return list<mixed>
      */
@@ -75,8 +75,8 @@ trait ReadsRecords
 {% for record in records %}
 
     /**
-     * @param CData $words the first of them
-     * @param int   $bytes from one to the next
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
      *
      * @return list<{% if record.of_tasks %}Tasks\{% endif %}{{ record.class }}>
      */

@@ -2,9 +2,9 @@
 
 require "logger"
 
-# ffi rescues every exception while it loads and while it lays out structures. A SIGTERM that arrives then would be
-# lost, and the program that it was to end would begin its work. So it waits until all is loaded. Ruby raises that
-# of SIGINT at once, which this cannot hold back.
+# ffi rescues every exception while it loads and while it lays out structures. A SIGTERM that arrived then would be
+# lost, and the program that it was meant to end would start its work. So signals are deferred until everything is
+# loaded. Ruby raises the exception of SIGINT immediately, which this cannot defer.
 Thread.handle_interrupt(SignalException => :never) do
   require "millpond/version"
   require "millpond/errors"
@@ -12,8 +12,8 @@ Thread.handle_interrupt(SignalException => :never) do
   require "millpond/script"
 end
 
-# Queues for programs in several languages that share one Redis, or no server at all. The work is
-# done by libmillpond; see {Millpond.connect}, {Ick}, {ShuffleQueue}, {TaskStore} and {Error}.
+# Queues for programs in several languages that share one Redis, or need no server. The work is done by
+# libmillpond; see {Millpond.connect}, {Ick}, {ShuffleQueue}, {TaskStore} and {Error}.
 module Millpond
   # The version of libmillpond.
   #
@@ -25,7 +25,7 @@ module Millpond
     Native.millpond_version
   end
 
-  # The logger that workers tell what goes wrong, unless they have an `on_error`; by default one to `$stderr`.
+  # The logger to which workers report problems, unless they have an `on_error`; by default it writes to `$stderr`.
   #
   # @return [Logger]
   #
@@ -35,7 +35,7 @@ module Millpond
     @logger ||= Logger.new($stderr, progname: "millpond")
   end
 
-  # Sets the logger, such as to that of Rails.
+  # Sets the logger, for example to that of Rails.
   #
   # @param logger [Logger]
   # @return [Logger]

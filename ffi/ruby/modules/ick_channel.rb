@@ -11,7 +11,7 @@ module Millpond
   #   channel.add([[1, "a.txt"], [2, "b.txt"], [3, "c.txt"]]).new # => 3
   #   channel.each_batch(0...4, 100).sum(&:size) # => 3
   class IckChannel
-    # @return [Integer] how many Icks members are spread over
+    # @return [Integer] the number of Icks that the members are spread over
     attr_reader :shards
 
     # @api private

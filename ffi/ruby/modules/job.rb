@@ -117,8 +117,8 @@ module Millpond
     #   store.claim("inbox").claims # => 2
     def release(delay: nil) = core
 
-    # Stops renewing the job: the task stays leased until the lease is over. For a job that has ended it
-    # does nothing. Any later call of the job raises {InvalidArgumentError}. Makes no call.
+    # Stops renewing the job: the task stays leased until the lease expires. For a job that has ended
+    # it does nothing. Any later call on the job raises {InvalidArgumentError}. Makes no call.
     #
     # @return [nil]
     #

@@ -6,8 +6,8 @@ require "millpond/shuffle_results"
 module Millpond
   class ShuffleQueue
     # The Redis keys of the scripts `shuffle.delete_tracked`, `shuffle.cordon`, `shuffle.scan_expired`
-    # and `shuffle.forget_expired`. A `shuffle.write` of a tracked message has the first two after
-    # three of {.keys}. Makes no call.
+    # and `shuffle.forget_expired`. A `shuffle.write` of a tracked message takes the first two of them
+    # after three of {.keys}. Makes no call.
     #
     # @param name [String] the name of a queue
     # @param track_keys [Symbol] as in {Client#shuffle_queue}

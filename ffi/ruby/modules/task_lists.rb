@@ -162,7 +162,7 @@ module Millpond
 
     private
 
-    # Deletes tasks or moves them, as this function does.
+    # Deletes or moves tasks, with this function of the library.
     def sweep(function, names, after, **settings)
       filter = TaskArguments.query(Native::TaskFilter, Native::TaskPosition, after, [Position, Task], settings)
       TaskResults.of { |out, error| Native.public_send(function, @native, *names, filter, out, error) }.swept

@@ -16,8 +16,8 @@ module Millpond
   #   store.modify(done).inserted.map(&:queue) # => ["outbox"]
   #   store.queues.to_a # => [["outbox", 1]]
   class TaskStore
-    # The Redis keys of the scripts of a store, for connections of your own. Makes no call. There are ten;
-    # a script takes as many of the first as the comment at the end of its source names.
+    # The Redis keys of the scripts of a store, for use with your own connections. Makes no call. There are
+    # ten; a script takes as many of the first ones as the comment at the end of its source names.
     #
     # @param name [String] the name of a store
     # @return [Array<String>] as bytes

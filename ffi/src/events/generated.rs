@@ -354,7 +354,7 @@ impl millpond_schedules_synced {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_new_event {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// What to publish, at most 16 MiB; any bytes.
     pub payload: millpond_bytes,
@@ -451,7 +451,7 @@ pub unsafe extern "C" fn millpond_new_event_init(options: *mut millpond_new_even
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_config {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
     /// for each other, and may run on different servers of a cluster. `millpond_events_reshard`
@@ -572,7 +572,7 @@ pub unsafe extern "C" fn millpond_event_config_init(
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_schedule {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The schedule's id, up to 256 bytes, which is also the key of its events, unless they may
     /// overlap.
@@ -693,7 +693,7 @@ pub unsafe extern "C" fn millpond_schedule_init(options: *mut millpond_schedule,
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_query {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The key of the events to list. It is required for events that are `MILLPOND_EVENT_BEHIND`
     /// another event of the key, and refused for all others. NULL: not set.
@@ -766,7 +766,7 @@ pub unsafe extern "C" fn millpond_event_query_init(
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_redrive_filter {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// Only those that were given up for this reason. `MILLPOND_NOT_SET`: the default.
     pub reason: i64,
@@ -830,7 +830,7 @@ pub unsafe extern "C" fn millpond_event_redrive_filter_init(
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_purge_filter {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The key of the events to remove. It is required for events that are `MILLPOND_EVENT_BEHIND`
     /// another event of the key, and refused for all others. NULL: not set.
@@ -895,7 +895,7 @@ pub enum millpond_events_state {
     MILLPOND_EVENT_DONE = 7,
 }
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn state(number: u32) -> Result<millpond::events::EventState> {
     match number {
         1 => Ok(millpond::events::EventState::Scheduled),
@@ -923,7 +923,7 @@ pub enum millpond_events_dead_reason {
     MILLPOND_EVENT_CRASHED = 3,
 }
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn dead_reason(number: u32) -> Result<millpond::events::DeadReason> {
     match number {
         1 => Ok(millpond::events::DeadReason::Rejected),
@@ -948,7 +948,7 @@ pub enum millpond_events_if_exists {
     MILLPOND_IF_EXISTS_REPLACE = 3,
 }
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn if_exists(number: u32) -> Result<millpond::events::IfExists> {
     match number {
         1 => Ok(millpond::events::IfExists::Error),
@@ -1048,7 +1048,7 @@ pub enum millpond_events_missed {
     MILLPOND_MISSED_SKIP = 2,
 }
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn missed(number: u32) -> Result<millpond::events::Missed> {
     match number {
         1 => Ok(millpond::events::Missed::Latest),
@@ -1069,7 +1069,7 @@ pub enum millpond_events_overlap {
     MILLPOND_OVERLAP_ALLOW = 2,
 }
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn overlap(number: u32) -> Result<millpond::events::Overlap> {
     match number {
         1 => Ok(millpond::events::Overlap::Wait),

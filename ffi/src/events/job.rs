@@ -25,7 +25,7 @@ impl From<events::Job> for Job {
     }
 }
 
-/// What is reported of a job.
+/// What is reported on a job.
 pub(crate) type Reported = EventsResult;
 
 impl From<millpond::Report<events::Job>> for Box<Report<Reported>> {
@@ -53,8 +53,8 @@ impl Deref for Job {
     }
 }
 
-/// The event, as it was received: one of `events`. Lives until the job is freed. NULL for NULL and for a
-/// handle that was freed or is none.
+/// The event, as it was received: one of `events`. Lives until the job is freed. NULL for NULL and for a freed or
+/// invalid handle.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

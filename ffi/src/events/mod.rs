@@ -1,9 +1,9 @@
 //! Queues of events.
 
-/// What the core says of structures.
+/// Structures that are generated from the core.
 pub mod generated;
 
-/// Calls that only convert.
+/// Calls that only convert arguments and results.
 pub mod generated_calls;
 
 pub mod result;
@@ -11,7 +11,7 @@ pub mod result;
 pub mod job;
 pub mod worker;
 
-/// Workers as of all queues.
+/// Workers, which are the same for all queues.
 pub mod generated_worker;
 
 pub(crate) use self::{generated::*, generated_calls::*, generated_worker::*, result::*};

@@ -18,23 +18,23 @@ use crate::keys::millpond_bytes;
 
 /// What is in a result. Which fields are set depends on the call; the others are empty.
 ///
-/// Records can get fields, so that a program that was compiled before must not index an array of them:
-/// use `millpond_events_result_event` and the like, or go on by the bytes that stand beside it.
+/// New versions may add fields to records, so a program must not index an array of them: use
+/// `millpond_events_result_event` and similar functions, or advance by the number of bytes given beside the array.
 #[repr(C)]
 pub struct millpond_events_data {
     /// The events.
     pub events: *const millpond_event,
     /// How many there are.
     pub event_count: usize,
-    /// How many bytes lie between the beginnings of one and of the next.
+    /// How many bytes lie between the start of one and the start of the next.
     pub event_size: usize,
-    /// What became of each event that was to be published, in their order.
+    /// The result for each event to publish, in the same order.
     pub published: *const millpond_published_event,
     /// How many there are.
     pub published_count: usize,
-    /// How many bytes lie between the beginnings of one and of the next.
+    /// How many bytes lie between the start of one and the start of the next.
     pub published_size: usize,
-    /// Of `millpond_events_list`: what the next page comes after. NULL: this was the last.
+    /// Of `millpond_events_list`: the position after which the next page starts. NULL: this was the last page.
     pub next: *const millpond_event_position,
     /// Of `millpond_events_stats`.
     pub stats: *const millpond_event_stats,
@@ -44,22 +44,22 @@ pub struct millpond_events_data {
     pub schedules: *const millpond_schedule_info,
     /// How many there are.
     pub schedule_count: usize,
-    /// How many bytes lie between the beginnings of one and of the next.
+    /// How many bytes lie between the start of one and the start of the next.
     pub schedule_size: usize,
     /// Of `millpond_events_sync_schedules`.
     pub synced: *const millpond_schedules_synced,
-    /// All texts, one after the other without gaps: of each event, of each that was published, of the next
-    /// position, of each schedule, each in the order of its fields. For interpreters, which copy them in one go; not
+    /// All texts, one after another without gaps: those of each event, of each published event, of the next position,
+    /// and of each schedule, each in the order of its fields. For interpreters, which copy them in one go; not
     /// NUL-terminated.
     pub text: *const c_char,
-    /// How many bytes the texts have together.
+    /// The length of all texts, in bytes.
     pub text_length: usize,
 }
 
-/// What a handle of a result refers to. Boxed, or every handle would take as much memory.
+/// What a handle of a result refers to. Boxed, because otherwise every handle would take this much memory.
 pub(crate) type EventsResult = Box<Parts>;
 
-/// The parts of a result, each without gaps, and what points to them.
+/// The parts of a result, each stored without gaps, and what points to them.
 pub(crate) struct Parts {
     pub(crate) data: millpond_events_data,
     pub(crate) events: Box<[millpond_event]>,
@@ -69,7 +69,7 @@ pub(crate) struct Parts {
     _text: Box<[u8]>,
 }
 
-/// What there is one of at most.
+/// The parts of which there is at most one.
 #[derive(Default)]
 struct One {
     next: Option<millpond_event_position>,
@@ -78,7 +78,7 @@ struct One {
     synced: Option<millpond_schedules_synced>,
 }
 
-// SAFETY: the pointers in it point into its other parts, which nobody changes or moves.
+// SAFETY: the pointers in it point into its other parts, which are never changed or moved.
 unsafe impl Send for Parts {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Parts {}

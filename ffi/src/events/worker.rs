@@ -14,7 +14,7 @@ use crate::status::millpond_status;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_events_worker_options {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How many jobs a run hands out at the same time to the threads that request them: 1 or more,
     /// by default 1.
@@ -25,9 +25,8 @@ pub struct millpond_events_worker_options {
     /// How long an event is leased; by default as long as the queue's configuration says. A native
     /// thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
-    /// How long a handler may run; without limit by default. After that, the future of an async
-    /// handler is dropped and the job has failed; other handlers can check
-    /// `millpond_events_job_time_left_ms`. `MILLPOND_NOT_SET`: the default.
+    /// How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
+    /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
     pub timeout_ms: i64,
 }
 
@@ -60,13 +59,13 @@ pub unsafe extern "C" fn millpond_events_worker_options_init(
     caller.init(options, size);
 }
 
-/// Makes a worker of a queue, which receives events, keeps them while they are worked on, and says what
-/// becomes of them; `options` may be NULL.
+/// Makes a worker of a queue, which receives events, extends them while they are worked on, and ends them; `options`
+/// may be NULL.
 ///
-/// `worker` is set to it, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.
-/// Makes no call yet.
+/// `worker` is set to the worker, which the caller frees with `millpond_events_worker_free`, or on failure to NULL.
+/// Sends nothing yet.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it starts to work.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

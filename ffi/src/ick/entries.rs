@@ -22,7 +22,7 @@ pub(crate) struct Entries {
     pub(crate) bytes: Box<[u8]>,
 }
 
-// SAFETY: the pointers in the list point into `bytes`, which nobody changes or moves.
+// SAFETY: the pointers in the list point into `bytes`, which is never changed or moved.
 unsafe impl Send for Entries {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Entries {}

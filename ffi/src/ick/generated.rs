@@ -30,7 +30,7 @@ pub enum millpond_ick_set {
     MILLPOND_ICK_CONSUMER = 2,
 }
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn set(number: u32) -> Result<millpond::ick::Set> {
     match number {
         1 => Ok(millpond::ick::Set::Producer),

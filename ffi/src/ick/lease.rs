@@ -16,8 +16,8 @@ use crate::status::millpond_status;
 pub(crate) struct Lease {
     /// A thread that makes a step holds this.
     turn: Mutex<()>,
-    /// There until it is released. No thread ever waits for these locks: one that is held
-    /// during a fork stays locked in the child.
+    /// Present until the lease is released. No thread ever waits for these locks: a lock that is
+    /// held during a fork stays locked in the child.
     held: RwLock<Option<ConsumerLease>>,
     token: Token,
 }
@@ -69,8 +69,8 @@ impl Lease {
         taken.ok_or_else(released)?.release()
     }
 
-    /// Takes the lease out. A thread that checks whether it is lost finishes at once; one that did
-    /// so during a fork does not exist in the child, and never finishes.
+    /// Takes the lease out. A thread that is checking whether it is lost finishes immediately; one
+    /// that did so during a fork does not exist in the child, and never finishes.
     fn take(&self) -> Option<Option<ConsumerLease>> {
         let deadline = Instant::now() + Duration::from_secs(1);
         loop {
@@ -88,8 +88,8 @@ fn released() -> Error {
     Error::new(ErrorKind::LeaseLost, "the lease was released")
 }
 
-/// The token that the lease's steps carry, for steps that are sent by hand. Lives until the lease
-/// is freed. Any thread may ask at any time.
+/// The token that the lease's steps carry, for steps that you send yourself. Lives until the lease
+/// is freed. Any thread may call this at any time.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a lease.
 ///

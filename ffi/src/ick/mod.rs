@@ -1,13 +1,13 @@
 //! The queue Ick.
 
-/// What the core says of structures.
+/// Structures that are generated from the core.
 pub mod generated;
 
 // The header has the modules in this order.
 pub mod entries;
 pub mod steps;
 
-/// Calls that only convert.
+/// Calls that only convert arguments and results.
 pub mod generated_calls;
 pub mod lease;
 

@@ -30,26 +30,26 @@ pub struct millpond_ick_pair {
 pub struct millpond_ick_added {
     /// Members that were not in the producer set.
     pub new_members: u64,
-    /// Members that were, and whose score went down.
+    /// Members that were in it, and whose score was lowered.
     pub lowered_members: u64,
 }
 
-/// The sizes and score ranges of an Ick. Scores are exact. The minimum and the maximum of a set
-/// that is empty are 0 and mean nothing.
+/// The sizes and score ranges of an Ick. Scores are exact. For an empty set, the minimum and the
+/// maximum are 0 and mean nothing.
 ///
-/// `millpond_ick_stats_init` prepares it, and then any number of reads fill it.
+/// `millpond_ick_stats_init` prepares it; after that, each read fills it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_ick_stats {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
-    /// Whether there is such an Ick. If not, everything else is 0.
+    /// Whether the Ick exists. If not, everything else is 0.
     pub exists: c_bool,
     /// Members that are flagged and not reserved.
     pub pset_size: u64,
     /// Members that are reserved and not committed.
     pub cset_size: u64,
-    /// Both together; a member that is in both counts twice.
+    /// The sum of both; a member that is in both counts twice.
     pub total_size: u64,
     /// The lowest score in the producer set.
     pub pset_min: f64,
@@ -120,7 +120,7 @@ impl From<Stats> for millpond_ick_stats {
     }
 }
 
-/// Prepares the place for what `millpond_ick_stats_read` reads. Does nothing for NULL.
+/// Prepares a structure for `millpond_ick_stats_read`. Does nothing for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn millpond_ick_stats_init(stats: *mut millpond_ick_stats,
     caller.init(stats, size);
 }
 
-/// Reads the sizes and score ranges of both sets. An Ick that is not there is no error: see
+/// Reads the sizes and score ranges of both sets. It is not an error if the Ick does not exist: see
 /// `exists`.
 ///
 ///     millpond_ick_stats stats;

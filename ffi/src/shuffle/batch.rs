@@ -31,7 +31,7 @@ pub(crate) struct Batch {
     pub(crate) bytes: Box<[u8]>,
 }
 
-// SAFETY: the pointers point into `fields` and `bytes`, which nobody changes or moves.
+// SAFETY: the pointers point into `fields` and `bytes`, which are never changed or moved.
 unsafe impl Send for Batch {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Batch {}
@@ -80,8 +80,8 @@ impl Batch {
     }
 }
 
-/// The first field of this name of a message that was read, or NULL if it has none. Lives as long
-/// as the message's batch. NULL for NULL.
+/// The first field with this name of a message that was read, or NULL if the message has no such
+/// field. Lives as long as the message's batch. NULL for NULL.
 ///
 ///     const millpond_shuffle_field *image = millpond_shuffle_message_field(message, "image", 5);
 ///     if (image != NULL)
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn millpond_shuffle_message_field(
     let caller = unsafe { Caller::trusted() };
     let find = || {
         let (fields, count) = caller.record(message, |message| {
-            // SAFETY: the header says that there is a message; these fields were there from the first version on.
+            // SAFETY: the header says that there is a message; these fields have existed since the first version.
             unsafe { ((*message).fields, (*message).field_count) }
         })?;
         let name = caller.name(name, name_length).ok()?;

@@ -9,12 +9,12 @@ use crate::options::wait_time;
 use crate::status::millpond_status;
 
 /// Reads up to `max` messages, from the streams in turn: the same ones that `max` reads of one
-/// message would return. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
-/// milliseconds if there is no message, with -1 without limit, and without polling.
+/// message would return. With a `wait_ms` of 0 it returns immediately. Otherwise, if there is no
+/// message, it waits up to `wait_ms` milliseconds, or without limit for -1; it does not poll.
 /// `millpond_close` on the client ends the wait.
 ///
-/// `batch` is set to the messages, which may be none and which the caller frees with
-/// `millpond_shuffle_batch_free`, or on failure to NULL.
+/// `batch` is set to the messages, which the caller frees with `millpond_shuffle_batch_free` even
+/// if there are none, or on failure to NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `max` of 0 or above 10,000, a `wait_ms` below -1, an
 /// empty group or consumer, a `ttl_ms` under a second or over 100 years, and a name that is empty

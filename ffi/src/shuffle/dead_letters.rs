@@ -27,8 +27,8 @@ pub struct millpond_shuffle_dead_letter {
     pub consumer_length: usize,
     /// The message as it was, and how often it was delivered.
     pub message: *const millpond_shuffle_message,
-    /// Why: `exhausted: max_deliveries` of one that was delivered too often, or what its consumer said as it rejected
-    /// it; not NUL-terminated.
+    /// Why: `exhausted: max_deliveries` if it was delivered too often, or the reason that its consumer gave when it
+    /// rejected the message; not NUL-terminated.
     pub reason: *const c_char,
     /// How many bytes the reason has.
     pub reason_length: usize,
@@ -42,7 +42,7 @@ pub(crate) struct DeadLetters {
     _letters: Vec<DeadLetter>,
 }
 
-// SAFETY: the pointers in the list point into the other two, which nobody changes or moves.
+// SAFETY: the pointers in the list point into the other two, which are never changed or moved.
 unsafe impl Send for DeadLetters {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for DeadLetters {}

@@ -1,4 +1,4 @@
-//! The collection of what is recorded of tracked messages.
+//! The collection of the records of tracked messages.
 
 use super::generated_calls::millpond_shuffle_garbage;
 use crate::caller::Caller;
@@ -8,7 +8,7 @@ use crate::status::millpond_status;
 /// How many entries were scanned so far, and how many records were deleted. Both may be NULL.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a collection, and while another
-/// thread is in it.
+/// thread uses it.
 ///
 /// Threads: one at a time; see `millpond_shuffle_garbage`.
 #[unsafe(no_mangle)]

@@ -52,7 +52,7 @@ impl millpond_shuffle_stream_stats {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_options {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How many streams the queue has. The first write to a queue sets it. A write with another
     /// number is refused, with both numbers in the error, and `millpond_shuffle_resize` changes it.
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn millpond_shuffle_options_init(
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_consumer_options {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// Takes from this stream first, as much as it has; for a consumer that can process one
     /// tenant's messages more cheaply together. `MILLPOND_NOT_SET`: the default.
@@ -201,7 +201,7 @@ pub enum millpond_shuffle_track_keys {
     MILLPOND_SHUFFLE_TRACK_QUEUE = 2,
 }
 
-/// The one with this number.
+/// The value with this number.
 pub(crate) fn track_keys(number: u32) -> Result<millpond::shuffle::TrackKeys> {
     match number {
         1 => Ok(millpond::shuffle::TrackKeys::Global),

@@ -22,8 +22,8 @@ use crate::report::{Report, millpond_job_counts, millpond_report_data};
 use crate::signal_stop::SignalStop;
 use crate::status::millpond_status;
 
-/// A worker, which says how messages are worked on: with `millpond_shuffle_worker_run` until it is stopped, with
-/// `millpond_shuffle_worker_drain` until nothing is left. Freed with `millpond_shuffle_worker_free`.
+/// A worker, which says how messages are worked on: with `millpond_shuffle_worker_run` until it is stopped, or
+/// with `millpond_shuffle_worker_drain` until nothing is left. Freed with `millpond_shuffle_worker_free`.
 ///
 /// Any number of threads may use one worker at a time.
 pub struct millpond_shuffle_worker {
@@ -33,7 +33,7 @@ pub struct millpond_shuffle_worker {
 /// What a handle of a worker refers to.
 pub(crate) struct Worker {
     pub(super) worker: shuffle::Worker,
-    /// The run of those who are in `millpond_shuffle_worker_run`.
+    /// The run of the threads that are in `millpond_shuffle_worker_run`.
     run: ArcSwapOption<Own<Run>>,
     signals: ArcSwapOption<Own<SignalStop>>,
 }
@@ -63,14 +63,14 @@ impl Worker {
         }
     }
 
-    /// The next call begins another run.
+    /// The next call starts another run.
     fn is_over(&self, run: &Arc<Own<Run>>) {
         self.run.compare_and_swap(run, None);
     }
 }
 
-/// Frees a worker. NULL and what was freed before are fine. Runs and jobs that were made from it stay usable,
-/// but nobody can stop them any more.
+/// Frees a worker. NULL and what was freed before are fine. Runs and jobs that were created from the worker stay
+/// usable, but can no longer be stopped.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -78,12 +78,12 @@ pub unsafe extern "C" fn millpond_shuffle_worker_free(worker: *mut millpond_shuf
     caller::free(worker);
 }
 
-/// Begins to work, for a loop of one's own in place of `millpond_shuffle_worker_run`. With `drains` the run is
-/// over when nothing is available, and all is reported; else it goes on until the worker is stopped, and
-/// with `tells_all` also reports what went well: jobs that are done, given back or moved.
+/// Starts a run, for a loop of your own in place of `millpond_shuffle_worker_run`. With `drains` the run is over
+/// when nothing is available, and everything is reported. Otherwise the run continues until the worker is stopped; with
+/// `tells_all` it also reports what went well: jobs that are done, given back or moved.
 ///
-/// `run` is set to the run, which the caller frees with `millpond_shuffle_run_free`, or on failure to NULL. Makes
-/// no call yet.
+/// `run` is set to the run, which the caller frees with `millpond_shuffle_run_free`, or on failure to NULL. Sends
+/// nothing yet.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a worker.
 ///
@@ -105,9 +105,9 @@ pub unsafe extern "C" fn millpond_shuffle_worker_start(
     })
 }
 
-/// Stops the worker's runs: they take nothing more and wait for the jobs that are running. What still runs
-/// after `within_ms` is given back, available at once, and is lost to its handler. 0 is at once, -1 waits
-/// without limit, and a second stop changes the time. A worker that was stopped stays so. Returns at once.
+/// Stops the worker's runs: they take no more jobs and wait for those that are running. A job that is still running
+/// after `within_ms` is given back and available immediately, and is lost to its handler. 0 stops immediately; -1 waits
+/// without limit. A second stop changes the time. A stopped worker stays stopped. Returns immediately.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1.
 ///
@@ -128,13 +128,12 @@ pub unsafe extern "C" fn millpond_shuffle_worker_stop(
     })
 }
 
-/// Has SIGTERM and SIGINT stop the worker, as `millpond_shuffle_worker_stop` does with this `within_ms`. A second
-/// signal stops it at once, and a third one does what signals did before. Another call begins anew, with another
-/// time. It ends when the worker is freed.
+/// Makes SIGTERM and SIGINT stop the worker, as `millpond_shuffle_worker_stop` does with this `within_ms`. A second
+/// signal stops it immediately, and a third one does what signals did before. Another call starts over, with its own
+/// time. All of this ends when the worker is freed.
 ///
-/// A native thread waits for the signals, from this call on. Handlers that are there already are called as well;
-/// one that the program installs later takes the signals over. In the child of a fork signals do what they did
-/// before.
+/// From this call on, a native thread waits for the signals. Handlers that are already installed are called as well; a
+/// handler that the program installs later replaces this one. In the child of a fork, signals do what they did before.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `within_ms` below -1; `MILLPOND_INTERNAL` if the system has no
 /// room for a pipe or a thread.
@@ -158,7 +157,7 @@ pub unsafe extern "C" fn millpond_shuffle_worker_stop_on_signals(
     })
 }
 
-/// A run of a worker, which hands out jobs and tells what became of them. Freed with
+/// A run of a worker, which hands out jobs and reports what became of them. Freed with
 /// `millpond_shuffle_run_free`.
 ///
 /// Any number of threads may use one run at a time.
@@ -171,14 +170,14 @@ pub struct millpond_shuffle_report {
     _private: (),
 }
 
-/// Takes what comes next: a job to work on, which the caller ends with `millpond_shuffle_run_end` and frees, or
-/// a report of what became of one, which the caller frees. Waits while there is no job, and while
-/// `concurrency` jobs are running.
+/// Takes what comes next: a job to work on, which the caller ends with `millpond_shuffle_run_end` and then frees,
+/// or a report of what became of a job, which the caller frees. Waits while there is no job, and while `concurrency`
+/// jobs are running.
 ///
 /// One of `job` and `report` is set; both are NULL on failure, and also on success when the run is over.
 ///
-/// Errors: what ended the run, to one caller: an error that trying again cannot mend. `MILLPOND_CANCELLED`
-/// if `millpond_on_interrupt` asked for it, after which the run goes on.
+/// Errors: the non-retryable error that ended the run, for one of the callers; `MILLPOND_CANCELLED` if
+/// `millpond_on_interrupt` asked for it, after which the run continues.
 ///
 /// Threads: any number may wait here.
 #[unsafe(no_mangle)]
@@ -202,15 +201,15 @@ pub unsafe extern "C" fn millpond_shuffle_run_next(
     })
 }
 
-/// Ends a job of this run, and returns at once; what comes of it is reported. `outcome` may be NULL: it is
-/// done, and its message is acknowledged, and deleted if the worker's options say so. What is tried again is
-/// delivered again; after the consumer's `max_deliveries` it becomes a dead letter. Nothing happens to a job
-/// that the run has given back. The job still has to be freed.
+/// Ends a job of this run, and returns immediately; the result is reported. If `outcome` is NULL, the job is
+/// done, and its message is acknowledged, and deleted if the worker's options say so. A message that is tried
+/// again is delivered again; after the consumer's `max_deliveries` it becomes a dead letter. Nothing happens to
+/// a job that the run has given back. The job still has to be freed.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a job of something else, and for an outcome that no job can have,
-/// after which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a job that is not from this run, and for an invalid outcome, after
+/// which the job can end in another way; `MILLPOND_FORKED` in the child of a fork.
 ///
-/// Delivery: an end that the connection fails is sent again while the lease lasts.
+/// Delivery: if the connection fails, the end is sent again while the lease lasts.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -253,8 +252,8 @@ pub unsafe extern "C" fn millpond_shuffle_run_counts(
     })
 }
 
-/// Frees a run. NULL and what was freed before are fine. What it holds then stays leased until the lease is
-/// over: stop the worker, and take what comes next until the run is over.
+/// Frees a run. NULL and what was freed before are fine. What the run still holds stays leased until the lease expires.
+/// To avoid that, first stop the worker, and take what comes next until the run is over.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -262,8 +261,7 @@ pub unsafe extern "C" fn millpond_shuffle_run_free(run: *mut millpond_shuffle_ru
     caller::free(run);
 }
 
-/// What is in a report. Lives until the report is freed. NULL for NULL and for a handle that was freed or is
-/// none.
+/// What is in a report. Lives until the report is freed. NULL for NULL and for a freed or invalid handle.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -290,11 +288,11 @@ pub type millpond_shuffle_handler = Option<
     ),
 >;
 
-/// Is told what a worker reports. The report is freed after the call.
+/// Receives what a worker reports. The report is freed after the call.
 pub type millpond_shuffle_report_handler =
     Option<unsafe extern "C" fn(report: *const millpond_shuffle_report, context: *mut c_void)>;
 
-/// What a C program works with.
+/// The handlers of a C program.
 struct Handlers {
     handler:
         unsafe extern "C" fn(*mut millpond_shuffle_job, *mut millpond_task_outcome, *mut c_void),
@@ -327,7 +325,7 @@ impl Handlers {
         let handle = handle::make(Job::from(job));
         let job = caller.held("job", handle as *const millpond_shuffle_job)?;
         let mut outcome = millpond_task_outcome::DONE;
-        // SAFETY: the header says what a handler has to be; the job is there until it is freed.
+        // SAFETY: the header says what a handler has to be; the job lives until it is freed.
         unsafe {
             (self.handler)(handle as *mut millpond_shuffle_job, &raw mut outcome, self.context)
         };
@@ -343,7 +341,7 @@ impl Handlers {
             None => report.log(),
             Some(on_report) => {
                 let handle = handle::make(report);
-                // SAFETY: the header says what it has to be; the report is there until it is freed.
+                // SAFETY: the header says what it has to be; the report lives until it is freed.
                 unsafe { on_report(handle as *const millpond_shuffle_report, self.context) };
                 handle::free::<Box<Report<Reported>>>(handle);
             }
@@ -351,17 +349,17 @@ impl Handlers {
     }
 }
 
-/// Works in this thread until the worker is stopped: calls `handler` with one job after the other and with
-/// `context`, and ends each as the handler says. Other threads may
-/// work for the same worker meanwhile, with the same handlers: up to `concurrency` of them have a job. A
-/// server that is away is asked again until it is back.
+/// Works in this thread until the worker is stopped: calls `handler` with one job after another and with `context`, and
+/// ends each job as the handler says. Other
+/// threads may work for the same worker at the same time, with the same handlers: up to `concurrency` of them have a
+/// job. If the server is unreachable, the run keeps trying until it responds.
 ///
-/// The handlers must return (no longjmp, no exception), and may call Millpond. What a handler leaves in
-/// `outcome` that no job can have is a failure of its job.
+/// The handlers must return (no longjmp, no exception), and may call Millpond. An invalid `outcome` of a handler is a
+/// failure of its job.
 ///
-/// `on_report` is told what becomes of all jobs, and of a server that is away and back. It may be NULL: then
-/// what is trouble, and what is tried again, goes to standard error, a line each. `counts` is set to what the
-/// run did, of all threads, also if it fails; it may be NULL.
+/// `on_report` receives what becomes of all jobs, and reports that the server is unreachable or responds again. It may
+/// be NULL: then problems and retries are printed to standard error, one line each. `counts` is set to what the run did
+/// on all threads, even if the call fails; it may be NULL.
 ///
 ///     static void resize(millpond_shuffle_job *job, millpond_task_outcome *outcome, void *context) {
 ///         if (!resize_image(millpond_shuffle_job_data(job)->fields)) {
@@ -371,9 +369,9 @@ impl Handlers {
 ///     }
 ///     status = millpond_shuffle_worker_run(worker, resize, NULL, NULL, NULL, &error);
 ///
-/// Errors: what ended the run, to one of the threads: an error that trying again cannot mend, such as
-/// `MILLPOND_WRONG_TYPE` and `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked
-/// for it: the run is still there, and the next call goes on with it.
+/// Errors: the non-retryable error that ended the run, for one of the threads, such as `MILLPOND_WRONG_TYPE` or
+/// `MILLPOND_INVALID_ARGUMENT`. `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it: the run still exists, and
+/// the next call continues it.
 ///
 /// Delivery: at least once; the job of a program that ends is taken over when its lease is over.
 ///
@@ -403,10 +401,10 @@ pub unsafe extern "C" fn millpond_shuffle_worker_run(
     })
 }
 
-/// Works in this thread until nothing is available; otherwise as `millpond_shuffle_worker_run`. For tests, and
-/// for a program that cron starts. `counts` is set to what happened; it may be NULL.
+/// Works in this thread until nothing is available; otherwise like `millpond_shuffle_worker_run`. For tests, and
+/// for programs that cron starts. `counts` is set to what the run did; it may be NULL.
 ///
-/// Errors: as `millpond_shuffle_worker_run`; those of the connection.
+/// Errors: as `millpond_shuffle_worker_run`; also those of the connection.
 ///
 /// Delivery: at least once; the job of a program that ends is taken over when its lease is over.
 ///

@@ -19,7 +19,7 @@ pub(crate) struct Job {
     message: Reported,
 }
 
-/// What is reported of a job: a batch of one message.
+/// What is reported on a job: a batch of one message.
 pub(crate) type Reported = Batch;
 
 fn reported(job: &shuffle::Job) -> Reported {
@@ -58,8 +58,7 @@ impl Deref for Job {
     }
 }
 
-/// The message, as it was taken. Lives until the job is freed. NULL for NULL and for a handle that was
-/// freed or is none.
+/// The message, as it was taken. Lives until the job is freed. NULL for NULL and for a freed or invalid handle.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -1,9 +1,9 @@
 //! The shuffle queue.
 
-/// What the core says of structures.
+/// Structures that are generated from the core.
 pub mod generated;
 
-/// Calls that only convert.
+/// Calls that only convert arguments and results.
 pub mod generated_calls;
 pub mod receipt;
 pub mod write;
@@ -19,7 +19,7 @@ pub mod garbage;
 pub mod job;
 pub mod worker;
 
-/// Workers as of all queues.
+/// Workers, which are the same for all queues.
 pub mod generated_worker;
 
 pub(crate) use self::{

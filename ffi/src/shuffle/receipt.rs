@@ -6,7 +6,7 @@ use millpond::shuffle::{MessageId, Receipt, Stream};
 use crate::caller::{Caller, invalid};
 use crate::options::Element;
 
-/// Where a message is: what acknowledging takes. Its layout is fixed.
+/// Where a message is; acknowledging takes this. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct millpond_shuffle_receipt {
@@ -15,7 +15,7 @@ pub struct millpond_shuffle_receipt {
     /// The first half of the message's id, `<time>-<sequence>`: the server's time in milliseconds
     /// since the Unix epoch.
     pub id_time_ms: u64,
-    /// The second half of the id: which of the messages of that time it is.
+    /// The second half of the id: its number among the messages of that time.
     pub id_sequence: u64,
 }
 

@@ -15,16 +15,16 @@ use crate::status::millpond_status;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_worker_options {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How long other consumers do not reclaim a message; 1 minute by default. A native thread
     /// extends it three times per lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
-    /// How many milliseconds a message is put off that failed; then twice as long with each delivery, each
-    /// time minus a random part of up to a half, and never above the lease. `MILLPOND_NOT_SET`: the
-    /// default, 30,000.
+    /// How many milliseconds a message is delayed after its first failure; then twice as long with each delivery, each
+    /// time minus a random part of up to a half, and never longer than the lease. `MILLPOND_NOT_SET`: the default,
+    /// 30,000.
     pub backoff_ms: i64,
-    /// How many milliseconds it is put off at most. `MILLPOND_NOT_SET`: the default, the lease.
+    /// The longest such delay, in milliseconds. `MILLPOND_NOT_SET`: the default, the lease.
     pub backoff_max_ms: i64,
     /// How long an idle consumer of the group that holds no message is kept; 1 hour by default.
     /// `MILLPOND_NOT_SET`: the default.
@@ -80,14 +80,14 @@ pub unsafe extern "C" fn millpond_shuffle_worker_options_init(
     caller.init(options, size);
 }
 
-/// Makes a worker of a consumer, which takes messages, keeps them while they are worked on, acknowledges
-/// them, tries again what failed, and takes over the messages of consumers that are gone; `options` may be
-/// NULL. All workers of a group should have the same lease.
+/// Makes a worker of a consumer, which takes messages, extends them while they are worked on, acknowledges them,
+/// retries those that failed, and takes over the messages of consumers that are gone; `options` may be NULL. All
+/// workers of a group should have the same lease.
 ///
-/// `worker` is set to it, which the caller frees with `millpond_shuffle_worker_free`, or on failure to NULL.
-/// Makes no call yet.
+/// `worker` is set to the worker, which the caller frees with `millpond_shuffle_worker_free`, or on failure to NULL.
+/// Sends nothing yet.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it begins to work.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0. Other limits are checked when it starts to work.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

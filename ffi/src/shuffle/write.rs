@@ -10,12 +10,12 @@ use crate::error::millpond_error;
 use crate::options::{Element, growing};
 use crate::status::millpond_status;
 
-/// A field of a message and its value: any bytes. In a message to write, both may be NULL if they
-/// have the length 0; in a message that was read they never are, and nothing is NUL-terminated. Its layout is fixed.
+/// A field of a message and its value: any bytes. In a message to write, both may be NULL if their length is 0; in a
+/// message that was read they are never NULL, and nothing is NUL-terminated. Its layout is fixed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_field {
-    /// The field's name. The same name may come more than once.
+    /// The field's name. The same name may occur more than once.
     pub field: *const c_char,
     /// How many bytes it has.
     pub field_length: usize,
@@ -30,7 +30,7 @@ pub struct millpond_shuffle_field {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_shuffle_new_message {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The key of the tenant.
     pub shard_key: *const c_char,
@@ -44,8 +44,7 @@ pub struct millpond_shuffle_new_message {
 
 growing! { millpond_shuffle_new_message {} }
 
-/// Fills a message to write with its defaults: without fields, and of no tenant. Does nothing for
-/// NULL.
+/// Fills a message to write with its defaults: no fields, and no tenant. Does nothing for NULL.
 ///
 ///     millpond_shuffle_field task = {"task", 4, "resize", 6};
 ///     millpond_shuffle_new_message message;
@@ -101,15 +100,15 @@ impl Caller {
 }
 
 /// The streams of a tenant: `streams_per_shard` of `streams`, in the order in which ties between
-/// them are broken. The same in every language. Makes no call.
+/// them are broken. The same in every language. Sends nothing.
 ///
-/// `numbers` is where `streams_per_shard` numbers go, here 15, 13, 2 and 12; on failure nothing is
-/// written there.
+/// `streams_per_shard` numbers are written to `numbers`, here 15, 13, 2 and 12; on failure nothing
+/// is written.
 ///
 ///     uint32_t numbers[4];
 ///     status = millpond_shuffle_shard(16, 4, "tuna", 4, numbers, &error);
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for no stream or more than 65,536, for a shard of no stream
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for 0 or more than 65,536 streams, for a shard of 0 streams
 /// or more than there are, and for an empty key.
 ///
 /// Threads: any.

@@ -2,12 +2,12 @@
 
 //! Status codes: the core's kinds of errors.
 
-/// How a call went: `MILLPOND_OK`, or what went wrong. The numbers are the same in every language
-/// and are never used again for something else. `millpond_error_kind_at` has them as a table.
+/// The result of a call: `MILLPOND_OK`, or what went wrong. The numbers are the same in every language
+/// and are never reused. `millpond_error_kind_at` returns them as a table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum millpond_status {
-    /// The call did what it says.
+    /// The call succeeded.
     MILLPOND_OK = 0,
 
     /// An argument is wrong: its type, its value or its size. Nothing was sent.
@@ -88,7 +88,7 @@ pub enum millpond_status {
 
 pub use millpond_status::*;
 
-/// Every status but `MILLPOND_OK`, in the order of the core's kinds.
+/// Every status except `MILLPOND_OK`, in the order of the core's kinds.
 pub(crate) const ALL: [millpond_status; 24] = [
     MILLPOND_INVALID_ARGUMENT,
     MILLPOND_INVALID_URL,

@@ -7,16 +7,14 @@ use crate::keys::millpond_bytes;
 use crate::options::{lease, wait_time};
 use crate::status::millpond_status;
 
-/// Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (`MILLPOND_NOT_SET`
-/// is 30,000).
-/// Of each queue one of the oldest is picked at random, the oldest with a probability of one half,
-/// so that a task that fails again and again does not block the others; the order of the queues is
-/// random too. With a `wait_ms` of 0 it returns at once; else it waits up to `wait_ms`
-/// milliseconds if no task is available, with -1 without limit, and without polling.
-/// `millpond_close` on the client ends the wait.
+/// Leases up to `max` available tasks of these queues for `lease_ms` milliseconds (`MILLPOND_NOT_SET` is 30,000). Of
+/// each queue one of the oldest is picked at random, the oldest with a probability of one half, so that a task that
+/// fails repeatedly does not block the others; the order of the queues is random too. With a `wait_ms` of 0 it returns
+/// immediately. Otherwise, if no task is available, it waits up to `wait_ms` milliseconds, or without limit for -1; it
+/// does not poll. `millpond_close` on the client ends the wait.
 ///
-/// `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`; to NULL
-/// on failure, and also on success if there are none.
+/// `result` is set to the tasks, which the caller frees with `millpond_tasks_result_free`. It is
+/// set to NULL on failure, and also on success if there are no tasks.
 ///
 ///     millpond_bytes inbox = {"inbox", 5};
 ///     millpond_tasks_result *result;
@@ -30,8 +28,8 @@ use crate::status::millpond_status;
 /// `MILLPOND_CANCELLED` if `millpond_on_interrupt` asked for it; `MILLPOND_CLOSED` once the client
 /// was closed; those of the connection.
 ///
-/// Delivery: at least once. A task is available again when the lease is over, unless it was deleted
-/// or changed before. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` tasks may be leased
+/// Delivery: at least once. A task is available again when its lease expires, unless it was deleted
+/// or changed before. After `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT`, tasks may be leased
 /// that no caller received.
 ///
 /// Threads: any.

@@ -6,7 +6,7 @@ use super::generated::millpond_tasks_dependency;
 use crate::caller::read;
 use crate::error::millpond_error;
 
-/// The list of all that is not as a modification says; NULL for an error that is not
+/// Everything that is not as a modification requires; NULL for an error that is not
 /// `MILLPOND_DEPENDENCY`. Lives until the error is freed.
 ///
 ///     const millpond_tasks_dependency *refused = millpond_error_dependency(error);

@@ -6,7 +6,7 @@ use crate::tasks::generated::{millpond_doc, millpond_doc_change, millpond_doc_id
 
 impl millpond_doc_change {
     fn of(doc: *const millpond_doc) -> Self {
-        // SAFETY: the header says that there is a document; these fields were there from the first version on.
+        // SAFETY: the header says that there is a document; these fields have existed since the first version.
         let doc = unsafe {
             millpond_doc_id {
                 namespace_name: (*doc).namespace_name,
@@ -18,11 +18,12 @@ impl millpond_doc_change {
     }
 }
 
-/// Fills a change with the document as it is, at its version: such a change leaves everything as it
-/// is, its claimant included. The change points to the texts of the document, whose result must not
-/// be freed before the change was made. `doc` may be NULL; then everything else has to be set.
+/// Fills a change with the current state of the document, at its version: such a change leaves
+/// everything as it is, including the claimant. The change points to the texts of the document,
+/// whose result must not be freed before the change was made. `doc` may be NULL; then everything
+/// else has to be set.
 ///
-/// Does nothing where `change` is NULL.
+/// Does nothing if `change` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -423,7 +423,7 @@ impl millpond_task_namespace_stats {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_new_task {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The queue, which need not exist.
     pub queue: millpond_bytes,
@@ -522,7 +522,7 @@ pub unsafe extern "C" fn millpond_new_task_init(options: *mut millpond_new_task,
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_new_doc {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The namespace, 1 to 64 characters, which need not exist.
     pub namespace_name: millpond_bytes,
@@ -595,7 +595,7 @@ pub unsafe extern "C" fn millpond_new_doc_init(options: *mut millpond_new_doc, s
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc_change {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The document, and the version that it must have.
     pub doc: millpond_doc_id,
@@ -648,7 +648,7 @@ impl millpond_doc_change {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_modification {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// Inserts a task. Refused if a task with that id exists, in any queue.
     pub inserts: *const millpond_new_task,
@@ -798,7 +798,7 @@ pub unsafe extern "C" fn millpond_tasks_modification_init(
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_query {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The page after this position. This is the `next` of the previous page. NULL: not set.
     pub after: *const millpond_task_position,
@@ -860,7 +860,7 @@ pub unsafe extern "C" fn millpond_task_query_init(options: *mut millpond_task_qu
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_doc_query {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// From this primary key on, including it. NULL: not set.
     pub start: millpond_bytes,
@@ -926,7 +926,7 @@ pub unsafe extern "C" fn millpond_doc_query_init(options: *mut millpond_doc_quer
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_filter {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The exact names.
     pub exact: *const millpond_bytes,
@@ -991,7 +991,7 @@ pub unsafe extern "C" fn millpond_tasks_filter_init(
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_filter {
-    /// What the `_init` sets: how many bytes the structure has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// Continues after this position, such as the one that the previous step returned. NULL: not
     /// set.
@@ -1135,7 +1135,7 @@ pub struct millpond_tasks_dependency {
     pub only_claims: bool,
 }
 
-/// What an error holds of it: the lists, and what they point to.
+/// What an error holds of a refusal: the lists, and what they point to.
 pub(crate) struct Refusal {
     pub(super) lists: millpond_tasks_dependency,
     _inserts: Box<[millpond_task_id]>,
@@ -1151,7 +1151,7 @@ pub(crate) struct Refusal {
     _core: millpond::tasks::Dependency,
 }
 
-// SAFETY: the pointers point into its other parts, which nobody changes or moves.
+// SAFETY: the pointers point into its other parts, which are never changed or moved.
 unsafe impl Send for Refusal {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Refusal {}

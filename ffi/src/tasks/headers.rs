@@ -1,13 +1,13 @@
-//! Headers of tasks, which C has in one piece.
+//! Headers of tasks, which are a single byte string in C.
 
 use std::ffi::c_char;
 use std::slice;
 
 use crate::keys::millpond_bytes;
 
-/// Takes the first header off the headers of a task, which are in one piece: `name` and `value` point into
-/// that then, and `headers` to what is left. Returns whether there was one: none behind the last, and none that
-/// is cut off.
+/// Takes the first header off the headers of a task, which are in one piece: `name` and `value` are set to point into
+/// that piece, and `headers` to what is left. Returns whether there was a header; it returns false after the last
+/// header, and for one that is truncated.
 ///
 ///     millpond_bytes headers = task->headers, name, value;
 ///     while (millpond_headers_next(&headers, &name, &value)) {
@@ -42,9 +42,10 @@ pub unsafe extern "C" fn millpond_headers_next(
     true
 }
 
-/// Adds a header to headers in one piece, as `millpond_new_task` and `millpond_task_change` take them: to `length`
-/// bytes at `headers`, where there is room for `size`. Returns how many bytes they have then. Without room for it,
-/// or where the name or the value has more than 65,535 bytes, that is 0, and nothing is written. Any order will do.
+/// Adds a header to headers in one piece, as `millpond_new_task` and `millpond_task_change` take them: to the `length`
+/// bytes at `headers`, where there is room for `size`. Returns the new number of bytes. If there is no room for the
+/// header, or its name or value has more than 65,535 bytes, it returns 0 and writes nothing. The order of headers does
+/// not matter.
 ///
 ///     char headers[256];
 ///     size_t length = millpond_headers_add(headers, 0, sizeof headers, "tenant", 6, "7", 1);

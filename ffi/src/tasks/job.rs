@@ -26,7 +26,7 @@ impl From<tasks::Job> for Job {
     }
 }
 
-/// What is reported of a job.
+/// What is reported on a job.
 pub(crate) type Reported = TasksResult;
 
 impl From<millpond::Report<tasks::Job>> for Box<Report<Reported>> {
@@ -50,7 +50,7 @@ impl Deref for Job {
 }
 
 /// The task, as it was claimed: one of `tasks`. Lives until the job is freed. NULL for NULL and for
-/// a handle that was freed or is none.
+/// a freed or invalid handle.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -60,8 +60,8 @@ pub unsafe extern "C" fn millpond_tasks_job_data(
     read(job, ptr::null(), |job| &raw const job.task.data)
 }
 
-/// The task's newest version, which renewals change; in the child of a fork, the one that was
-/// claimed.
+/// The task's newest version, which changes with each renewal; in the child of a fork, the version
+/// that was claimed.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a job.
 ///

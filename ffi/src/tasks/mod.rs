@@ -1,6 +1,6 @@
 //! Tasks.
 
-/// What the core says of structures.
+/// Structures that are generated from the core.
 pub mod generated;
 
 pub mod doc;
@@ -9,7 +9,7 @@ pub mod task;
 
 pub mod store;
 
-/// Calls that only convert.
+/// Calls that only convert arguments and results.
 pub mod generated_calls;
 
 pub mod modification;
@@ -27,7 +27,7 @@ pub mod dependency;
 pub mod job;
 pub mod worker;
 
-/// Workers as of all queues.
+/// Workers, which are the same for all queues.
 pub mod generated_worker;
 
 pub(crate) use self::{generated::*, generated_calls::*, generated_worker::*, result::*, task::*};

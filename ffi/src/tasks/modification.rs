@@ -22,10 +22,10 @@ impl Caller {
     }
 }
 
-/// Inserts one task that is available at once. `value` is its JSON text, or NULL for none.
+/// Inserts one task that is available immediately. `value` is its JSON text, or NULL for none.
 ///
 /// `result` is set to the task, which the caller frees with `millpond_tasks_result_free`, or on
-/// failure to NULL. It may be NULL.
+/// failure to NULL. `result` may be NULL.
 ///
 /// Errors: as `millpond_tasks_modify`.
 ///

@@ -16,59 +16,60 @@ use crate::tasks::generated::{
 
 /// What is in a result. Which fields are set depends on the step; the others are empty.
 ///
-/// Records can get fields, so that a program that was compiled before must not index an array of them:
-/// use `millpond_tasks_result_task` and the like, or go on by the bytes that stand beside it.
+/// New versions may add fields to records, so a program must not index an array of them: use
+/// `millpond_tasks_result_task` and similar functions, or advance by the number of bytes given beside the array.
 #[repr(C)]
 pub struct millpond_tasks_data {
-    /// The tasks; of a modification those that were inserted, and then those that were changed.
+    /// The tasks; of a modification, first those that were inserted, then those that were changed.
     pub tasks: *const millpond_task,
     /// How many there are.
     pub task_count: usize,
-    /// How many bytes lie between the beginnings of one and of the next.
+    /// How many bytes lie between the start of one and the start of the next.
     pub task_size: usize,
     /// How many of them were inserted.
     pub inserted_count: usize,
-    /// The documents; of a modification those that were inserted, those that were put, and then those
-    /// that were changed.
+    /// The documents; of a modification, first those that were inserted, then those that were put, then those that were
+    /// changed.
     pub docs: *const millpond_doc,
     /// How many there are.
     pub doc_count: usize,
-    /// How many bytes lie between the beginnings of one and of the next.
+    /// How many bytes lie between the start of one and the start of the next.
     pub doc_size: usize,
     /// How many of them were inserted or put.
     pub inserted_doc_count: usize,
-    /// Of `millpond_tasks_list`: what the next page comes after; of `millpond_tasks_purge`,
-    /// `millpond_tasks_move_tasks` and `millpond_tasks_redrive` what the next step does. NULL: this was the last.
+    /// Of `millpond_tasks_list`: the position after which the next page starts; of `millpond_tasks_purge`,
+    /// `millpond_tasks_move_tasks` and `millpond_tasks_redrive`: the position after which the next step continues.
+    /// NULL: this was the last.
     pub next: *const millpond_task_position,
-    /// Of `millpond_tasks_list_docs`: what the next page comes after. NULL: this was the last.
+    /// Of `millpond_tasks_list_docs`: the position after which the next page starts. NULL: this was the last page.
     pub next_doc: *const millpond_doc_position,
     /// The queues, of `millpond_tasks_queue_stats`.
     pub queues: *const millpond_task_queue_stats,
     /// How many there are.
     pub queue_count: usize,
-    /// How many bytes lie between the beginnings of one and of the next.
+    /// How many bytes lie between the start of one and the start of the next.
     pub queue_size: usize,
     /// The namespaces, of `millpond_tasks_namespace_stats`.
     pub namespaces: *const millpond_task_namespace_stats,
     /// How many there are.
     pub namespace_count: usize,
-    /// How many bytes lie between the beginnings of one and of the next.
+    /// How many bytes lie between the start of one and the start of the next.
     pub namespace_size: usize,
-    /// All texts, one after the other without gaps: of each task, of each document, of the next
-    /// position, of each queue, of each namespace, each in the order of its fields. For
+    /// All texts, one after another without gaps: those of each task, of each document, of the next
+    /// position, of each queue, and of each namespace, each in the order of its fields. For
     /// interpreters, which copy them in one go; not NUL-terminated.
     pub text: *const c_char,
-    /// How many bytes the texts have together.
+    /// The length of all texts, in bytes.
     pub text_length: usize,
     /// How many tasks were deleted by `millpond_tasks_purge`, or moved by `millpond_tasks_move_tasks` or
     /// `millpond_tasks_redrive`.
     pub swept_count: u64,
 }
 
-/// What a handle of a result refers to. Boxed, or every handle would take as much memory.
+/// What a handle of a result refers to. Boxed, because otherwise every handle would take this much memory.
 pub(crate) type TasksResult = Box<Parts>;
 
-/// The parts of a result, each without gaps, and what points to them.
+/// The parts of a result, each stored without gaps, and what points to them.
 pub(crate) struct Parts {
     pub(crate) data: millpond_tasks_data,
     pub(crate) tasks: Box<[millpond_task]>,
@@ -80,7 +81,7 @@ pub(crate) struct Parts {
     _text: Box<[u8]>,
 }
 
-// SAFETY: the pointers in it point into its other parts, which nobody changes or moves.
+// SAFETY: the pointers in it point into its other parts, which are never changed or moved.
 unsafe impl Send for Parts {}
 // SAFETY: as above; nothing changes through a reference.
 unsafe impl Sync for Parts {}

@@ -6,7 +6,7 @@ use crate::error::millpond_error;
 use crate::keys::millpond_bytes;
 use crate::status::millpond_status;
 
-/// Who claims through this store. Lives until the store is freed.
+/// The claimant of this store. Lives until the store is freed.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not a store.
 ///

@@ -1,4 +1,4 @@
-//! Changes of tasks, which are made of tasks.
+//! Changes of tasks, which are created from tasks.
 
 use std::time::Duration;
 
@@ -15,29 +15,29 @@ use crate::tasks::generated::millpond_task;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_task_change {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// The task's id.
     pub id: millpond_bytes,
-    /// The queue; another one moves the task there, with its id.
+    /// The queue; a different queue moves the task there, with its id.
     pub queue: millpond_bytes,
     /// The value: a JSON text. NULL: the task has none afterwards.
     pub value: millpond_bytes,
     /// What went wrong.
     pub err: millpond_bytes,
-    /// The version that the task has to have.
+    /// The version that the task must have.
     pub version: u64,
-    /// How often it was tried.
+    /// How often the task was tried.
     pub attempt: u64,
-    /// From when on it can be claimed, in milliseconds since the Unix epoch; until a time in the
-    /// future the claimant that changes it holds it. `MILLPOND_NOT_SET`: without a `delay_ms` the
-    /// task is released.
+    /// The time from which it can be claimed, in milliseconds since the Unix epoch. If that is in
+    /// the future, the claimant that changes the task holds it until then. `MILLPOND_NOT_SET`:
+    /// without a `delay_ms` the task is released.
     pub at_ms: i64,
-    /// In how many milliseconds it can be claimed, by the engine's clock; until then the
-    /// claimant that changes it holds it. `MILLPOND_NOT_SET`: as `at_ms` says.
+    /// How many milliseconds until it can be claimed, by the engine's clock; until then the
+    /// claimant that changes the task holds it. `MILLPOND_NOT_SET`: as `at_ms` says.
     pub delay_ms: i64,
-    /// Whether it was tried and failed: counts `attempt` up, and puts `retry_err` behind `err` on a
-    /// line of its own.
+    /// Whether it was tried and failed: increments `attempt`, and appends `retry_err` to `err` on a
+    /// separate line.
     pub retry: c_bool,
     /// Why it failed.
     pub retry_err: millpond_bytes,
@@ -45,7 +45,7 @@ pub struct millpond_task_change {
     pub quarantine_queue: millpond_bytes,
     /// 1: with this retry; 0: never.
     pub quarantine_attempts: u64,
-    /// What takes the place of the headers, in one piece, see `millpond_headers_add`. NULL: they stay.
+    /// What replaces the headers, in one piece; see `millpond_headers_add`. NULL: they stay.
     pub headers: millpond_bytes,
 }
 
@@ -53,7 +53,7 @@ growing! { millpond_task_change { at_ms: NOT_SET, delay_ms: NOT_SET } }
 
 impl millpond_task_change {
     fn of(task: *const millpond_task) -> Self {
-        // SAFETY: the header says that there is a task; these fields were there from the first version on.
+        // SAFETY: the header says that there is a task; these fields have existed since the first version.
         unsafe {
             Self {
                 id: (*task).id,
@@ -95,9 +95,9 @@ impl millpond_task_change {
     }
 }
 
-/// Fills a change with the task as it is, at its version: all that such a change does is to release
-/// it. The change points to the texts of the task, whose result must not be freed before the change
-/// was made. `task` may be NULL; then everything else has to be set.
+/// Fills a change with the current state of the task, at its version: such a change only releases
+/// the task. The change points to the texts of the task, whose result must not be freed before the
+/// change was made. `task` may be NULL; then everything else has to be set.
 ///
 ///     millpond_task_change change;
 ///     millpond_task_change_init(&change, sizeof change, task);
@@ -105,7 +105,7 @@ impl millpond_task_change {
 ///     change.retry_err = (millpond_bytes){"no such address", 15};
 ///     change.delay_ms = 60000;
 ///
-/// Does nothing where `change` is NULL.
+/// Does nothing if `change` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -18,7 +18,7 @@ use crate::status::millpond_status;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_tasks_worker_options {
-    /// What the structure's `_init` sets: how many bytes it has in the program.
+    /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How long a task is leased; 30 seconds by default. A native thread renews it three times per
     /// lease. `MILLPOND_NOT_SET`: the default.
@@ -93,14 +93,14 @@ pub unsafe extern "C" fn millpond_tasks_worker_options_init(
     caller.init(options, size);
 }
 
-/// Makes a worker for these queues, which renews what it works on, retries what failed, and moves what
-/// fails too often to the error queue; `options` may be NULL.
+/// Makes a worker for these queues, which renews the tasks that it works on, retries those that failed, and moves those
+/// that failed too often to the error queue; `options` may be NULL.
 ///
-/// `worker` is set to it, which the caller frees with `millpond_tasks_worker_free`, or on failure to NULL.
-/// Makes no call yet.
+/// `worker` is set to the worker, which the caller frees with `millpond_tasks_worker_free`, or on failure to NULL.
+/// Sends nothing yet.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below -1 and for a name that is not
-/// UTF-8. Other limits are checked when it begins to work.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for an option below 0, a `wait_ms` below -1, and a name that is not UTF-8. Other
+/// limits are checked when it starts to work.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -124,11 +124,11 @@ pub unsafe extern "C" fn millpond_tasks_worker_new(
     })
 }
 
-/// The jobs of a worker, one after the other, for a loop that ends each by a function of the job.
+/// The jobs of a worker, one after another, for a loop that ends each one by a function of the job.
 /// `millpond_close` on the client ends the wait for a job.
 ///
 /// `jobs` is set to the loop, which the caller frees with `millpond_tasks_jobs_free`, or on failure
-/// to NULL. Makes no call yet.
+/// to NULL. Sends nothing yet.
 ///
 ///     millpond_tasks_job *job;
 ///     while (millpond_tasks_jobs_next(jobs, &job, &error) == MILLPOND_OK && job != NULL) {
@@ -136,8 +136,8 @@ pub unsafe extern "C" fn millpond_tasks_worker_new(
 ///         status = failure == NULL
 ///             ? millpond_tasks_job_done(job, &error)
 ///             : millpond_tasks_job_fail(job, failure, strlen(failure), &error);
-///         if (status == MILLPOND_DEPENDENCY)
-///             millpond_error_free(error); // the lease was lost: another claimant has the task
+///         if (status == MILLPOND_LEASE_LOST)
+///             millpond_error_free(error); // another claimant has the task
 ///         else if (status != MILLPOND_OK)
 ///             return failed(error);
 ///         millpond_tasks_job_free(job);

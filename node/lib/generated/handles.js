@@ -2,8 +2,8 @@
 
 'use strict'
 
-// The handles of queues, and the methods of the core that they call. What Node has beside them is in the files one
-// folder up, whose classes take the place of those here among what is made.
+// The handles of queues, and the methods of the core that they call. What Node adds to them is in the files one folder
+// up: where results are made, the classes of those files replace the classes here.
 
 const { begin, unwrap } = require('../calls.js')
 const { atOnce } = require('../errors.js')

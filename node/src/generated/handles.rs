@@ -449,18 +449,18 @@ impl EventJob {
     /// [`is_lost`](millpond::events::Job::is_lost).
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
     /// [`is_cancelled`](millpond::events::Job::is_cancelled).
     #[napi(getter)]
     pub fn is_cancelled(&self) -> bool {
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_cancelled()).unwrap_or(true)
     }
 
-    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
     #[napi]
     pub fn lost(&self, number: u32) -> bool {
         self.0.lost(number)
@@ -482,11 +482,11 @@ impl ConsumerLease {
     /// [`is_lost`](millpond::ick::ConsumerLease::is_lost).
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
-    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
     #[napi]
     pub fn lost(&self, number: u32) -> bool {
         self.0.lost(number)
@@ -705,11 +705,11 @@ impl ShuffleJob {
     /// [`is_lost`](millpond::shuffle::Job::is_lost).
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
-    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
     #[napi]
     pub fn lost(&self, number: u32) -> bool {
         self.0.lost(number)
@@ -1015,25 +1015,25 @@ impl Job {
     /// [`is_lost`](millpond::tasks::Job::is_lost).
     #[napi(getter)]
     pub fn is_lost(&self) -> bool {
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
     /// [`is_cancelled`](millpond::tasks::Job::is_cancelled).
     #[napi(getter)]
     pub fn is_cancelled(&self) -> bool {
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_cancelled()).unwrap_or(true)
     }
 
     /// [`is_ended`](millpond::tasks::Job::is_ended).
     #[napi(getter)]
     pub fn is_ended(&self) -> bool {
-        // What was given up is lost and has ended.
+        // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_ended()).unwrap_or(true)
     }
 
-    /// Returns whether it was lost, as soon as it is, or has ended otherwise.
+    /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
     #[napi]
     pub fn lost(&self, number: u32) -> bool {
         self.0.lost(number)

@@ -22,8 +22,7 @@ Added(new=2, lowered=0)
 {'outbox': 1}
 
 The queues are described in :mod:`millpond.ick`, :mod:`millpond.shuffle`, :mod:`millpond.tasks` and
-:mod:`millpond.events`;
-the same for asyncio is in :mod:`millpond.aio`.
+:mod:`millpond.events`; :mod:`millpond.aio` has the same for asyncio.
 """
 
 from . import aio

@@ -1,5 +1,5 @@
-# What is public of the native half, under the same names in millpond: a batch of these is made
-# without any code of Python's. What is private is in _handles.pyi and aio/_handles.pyi.
+# The public part of the native half, under the same names in millpond: batches of these are made
+# without running Python code. The private part is in _handles.pyi and aio/_handles.pyi.
 
 import datetime
 from collections.abc import Iterable, Mapping

@@ -74,17 +74,17 @@ def connect(
     ==========================================  ==================================================
 
     Results hold bytes, or str with ``decode_responses``. A call takes at most ``timeout`` (5
-    seconds), connecting (each time at most ``connect_timeout``, 1 second) and trying again (at
-    most ``retries``, 10) included. The URL can hold more options, as in ``?pool=4``.
+    seconds), including connecting (each attempt at most ``connect_timeout``, 1 second) and retries
+    (at most ``retries``, 10). The URL can hold more options, as in ``?pool=4``.
 
-    A Redis client connects when it first has something to send; it can be made before a fork. An
-    embedded engine is opened here and now, which takes as long as reading what a ``file:`` holds.
-    One process at a time opens a ``file:``; processes share queues over ``redis:``. With
-    ``?repair`` a damaged one is opened as far as it is sound.
+    A Redis client connects when it first has something to send; it can be created before a fork. An
+    embedded engine is opened during this call, which takes as long as reading the contents of a
+    ``file:``. Only one process at a time can open a ``file:``; to share queues between processes,
+    use ``redis:``. With ``?repair``, a damaged ``file:`` is opened as far as it is sound.
 
-    An embedded engine can have a ``clock``, for tests: a :class:`~millpond.ManualClock`. Clients that
-    share an engine share its clock, and one that brings another is refused with
-    :class:`~millpond.InvalidArgumentError`. So is a clock for a server, whose time is the server's.
+    An embedded engine can have a ``clock``, for tests: a :class:`~millpond.ManualClock`. Clients that share an engine
+    share its clock, and a client with a different clock is refused with :class:`~millpond.InvalidArgumentError`. A
+    clock for a server is refused as well, since the server has its own time.
 
     >>> import millpond
     >>> with millpond.connect("memory:") as client:
@@ -108,9 +108,9 @@ def connect(
 
 
 class Client(Generic[AnyStr]):
-    """A server or an embedded engine, and the access to its queues; made by :func:`connect`.
-    Safe to use from many threads and event loops and, on Redis, after a fork. It closes at the end
-    of a ``with`` block.
+    """A server or an embedded engine, with access to its queues; made by :func:`connect`. Safe to
+    use from many threads and event loops and, on Redis, after a fork. It closes at the end of
+    a ``with`` block.
     """
 
     __slots__ = ("_native",)
@@ -230,10 +230,10 @@ class Client(Generic[AnyStr]):
         return self._native.recovery()
 
     def close(self) -> None:
-        """Closes the client: calls raise :class:`~millpond.ClosedError` from now on, and what an
+        """Closes the client: from now on calls raise :class:`~millpond.ClosedError`. What an
         embedded engine has buffered is written.
         """
-        # The disk may have to take a last write.
+        # There may be a last write to disk.
         off_the_loop(self._native.close)
 
     def __enter__(self) -> Client[AnyStr]:

@@ -3,9 +3,9 @@
 """Ick: a dirty list with write-folding and two-phase commit.
 
 For sync pipelines (database to search index, crawlers, repair jobs): producers flag documents as
-dirty, one consumer takes batches, works, and commits. A document that is dirtied again while it is
-worked on is processed again, and one that is dirtied often does not move back in the order, since
-a member keeps the lowest of its scores.
+dirty; one consumer takes batches, processes them, and commits. A document that is flagged again
+while it is processed is processed again. A document that is flagged often does not move back in the
+order, since a member keeps its lowest score.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Ick(Generic[AnyStr]):
 
 
 class Batches(Loop[list[tuple[AnyStr, float]]]):
-    """A consumer's loop. Asking for the next batch commits the one before, in one round trip.
+    """A consumer's loop. Requesting the next batch commits the previous one, in the same round trip.
 
     >>> import millpond
     >>> ick = millpond.connect("memory:", decode_responses=True).ick("files")
@@ -179,8 +179,8 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
     0
 
     A loop that is left by an exception, or by ``break``, leaves its batch reserved: the next
-    reserve returns it again. In a ``with`` block the last batch is committed when the block
-    ends, also after a ``break``, but not when an exception ends it.
+    reserve returns it again. At the end of a ``with`` block the last batch is committed,
+    even after a ``break``, but not if an exception ends the block.
 
     >>> ick.add([(1, "a.txt"), (2, "b.txt")]).new
     2
@@ -195,8 +195,8 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
     _native: _handles.Batches[AnyStr]
 
     def commit(self) -> int:
-        """Commits the last batch, for a loop that is left before its end; returns how many of its
-        members were still reserved.
+        """Commits the last batch, for a loop that is left early; returns how many of its members
+        were still reserved.
         """
         # The abandoned request has committed the batch before it, and no caller has received
         # what it may have returned.
@@ -213,10 +213,10 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
 class ConsumerLease(Generic[AnyStr]):
     """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
 
-    A native thread renews it, so a busy consumer keeps it. Calls through it carry its token: once
-    it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a consumer that was
-    paused for too long cannot commit what another one works on. A ``with`` block
-    releases the lease at its end.
+    A native thread renews the lease, so a busy consumer keeps it. Calls through the lease carry its
+    token: once it is lost they raise :class:`~millpond.LeaseLostError` and do nothing, so a
+    consumer that was paused for too long cannot commit what another one is processing.
+    A ``with`` block releases the lease at its end.
 
     >>> import millpond
     >>> ick = millpond.connect("memory:", decode_responses=True).ick("files")
@@ -283,8 +283,8 @@ class ConsumerLease(Generic[AnyStr]):
         return Batches(self._native.batches(max, wait))
 
     def release(self) -> bool:
-        """Releases the lease, so that another consumer can take it at once. Returns False if it
-        was not held any more.
+        """Releases the lease, so that another consumer can take it immediately. Returns False if it
+        was no longer held.
         """
         if self._released:
             return False
@@ -306,8 +306,8 @@ class ConsumerLease(Generic[AnyStr]):
 
 class IckChannel(Generic[AnyStr]):
     """Several Icks that share the members of one dirty list, so that as many consumers can work at
-    once; made by :meth:`millpond.Client.ick_channel`. The Icks are named ``name/0``, ``name/1``
-    and so on; a member always lives in the same one.
+    the same time; made by :meth:`millpond.Client.ick_channel`. The Icks are named ``name/0``,
+    ``name/1`` and so on; a member is always in the same one.
 
     >>> import millpond
     >>> channel = millpond.connect("memory:").ick_channel("files", 4)

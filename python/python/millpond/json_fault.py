@@ -1,4 +1,4 @@
-"""What in a value JSON does not have, and where: errors of the module json have no path."""
+"""Finds what JSON cannot represent in a value, and where: errors of the module json have no path."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 
 __all__: list[str] = []
 
-# How deep it is looked; what is nested deeper is refused as such.
+# How deep the search goes; values that are nested deeper are refused anyway.
 _DEPTH_MAX = 100
 # Longer keys are cut in messages.
 _KEY_MAX = 40
 
 
 def fault_of(value: object, depth: int = 1) -> str | None:
-    """The path to the first fault and what it is, such as ``.items[3].price is a Decimal, which JSON does not
-    have``; None if there is none, or none of these."""
+    """The path to the first fault and what it is, such as ``.items[3].price is a Decimal, which JSON does not have``;
+    None if there is no fault, or none of these kinds."""
     if value is None or isinstance(value, (str, int)):
         return None
     if isinstance(value, float):

@@ -1,5 +1,5 @@
-"""What differs between the two kinds of callers: here for those that block, in
-:mod:`millpond.aio.mode` for those with an event loop.
+"""What differs between the two kinds of callers: here for blocking callers, in
+:mod:`millpond.aio.mode` for callers with an event loop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Returned = Annotated[T, "what a function of the caller's returns"]
 
 
 def settled(value: T) -> T:
-    """What a function of the caller's returned."""
+    """What the caller's function returned."""
     return value
 
 
@@ -39,7 +39,7 @@ def let_go(release: Callable[[], Any], is_ending: bool) -> None:
 
 
 FAILURES: Final = Exception
-"""What fails a job, when its handler raises it."""
+"""What fails a job when its handler raises it."""
 
 
 def within(timeout: float | None, value: T, job: Any) -> T:
@@ -54,7 +54,7 @@ def drive(
     stop: Callable[[float], None],
     threads: int,
 ) -> None:
-    """Works on the jobs of a run, on this thread and as many more as it takes."""
+    """Works on the jobs of a run, on this thread and ``threads - 1`` others."""
     failures: list[BaseException] = []
 
     def take() -> None:
@@ -70,12 +70,12 @@ def drive(
             take()
         except BaseException as failure:
             failures.append(failure)
-            # The job is given back, and those of the other threads are.
+            # The job is given back, and so are those of the other threads.
             stop(0)
             with contextlib.suppress(Exception):
                 take()
 
-    # A second Ctrl-C does not wait for their handlers.
+    # Daemons, so that a second Ctrl-C does not wait for their handlers.
     others = [threading.Thread(target=loop, daemon=True) for _ in range(1, threads)]
     for thread in others:
         thread.start()
@@ -94,7 +94,7 @@ class Asked(Protocol[Found]):
 
 
 class Loop(Iterator[Batch]):
-    """Asks the native half for one batch after the other, until it returns None."""
+    """Requests one batch after another from the native half, until it returns None."""
 
     __slots__ = ("_native",)
 
@@ -113,7 +113,7 @@ class Loop(Iterator[Batch]):
         return False
 
     def _abandoned(self) -> Batch | None:
-        """The batch that has come and that no caller has received."""
+        """The batch that has arrived and that no caller has received."""
         return None
 
     def __enter__(self) -> Self:
@@ -128,4 +128,4 @@ class Loop(Iterator[Batch]):
         self._leave(kind)
 
     def _leave(self, kind: type[BaseException] | None) -> None:
-        """What a block does at its end. No request is under way: this loop blocks."""
+        """Called at the end of a ``with`` block. No request is in progress: this loop blocks."""

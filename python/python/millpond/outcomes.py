@@ -1,4 +1,4 @@
-"""How a job ends, as its handler says: by what it returns, or by what it raises."""
+"""How a job ends, as its handler says by what it returns or raises."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOGGER = logging.getLogger("millpond")
 Held = TypeVar("Held")
 
 Ending = tuple[str, str, Optional[Seconds], Optional[str]]
-"""How a job ends that failed: the kind, the reason, the delay and the queue."""
+"""How a failed job ends: the kind, the reason, the delay and the queue."""
 
 
 class Retry(Exception):
@@ -47,8 +47,8 @@ class Move(Exception):
 
 
 class Reject(Exception):
-    """Raised by a handler: put it aside at once, for this reason, as no other attempt would do
-    better.
+    """Raised by a handler: put the job aside immediately, for this reason, because another attempt
+    would not help.
     """
 
     def __init__(self, err: object = "") -> None:
@@ -57,7 +57,7 @@ class Reject(Exception):
 
 
 class Release(Exception):
-    """Raised by a handler: give it back for another worker without counting an attempt, after
+    """Raised by a handler: give the job back for another worker without counting an attempt, after
     ``delay`` seconds or a short random time.
     """
 
@@ -72,22 +72,22 @@ class Late(TimeoutError):
 
 @dataclass(frozen=True)
 class Report(Generic[Held]):
-    """What became of a job, or of the server; what a worker's ``on_event`` is called with."""
+    """What became of a job, or of the server; passed to a worker's ``on_event``."""
 
     kind: str
-    """``"done"``, ``"retried"``, ``"released"``, ``"moved"`` or ``"cancelled"``; trouble is ``"dead"``, where a job
-    was put aside, ``"refused"``, where it could not end as its handler said, ``"lost"``, where
-    another worker may have it, ``"away"`` and ``"back"``, of the server."""
+    """``"done"``, ``"retried"``, ``"released"``, ``"moved"`` or ``"cancelled"``. Problems are ``"dead"``: the job was
+    put aside; ``"refused"``: it could not end as its handler said; ``"lost"``: another worker may have it; and, for the
+    server, ``"away"`` and ``"back"``."""
     job: Held | None
-    """The job; None for what concerns the whole worker."""
+    """The job; None if it concerns the whole worker."""
     error: MillpondError | None
-    """Why, where the library or the store said so."""
+    """The cause, if the library or the store gave one."""
     message: str
-    """All of it in one line, to log."""
+    """The whole report in one line, for logs."""
 
 
 def check_handler(handler: Callable[..., Any], is_async: bool) -> None:
-    """Refuses what no call of would do the work."""
+    """Refuses a handler whose call would not do the work."""
     if not callable(handler):
         raise TypeError(f"the handler has to be a function, not {type(handler).__name__}")
     for function in (handler, getattr(handler, "__call__", None)):  # noqa: B004
@@ -102,8 +102,8 @@ _ENTRIES = {name for name in dir(Modification) if not name.startswith("_")}
 
 
 def meant(value: object) -> Modification | None:
-    """The modification that a handler returned; any other value is dropped, unless it was meant as
-    one or has not run yet.
+    """The modification that a handler returned. Any other value is ignored, unless it looks like a
+    modification or has not run yet; then this raises.
     """
     if value is None or isinstance(value, Modification):
         return value
@@ -120,13 +120,13 @@ def meant(value: object) -> Modification | None:
 
 
 def no_modification(value: object) -> None:
-    """The same of a handler of messages, which end with no modification."""
+    """The same for a handler of messages, which end without a modification."""
     if meant(value) is not None:
         raise TypeError("the handler returned a Modification, and a message ends with none")
 
 
 def _has_entries(value: dict[Any, Any]) -> bool:
-    """Whether all that it has is called as in a modification, or a list in it is."""
+    """Whether all of its keys, or the key of any list in it, are names of a modification."""
     lists = [key for key, item in value.items() if isinstance(item, (list, tuple, dict))]
     return bool(value) and all(map(_is_entry, value)) or any(map(_is_entry, lists))
 
@@ -152,21 +152,22 @@ def ending(failure: BaseException) -> Ending:
 
 
 def is_said(failure: BaseException) -> bool:
-    """Whether a handler says by this how its job ends; or that documents are taken, which is no
-    failure.
+    """Whether this exception says how the job ends, or that documents are held by others, which is
+    no failure.
     """
     is_taken = isinstance(failure, DependencyError) and failure.operation == "tasks.claim_docs"
     return is_taken or isinstance(failure, (Retry, Move, Reject, Release))
 
 
 def _text(err: str) -> str:
-    """What can be sent of a message: parts of a file name in it may be no text."""
+    """The part of a message that can be sent: a file name in it may not be valid text."""
     return err.encode(errors="replace").decode()
 
 
 class SignalHandlers:
-    """The signal handlers of a program while a worker runs: what one of them raises in the middle of a job is no
-    failure of that job, but is for whoever called the worker. SIGALRM is left out, as alarms limit the time of jobs.
+    """The signal handlers of a program while a worker runs. An exception that one of them raises in the middle of a job
+    is not a failure of that job, but goes to the caller of the worker. SIGALRM is left out, as alarms limit the time of
+    jobs.
     """
 
     NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
@@ -176,7 +177,7 @@ class SignalHandlers:
         self._raised: BaseException | None = None
 
     def have_raised(self, failure: BaseException) -> bool:
-        """Whether one of them raised this, the last."""
+        """Whether this is the last exception that one of them raised."""
         return failure is self._raised
 
     def __enter__(self) -> None:
@@ -208,7 +209,7 @@ class SignalHandlers:
 
 @contextlib.contextmanager
 def stopped_by_signals(stop: Callable[[Seconds], None], within: Seconds) -> Iterator[None]:
-    """On the main thread SIGTERM and SIGINT stop, and the second one stops at once. A third one does
+    """On the main thread SIGTERM and SIGINT stop the worker, and a second signal stops it immediately. A third one does
     what it did before.
     """
     before: dict[int, Any] = {}

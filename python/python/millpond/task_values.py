@@ -1,4 +1,4 @@
-"""What calls of task stores take, for blocking and asyncio callers alike."""
+"""Argument types of task stores, for blocking and asyncio callers alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._native import Doc, Task
 from .records import DocId, TaskId
 
 if TYPE_CHECKING:
-    # Any by default, which the typing of Python 3.9 does not have.
+    # The default is Any; typing in Python 3.9 has no such defaults.
     from ._fields import _T as Content
     from ._fields import _Value as Value
 else:

@@ -1,4 +1,4 @@
-"""What calls take, for blocking and asyncio callers alike."""
+"""Argument types of all calls, for blocking and asyncio callers alike."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 Member = Union[str, bytes, bytearray, memoryview]
-"""A name or a member: bytes, or text, which stands for its UTF-8."""
+"""A name or a member: bytes, or text, which is encoded as UTF-8."""
 
 Pair = Union[Member, tuple[Optional[float], Member]]
-"""A score and a member; a score that is None or left out is the server's time in seconds."""
+"""A score and a member; if the score is None or left out, it is the server's time in seconds."""
 
 Pairs = Iterable[Pair]
 Members = Iterable[Member]
@@ -43,13 +43,13 @@ Written = Iterable[tuple[Member, Fields]]
 """Messages to write: pairs of a shard key and fields."""
 
 Taken = Union[Message[Any], Receipt, Iterable[Union[Message[Any], Receipt]]]
-"""A message that was taken, or many; where a message is, its receipt, is as good."""
+"""A message that was taken, or several; a receipt works as well as the message."""
 
 Seconds = Union[float, datetime.timedelta]
 """A time in seconds, or a timedelta."""
 
 
-# A str, as only constants of Python's own kinds are shown in signatures of native calls.
+# A str, because signatures of native calls show only constants of built-in types.
 class Unset(str, enum.Enum):
     """The type of :data:`UNSET`."""
 
@@ -60,7 +60,7 @@ class Unset(str, enum.Enum):
 
 
 UNSET: Final[Literal[Unset.UNSET]] = Unset.UNSET
-"""An argument that is left out, where None is a value too."""
+"""An argument that is left out, for arguments whose value can be None."""
 
 
 def warn_of_recovery(found: Recovery | None) -> None:
@@ -86,7 +86,7 @@ class Stats(Generic[AnyStr]):
     cset_size: int
     """Members that are reserved and not committed."""
     total_size: int
-    """Members in both sets together; one that is in both counts twice."""
+    """The sum of both; a member that is in both sets counts twice."""
     pset_min: float | None
     pset_max: float | None
     cset_min: float | None
@@ -96,7 +96,7 @@ class Stats(Generic[AnyStr]):
 
     @classmethod
     def _of(cls, groups: _handles.IckStats[AnyStr] | None) -> Stats[AnyStr] | None:
-        """Makes stats of the groups of values that the native half returns."""
+        """Builds stats from the groups of values that the native half returns."""
         if groups is None:
             return None
         keys, sizes, ranges = groups

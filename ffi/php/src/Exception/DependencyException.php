@@ -30,7 +30,7 @@ final class DependencyException extends \RuntimeException implements MillpondExc
     public const NAME = 'DEPENDENCY';
     public const RETRY = Retry::Never;
 
-    /** @internal of each property the list of a millpond_tasks_dependency and its length, and whether it is of tasks */
+    /** @internal of each property: the list in a millpond_tasks_dependency, its length, and whether it is of tasks */
     public const LISTS = [
         'inserts' => ['inserts', 'insert_count', true],
         'changes' => ['changes', 'change_count', true],
@@ -78,7 +78,7 @@ final class DependencyException extends \RuntimeException implements MillpondExc
      * @internal made by the calls that throw it
      *
      * @param array<string, list<TaskId>|list<DocId>> $lists by the name of the property
-     * @param array<string, bool>                     $has   what the library says of them
+     * @param array<string, bool>                     $has   the library's flags, by the name of the method
      */
     public function __construct(
         string $message = '',

@@ -7,9 +7,9 @@ namespace Millpond\Exception;
 use Millpond\Retry;
 
 /**
- * Something went wrong. There is one class for each kind of error; `getCode()` and `errorName` are
- * the same in every language that Millpond has, and `getMessage()` is one line for people, without
- * a password or a payload.
+ * Something went wrong. There is one class for each kind of error. `getCode()` and `errorName` are
+ * the same in all of Millpond's languages. `getMessage()` is one line for people, without passwords
+ * or payloads.
  *
  *     try {
  *         Millpond::connect('memory:')->ick('files')->add([[NAN, 'a.txt']]);
@@ -19,8 +19,8 @@ use Millpond\Retry;
  *     }
  *
  * @property-read string $errorName the stable name of the kind of error, such as CONNECTION_LOST
- * @property-read Retry  $retry     whether the same call can help
- * @property-read string $operation what failed, such as ick.add; empty if there was none
+ * @property-read Retry  $retry     whether repeating the call can help
+ * @property-read string $operation the operation that failed, such as ick.add; empty if there was none
  */
 interface MillpondException extends \Throwable
 {

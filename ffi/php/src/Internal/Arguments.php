@@ -7,8 +7,8 @@ namespace Millpond\Internal;
 use Millpond\Exception\InvalidArgumentException;
 
 /**
- * Values of PHP as the library takes them. Errors name the argument and the index in it, before
- * anything is sent.
+ * Converts PHP values to what the library takes. Errors name the argument and the index in it, and
+ * are thrown before anything is sent.
  *
  * @internal
  */
@@ -20,7 +20,7 @@ final class Arguments
     private const SMALL_SIZE_MAX = 0xffff_ffff;
 
     /**
-     * Reads `[score, member]`, `[null, member]` or just a member, of each item.
+     * Reads each item: `[score, member]`, `[null, member]` or just a member.
      *
      * @param iterable<mixed> $pairs
      *
@@ -45,7 +45,7 @@ final class Arguments
     }
 
     /**
-     * What is wrong with an item of an add.
+     * The exception for an invalid item of an add.
      */
     public static function wrongPair(int $index, mixed $pair): InvalidArgumentException
     {
@@ -63,7 +63,7 @@ final class Arguments
 
     /**
      * @param iterable<mixed> $members
-     * @param int|null        $max     a step's, if it is not given
+     * @param int|null        $max     by default the limit of a step
      *
      * @return list<string>
      */
@@ -81,11 +81,11 @@ final class Arguments
     }
 
     /**
-     * Each of one value or many, converted.
+     * Converts one value, or each of many.
      *
      * @template Value
      *
-     * @param callable(mixed, string): Value $convert gets a value, and where it is for an error
+     * @param callable(mixed, string): Value $convert gets a value, and its place in the argument for errors
      *
      * @return list<Value>
      */
@@ -100,7 +100,7 @@ final class Arguments
     }
 
     /**
-     * Up to `$max` items of what may have no end.
+     * Up to `$max` items of an iterable that may be endless.
      *
      * @param iterable<mixed> $values
      *
@@ -140,7 +140,7 @@ final class Arguments
     }
 
     /**
-     * A size or a count; the library knows how large it may be.
+     * A size or a count; the library checks how large it may be.
      */
     public static function size(string $argument, int $size): int
     {
@@ -170,7 +170,7 @@ final class Arguments
     }
 
     /**
-     * A size of 32 bits.
+     * A 32-bit size.
      */
     public static function smallSize(string $argument, int $size): int
     {
@@ -195,7 +195,7 @@ final class Arguments
     }
 
     /**
-     * Seconds in milliseconds. What is more than a number can hold means without limit.
+     * Converts seconds to milliseconds. A time that is too long for an int means no limit.
      */
     public static function milliseconds(string $argument, float $seconds): int
     {
@@ -208,7 +208,7 @@ final class Arguments
     }
 
     /**
-     * How long a call waits, in milliseconds; -1 is without limit.
+     * How long a call waits, in milliseconds; -1 means no limit.
      */
     public static function wait(string $argument, ?float $wait): int
     {
@@ -216,7 +216,7 @@ final class Arguments
     }
 
     /**
-     * How many jobs a worker has at a time.
+     * Checks how many jobs a worker runs at a time.
      */
     public static function concurrency(int $jobs): void
     {
@@ -228,7 +228,7 @@ final class Arguments
     }
 
     /**
-     * Seconds in milliseconds, where null means that it is not set.
+     * Converts seconds to milliseconds, where null means that the time is not set.
      */
     public static function optional(string $argument, ?float $seconds): int
     {
@@ -236,7 +236,7 @@ final class Arguments
     }
 
     /**
-     * The same, of what has to be longer than 0.
+     * The same, for a time that has to be longer than 0.
      */
     public static function optionalLimit(string $argument, ?float $seconds): int
     {
@@ -249,7 +249,7 @@ final class Arguments
     }
 
     /**
-     * What is wrong with a value.
+     * The exception for an invalid value.
      */
     public static function wrong(string $path, string $expected, mixed $found): InvalidArgumentException
     {

@@ -8,7 +8,7 @@ use FFI;
 use FFI\CData;
 
 /**
- * Memory for lists, seen as words, and its address.
+ * Memory for lists, viewed as words, and its address.
  *
  * @internal
  */
@@ -29,14 +29,14 @@ final class Block
 
     public readonly CData $doubles;
 
-    /** @var array<string, CData> it as pointers of these types, each made when it is needed */
+    /** @var array<string, CData> pointers of these types to it, each created when it is first needed */
     public array $views = [];
 
     private readonly CData $owned;
 
     public function __construct(FFI $ffi, int $needed)
     {
-        // Some more, so that lists of about one size need it once.
+        // A little more than needed, so that lists of similar sizes allocate only once.
         $this->bytes = \max(self::BYTES_MIN, $needed + \intdiv($needed, 4));
         $this->owned = $ffi->new("char[$this->bytes]");
         $this->memory = FFI::addr($this->owned[0]);
@@ -47,8 +47,8 @@ final class Block
     }
 
     /**
-     * Writes bytes from a byte on. PHP would keep the type of `$memory + $start` as long as it runs, for
-     * each block anew.
+     * Writes bytes, starting at this byte. PHP would keep the type of `$memory + $start` until it ends,
+     * again for each block.
      */
     public function write(int $start, string $bytes): void
     {

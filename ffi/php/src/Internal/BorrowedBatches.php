@@ -19,7 +19,7 @@ final class BorrowedBatches implements BatchesInterface
 {
     use YieldsBatches;
 
-    /** @var list<string> the members of the last batch, to be committed while it is at work */
+    /** @var list<string> the members of the last batch, to be committed while the batch is at work */
     private array $members = [];
 
     /** Whether the same call would fail forever. */
@@ -40,8 +40,8 @@ final class BorrowedBatches implements BatchesInterface
         try {
             $batch = $this->ick->exchange($this->max, $sent);
         } catch (MillpondException $failure) {
-            // A commit that may have been done is not sent again: a member that was dirtied since
-            // may have been reserved again, and was not worked on.
+            // A commit that may have been done is not sent again: a member that was flagged again
+            // since then may have been reserved again, without having been processed.
             $this->atWork = $failure->retry !== Retry::Unknown && $sent !== [];
             $this->over = $failure->retry === Retry::Never;
             throw $failure;
@@ -60,7 +60,7 @@ final class BorrowedBatches implements BatchesInterface
     }
 
     /**
-     * What is to be committed with the next exchange; it is not sent twice.
+     * The members to commit with the next exchange; they are not sent twice.
      *
      * @return list<string>
      */

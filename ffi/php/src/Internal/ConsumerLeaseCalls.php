@@ -6,7 +6,8 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 /**
- * What `ConsumerLease` does by one call of the library, with its arguments and its result converted.
+ * The methods of `ConsumerLease` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

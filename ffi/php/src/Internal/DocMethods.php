@@ -10,14 +10,14 @@ use Millpond\Tasks\DocId;
 use Millpond\Tasks\Value;
 
 /**
- * What a document can do.
+ * The methods of a document.
  *
  * @internal
  */
 trait DocMethods
 {
     /**
-     * The content as PHP has it, as `Task::value()` has a value.
+     * The content as a PHP value, converted as by `Task::value()`.
      *
      * @throws \JsonException for a text that `stdClass` cannot hold: one with a name that begins with NUL
      */
@@ -35,19 +35,19 @@ trait DocMethods
     }
 
     /**
-     * A change of this document, for `Modification::changeDoc()`: what is not given stays as it
-     * is, its claimant included.
+     * A change of this document, for `Modification::changeDoc()`. Fields that are not given stay as they are,
+     * including its claimant.
      *
-     * @param mixed       $content anything that JSON has
+     * @param mixed       $content any JSON value
      * @param string|null $json    the content as a JSON text, which is kept byte for byte
-     * @param int|\DateTimeInterface|null $atMs    until when the claimant that changes it holds it, in milliseconds
-     *                             since the Unix epoch; a time in the past releases it
-     * @param float|null  $delay   for how many seconds the claimant that changes it holds it, by the
+     * @param int|\DateTimeInterface|null $atMs    until when the claimant that makes the change holds it, in
+     *                             milliseconds since the Unix epoch; a time in the past releases it
+     * @param float|null  $delay   how many seconds the claimant that makes the change holds it, by the
      *   engine's clock
      * @param bool        $release whether to release it
      *
-     * @throws InvalidArgumentException for a content that JSON has not, for two contents or two times, and
-     *                                  for a time below 0
+     * @throws InvalidArgumentException for a content that JSON cannot represent, for two contents or two
+     *                                  times, and for a negative time
      */
     public function change(
         mixed $content = Value::Same,

@@ -7,7 +7,7 @@ namespace Millpond\Internal;
 use Millpond\Retry;
 
 /**
- * What every exception of Millpond's has beside its message.
+ * What every Millpond exception has besides its message.
  *
  * @internal
  */
@@ -16,7 +16,7 @@ trait ErrorDetails
     /** The stable name of the kind of error, the same in every language. */
     public readonly string $errorName;
 
-    /** Whether the same call can help. */
+    /** Whether repeating the call can help. */
     public readonly Retry $retry;
 
     /** The operation that failed, such as `ick.add`; empty if there was none. */

@@ -13,7 +13,7 @@ use Millpond\Published;
 use Millpond\Schedule;
 
 /**
- * Values of PHP for queues of events, as the library takes them; see `Arguments`.
+ * Converts PHP values for event queues to what the library takes; see `Arguments`.
  *
  * @internal
  */
@@ -28,7 +28,7 @@ final class EventArguments
     }
 
     /**
-     * One event, or many, of which a string is the payload of one.
+     * One event or many; a string is the payload of one event.
      *
      * @param NewEvent|string|iterable<mixed> $events
      */
@@ -61,7 +61,7 @@ final class EventArguments
     }
 
     /**
-     * One delivery, or many.
+     * One delivery or many.
      *
      * @param Event|EventReceipt|iterable<mixed> $deliveries
      */
@@ -75,7 +75,7 @@ final class EventArguments
     }
 
     /**
-     * One id, or many, or the events that have them.
+     * One id or many, or the events that have them.
      *
      * @param Event|Published|string|iterable<mixed> $ids
      *

@@ -27,7 +27,8 @@ use Millpond\Settled;
 use Millpond\SyncedSchedules;
 
 /**
- * What `EventQueue` does by one call of the library, with its arguments and its result converted.
+ * The methods of `EventQueue` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

@@ -8,7 +8,7 @@ use FFI\CData;
 use Millpond\EventPage;
 
 /**
- * What the library returns about events.
+ * Reads what the library returns about events.
  *
  * @internal
  */
@@ -16,16 +16,16 @@ final class EventResults
 {
     use ReadsRecords;
 
-    /** What the names of its functions begin with. */
+    /** The prefix of the names of its functions. */
     private const RESULT = 'millpond_events_result';
 
     /**
-     * What became of each.
+     * What became of each item.
      *
      * @template Outcome
      *
      * @param list<Outcome> $cases
-     * @param CData         $numbers those of the cases, from 1 on
+     * @param CData         $numbers the numbers of the cases, from 1 on
      *
      * @return list<Outcome>
      */
@@ -40,7 +40,7 @@ final class EventResults
     }
 
     /**
-     * What a call returns.
+     * Reads the result of a call.
      */
     private function read(string $what): mixed
     {

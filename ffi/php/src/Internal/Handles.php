@@ -8,12 +8,12 @@ use FFI;
 use FFI\CData;
 
 /**
- * What the library has made and this process has not freed yet.
+ * The library's objects that this process has not freed yet.
  *
- * After a fatal error, such as one about time or memory, PHP calls no destructors. A worker of php-fpm
- * lives on, and would renew forever a lease that no request uses any more; so what is open then is
- * freed at the end of the request. A result counts as open while PHP copies it, which is when memory
- * ends.
+ * After a fatal error, such as an exceeded time or memory limit, PHP calls no destructors. A php-fpm
+ * worker lives on, and would forever renew a lease that no request uses any more. So what is still
+ * open is freed at the end of the request. A result counts as open while PHP copies it, since that is
+ * when memory runs out.
  *
  * @internal
  */
@@ -24,13 +24,13 @@ final class Handles
     /** @var array<int, array{FFI, string, CData, \WeakReference<object>}> */
     private static array $open = [];
 
-    /** Memory for freeing when there is no more. */
+    /** Memory to free things with when no other is left. */
     private static ?string $spare = null;
 
     private static bool $watches = false;
 
     /**
-     * Remembers what was made, until free().
+     * Remembers an object of the library until free().
      *
      * @param object $owner the object that frees it in its destructor
      * @param string $free  the function of the library that frees it
@@ -47,7 +47,7 @@ final class Handles
     }
 
     /**
-     * Frees it, unless that was done before. A call that is made with it afterwards is an error.
+     * Frees the object, unless that was done before. Any later call with it is an error.
      */
     public static function free(CData $handle): void
     {
@@ -56,14 +56,14 @@ final class Handles
             [$ffi, $free, $kept] = self::$open[$key];
             unset(self::$open[$key]);
             $ffi->$free($kept);
-            // The library knows NULL; an address that was freed would crash it.
+            // The library accepts NULL; an address that was freed would crash it.
             $pointer = FFI::addr($kept);
             $pointer[0] = null;
         }
     }
 
     /**
-     * Frees what has no owner any more: a signal handler has thrown in its destructor.
+     * Frees objects whose owner is gone, because a signal handler threw in its destructor.
      */
     public static function sweep(): void
     {

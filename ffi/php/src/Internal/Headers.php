@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 /**
- * Headers of tasks in one piece, as the library has them: name and value by turns, each behind its length.
+ * Task headers in one piece, as the library has them: names and values alternate, each after its length.
  *
  * @internal
  */
@@ -37,7 +37,7 @@ final class Headers
     public static function piece(?array $headers): ?string
     {
         $parts = $headers === null ? null : ShuffleArguments::fields('headers', $headers);
-        // What does not fit is beyond the limit, and the library says so.
+        // A length that does not fit exceeds the limit, and the library reports that.
         $part = static fn (string $part): string => \pack('n', \min(\strlen($part), 0xffff)) . $part;
 
         return $parts === null ? null : \implode('', \array_map($part, $parts));

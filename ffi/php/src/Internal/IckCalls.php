@@ -8,7 +8,8 @@ namespace Millpond\Internal;
 use Millpond\Added;
 
 /**
- * What `Ick` does by one call of the library, with its arguments and its result converted.
+ * The methods of `Ick` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

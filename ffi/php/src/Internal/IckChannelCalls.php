@@ -8,7 +8,8 @@ namespace Millpond\Internal;
 use Millpond\Added;
 
 /**
- * What `IckChannel` does by one call of the library, with its arguments and its result converted.
+ * The methods of `IckChannel` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

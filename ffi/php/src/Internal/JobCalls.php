@@ -9,7 +9,8 @@ use Millpond\Tasks\Modification;
 use Millpond\Tasks\Modified;
 
 /**
- * What `Job` does by one call of the library, with its arguments and its result converted.
+ * The methods of `Job` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

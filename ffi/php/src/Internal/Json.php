@@ -8,7 +8,7 @@ use Millpond\Exception\InvalidArgumentException;
 use Millpond\Tasks\Value;
 
 /**
- * Values of PHP as JSON texts, and back.
+ * Converts PHP values to JSON texts, and back.
  *
  * @internal
  */
@@ -18,7 +18,7 @@ final class Json
         | \JSON_PRESERVE_ZERO_FRACTION;
 
     /**
-     * The text of what a caller gives as a value or as a text; null for none.
+     * The text of what a caller gives as a value or as a text; null if neither is given.
      *
      * @param string $argument the name of the value
      */

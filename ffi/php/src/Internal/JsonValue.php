@@ -7,22 +7,22 @@ namespace Millpond\Internal;
 use Millpond\Exception\InvalidArgumentException;
 
 /**
- * Finds in a value what JSON does not have, and names its path.
+ * Finds the part of a value that JSON cannot represent, and names its path.
  *
- * json_encode() writes an object as its public properties: a closure as `{}`. What it refuses itself, such as
- * NaN, is only looked for once it has: see `fault()`.
+ * json_encode() writes an object as its public properties: a closure as `{}`. What it refuses itself, such as NaN,
+ * is looked for only after it has refused: see `fault()`.
  *
  * @internal
  */
 final class JsonValue
 {
-    /** How deep arrays and objects can be nested in a value of a store. */
+    /** How deeply arrays and objects can be nested in a value of a store. */
     private const DEPTH_MAX = 100;
 
-    /** Longer keys are cut in messages. */
+    /** Longer keys are truncated in messages. */
     private const KEY_BYTES_MAX = 40;
 
-    /** @var array<int, int|string> the keys above what is looked at, by depth */
+    /** @var array<int, int|string> the keys above the current value, by depth */
     private array $path = [];
 
     private function __construct(private readonly string $argument, private readonly bool $withScalars)
@@ -30,10 +30,10 @@ final class JsonValue
     }
 
     /**
-     * The value with what `jsonSerialize()` returns in place of its objects, so that this is called once and looked
-     * at too.
+     * The value with its objects replaced by the results of `jsonSerialize()`, so that this is called once and its
+     * results are checked too.
      *
-     * @throws InvalidArgumentException for an object that JSON does not have
+     * @throws InvalidArgumentException for an object that JSON cannot represent
      */
     public static function plain(string $argument, mixed $value): mixed
     {
@@ -41,9 +41,9 @@ final class JsonValue
     }
 
     /**
-     * What json_encode() has refused in a plain value.
+     * Finds what json_encode() has refused in a plain value.
      *
-     * @return InvalidArgumentException|null null if it is not known
+     * @return InvalidArgumentException|null null if it is not found
      */
     public static function fault(string $argument, mixed $value): ?InvalidArgumentException
     {
@@ -69,7 +69,7 @@ final class JsonValue
         if ($value instanceof \JsonSerializable) {
             $plain = $value->jsonSerialize();
 
-            // One that returns itself is written as its public properties.
+            // An object that returns itself is written as its public properties.
             return $this->walk($plain === $value ? (object) \get_object_vars($value) : $plain, $depth);
         }
         if ($value::class === \stdClass::class) {
@@ -90,7 +90,7 @@ final class JsonValue
      */
     private function members(array $members, int $depth): ?array
     {
-        // Also what ends circles.
+        // This also ends cycles.
         if ($depth >= self::DEPTH_MAX) {
             throw new InvalidArgumentException("$this->argument is nested more than " . self::DEPTH_MAX . ' deep');
         }
@@ -109,7 +109,7 @@ final class JsonValue
             }
         }
 
-        // An assignment would write through references of the caller.
+        // An assignment would write through the caller's references.
         return $changed === [] ? null : \array_replace($members, $changed);
     }
 

@@ -12,16 +12,16 @@ use Millpond\Exception;
 use Millpond\Exception\LibraryException;
 
 /**
- * libmillpond as this process has it: finds it, calls it, and converts its results to PHP's.
+ * libmillpond in this process: finds it, calls it, and converts its results to PHP values.
  *
- * Every call has out-parameters of its own, so that a signal handler that runs between two lines of
- * PHP and makes a call itself does not overwrite them.
+ * Every call has separate out-parameters, so that a signal handler that runs between two lines of PHP and
+ * makes a call itself does not overwrite them.
  *
  * @internal
  */
 final class Library
 {
-    /** What lib/millpond.ffi.h describes; another library would be called wrongly. */
+    /** The ABI that lib/millpond.ffi.h describes; a library with another ABI would be called incorrectly. */
     private const ABI_VERSION = 1;
 
     /** The scope under which preload.php, or ffi.preload in php.ini, loads the header. */
@@ -36,7 +36,7 @@ final class Library
 
     private readonly CType $scores;
 
-    /** From one entry of an Ick to the next. */
+    /** The number of words from one entry of an Ick to the next. */
     private readonly int $entryWords;
 
     private function __construct(public readonly FFI $ffi)
@@ -160,7 +160,7 @@ final class Library
     }
 
     /**
-     * What FFI has to know of the library.
+     * What FFI has to know about the library.
      */
     private static function header(): string
     {
@@ -174,7 +174,7 @@ final class Library
     }
 
     /**
-     * The library: the one that is named, the one in this package, or the system's.
+     * The path of the library: the configured one, the one in this package, or the system's.
      */
     private static function path(): string
     {
@@ -204,10 +204,10 @@ final class Library
     }
 
     /**
-     * Makes a call. Returns its out-parameters, once it has succeeded.
+     * Makes a call. Returns its out-parameters if it succeeds.
      *
      * @param string      $function  the function of the library
-     * @param list<mixed> $arguments what it takes before the out-parameters
+     * @param list<mixed> $arguments the arguments before the out-parameters
      * @param string      $outputs   the out-parameters before the error
      *
      * @throws Exception\MillpondException
@@ -226,8 +226,8 @@ final class Library
     }
 
     /**
-     * Makes an object of a handle that the library makes; null if that makes none. No signal handler can throw
-     * in between.
+     * Makes an object from a handle that the library returns; null if it returns none. No signal handler can
+     * throw in between.
      *
      * @template Made
      *
@@ -272,7 +272,7 @@ final class Library
     }
 
     /**
-     * The exception for an error, which is freed.
+     * Makes the exception for an error, and frees the error.
      *
      * @param string $operation what failed, if the library does not know
      */
@@ -303,7 +303,7 @@ final class Library
     }
 
     /**
-     * The entries that a call returned, which are freed.
+     * Copies the entries that a call returned, and frees them.
      *
      * @return list<Entry>
      */
@@ -337,7 +337,7 @@ final class Library
     }
 
     /**
-     * The keys that a call returned, which are freed.
+     * Copies the keys that a call returned, and frees them.
      *
      * @return list<string>
      */
@@ -357,7 +357,7 @@ final class Library
     }
 
     /**
-     * The keys of an Ick of this name.
+     * The keys of an Ick with this name.
      *
      * @return list<string>
      */

@@ -5,14 +5,14 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 /**
- * What a message can do.
+ * The methods of a message.
  *
  * @internal
  */
 trait MessageMethods
 {
     /**
-     * The value of the first field of this name; null if it has none.
+     * The value of the first field with this name; null if there is none.
      */
     public function field(string $name): ?string
     {

@@ -17,7 +17,7 @@ use Millpond\Tasks\NewTask;
 use Millpond\Tasks\TaskChange;
 
 /**
- * How a job ends, by what its handler returned or threw.
+ * How a job ends, according to what its handler returned or threw.
  *
  * @internal
  */
@@ -55,7 +55,7 @@ final class Outcome
     }
 
     /**
-     * Whether somebody has to be told of what a handler threw or returned.
+     * Whether what a handler threw or returned is reported as a failure.
      */
     public static function isFailure(mixed $done): bool
     {
@@ -64,7 +64,7 @@ final class Outcome
     }
 
     /**
-     * What a message shows of bytes may be no text.
+     * Bytes in a message may not be text.
      */
     private static function text(string $message): string
     {
@@ -72,7 +72,7 @@ final class Outcome
     }
 
     /**
-     * Refuses what was plainly meant as a modification, and what nobody waits for.
+     * Refuses a value that was plainly meant as a modification, and work that nothing waits for.
      */
     private static function mistake(mixed $done): ?array
     {
@@ -81,7 +81,7 @@ final class Outcome
         $named = static fn (array $of): array =>
             \array_map(static fn (string|int $name): string => \rtrim((string) $name, 's'), \array_keys($of));
         $names = \is_array($entries) ? $named($entries) : [];
-        // Among others, a list with such a name.
+        // A list with such a name, possibly among other entries.
         $lists = \is_array($entries) ? $named(\array_filter($entries, '\is_array')) : [];
         $is = match (true) {
             $done instanceof \Generator => 'a generator, since it has a yield: nothing of it has run',

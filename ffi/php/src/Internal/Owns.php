@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 /**
- * Frees what the library has made for an object. A copy of that would free what the original holds.
+ * Frees what the library has made for an object. A copy of the object would free what the original
+ * holds.
  *
  * @internal
  */

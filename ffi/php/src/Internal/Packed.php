@@ -8,8 +8,8 @@ use FFI;
 use FFI\CData;
 
 /**
- * A list as C has it: an array of structures and, behind it, the bytes that they point to. It is
- * written word by word, since PHP takes longer to fill a structure field by field than a round trip.
+ * A list in the layout of C: an array of structures, followed by the bytes that they point to. It is written word by
+ * word, since PHP takes longer to fill a structure field by field than a round trip takes.
  *
  * @internal
  */
@@ -18,13 +18,13 @@ final class Packed
     /** The size of one element of each kind of list. */
     private const PAIR_BYTES = 32, FIELD_BYTES = 32, MESSAGE_BYTES = 40, NUMBER_BYTES = 4, WORD_BYTES = 8;
 
-    /** The memory of this many lists is kept for the next, unless it is larger than this. */
+    /** The memory of this many lists is kept for reuse, unless it is larger than this. */
     private const SPARES_MAX = 3, SPARE_BYTES_MAX = 1_048_576;
 
     /** @var list<Block> */
     private static array $spares = [];
 
-    /** Where the elements are; 0 if there are none. */
+    /** The address of the elements; 0 if there are none. */
     public readonly int $address;
 
     /** @param CData|null $array the elements; null if there are none */
@@ -44,7 +44,7 @@ final class Packed
     }
 
     /**
-     * An array of millpond_ick_pair: pointer, length, score, and whether the score is now.
+     * An array of millpond_ick_pair: pointer, length, score, and whether the score is the current time.
      *
      * @param list<float|int|null> $scores
      * @param list<string>         $members
@@ -144,7 +144,7 @@ final class Packed
     /**
      * An array of structures of `$each` numbers.
      *
-     * @param list<int> $numbers the same, one after the other
+     * @param list<int> $numbers those of all structures, one structure after another
      */
     private static function ofNumbers(FFI $ffi, string $type, int $each, string $unit, int $bytes, array $numbers): self
     {
@@ -162,8 +162,8 @@ final class Packed
     }
 
     /**
-     * An array of millpond_shuffle_new_message: its size, pointer and length of the shard key, pointer to the
-     * fields and how many there are. Behind it are the fields of all, and behind these the bytes.
+     * An array of millpond_shuffle_new_message: its size, pointer and length of the shard key, pointer to the fields
+     * and their number. It is followed by the fields of all messages, and then by the bytes.
      *
      * @param list<string>       $keys   the shard keys
      * @param list<list<string>> $fields of each message: field, value, field, value, …
@@ -201,8 +201,8 @@ final class Packed
     }
 
     /**
-     * An array of structures whose fields are cells: an int is a word, a bool fills one, a string is
-     * pointer and length, and null is a string that is not set.
+     * An array of structures whose fields are cells: an int is a word, a bool fills a word, a string is a pointer and
+     * a length, and null is a string that is not set.
      *
      * @param string                           $type    the type of the array
      * @param list<list<string|int|bool|null>> $records the cells of each structure
@@ -224,7 +224,7 @@ final class Packed
     }
 
     /**
-     * One structure of cells, as records() has them; the first is its size.
+     * One structure of cells, as in records(); the first cell is its size.
      *
      * @param string                     $type  the type of a pointer to it
      * @param list<string|int|bool|null> $cells
@@ -240,8 +240,8 @@ final class Packed
     }
 
     /**
-     * One structure of lists behind its size: pointer to the structures of each list and how many there are. Behind it
-     * are these, as records() has them.
+     * One structure that has lists after its size: for each list, a pointer to its structures and their number. It is
+     * followed by these structures, as in records().
      *
      * @param string                                 $type  the type of a pointer to it
      * @param list<list<list<string|int|bool|null>>> $lists
@@ -270,7 +270,7 @@ final class Packed
     }
 
     /**
-     * How many words cells fill.
+     * How many words the cells fill.
      *
      * @param list<string|int|bool|null> $cells
      */
@@ -300,7 +300,7 @@ final class Packed
     }
 
     /**
-     * Writes cells from a word on.
+     * Writes cells, starting at this word.
      *
      * @param int                        $address where the bytes of the first string are
      * @param list<string|int|bool|null> $cells
@@ -326,7 +326,7 @@ final class Packed
     }
 
     /**
-     * Writes pointer and length of each string from a word on.
+     * Writes the pointer and the length of each string, starting at this word.
      *
      * @param int          $address where the bytes of the first one are
      * @param list<string> $strings
@@ -357,7 +357,7 @@ final class Packed
     private static function block(FFI $ffi, int $array, string $bytes): Block
     {
         $needed = $array + \strlen($bytes);
-        // Taken in one step: a signal handler that makes a call itself must not find it too.
+        // Taken in one step: a signal handler that makes a call itself must not take it too.
         $block = \array_pop(self::$spares);
         if ($block === null || $block->bytes < $needed) {
             $block = new Block($ffi, $needed);

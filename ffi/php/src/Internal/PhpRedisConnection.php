@@ -14,8 +14,8 @@ use Millpond\Exception\UnavailableException;
 /**
  * A connection of phpredis, to one server or to a cluster.
  *
- * phpredis connects again by itself, but only before it sends. It neither serializes nor compresses
- * what a script takes and returns.
+ * phpredis reconnects by itself, but only before it sends. It neither serializes nor compresses the
+ * arguments and the result of a script.
  *
  * @internal
  */
@@ -78,7 +78,7 @@ final class PhpRedisConnection implements Connection
             throw new ServerError($error);
         }
         if ($refused) {
-            // The only thing that RedisCluster only warns of, without sending anything.
+            // The only case in which RedisCluster just warns, without sending anything.
             throw new CrossSlotException(
                 "$script->operation: the keys of \"{$keys[0]}\" lie in different slots of the cluster, because of the"
                 . ' braces in its name or because it is empty; give it a name without braces, or with one {tag}',
@@ -100,14 +100,14 @@ final class PhpRedisConnection implements Connection
         } catch (\RedisException) {
             return;
         }
-        // It is false if phpredis has dropped the connection already.
+        // It is false if phpredis has already dropped the connection.
         if ($database === 0 || $database === false) {
             return;
         }
         try {
             $this->redis->select($database);
         } catch (\RedisException) {
-            // phpredis before 6 would connect again by itself, to database 0.
+            // phpredis before version 6 would reconnect by itself, to database 0.
             try {
                 @$this->redis->connect(self::NOWHERE);
             } catch (\RedisException) {
@@ -117,7 +117,7 @@ final class PhpRedisConnection implements Connection
 
     private function failure(Script $script, \Exception $failure): MillpondException|ServerError
     {
-        // phpredis throws some of the errors of a server; errors of a connection have other texts.
+        // phpredis throws some of a server's errors; errors of the connection have other texts.
         if ($this->redis->getLastError() === $failure->getMessage()) {
             return new ServerError($failure->getMessage());
         }

@@ -25,7 +25,7 @@ final class PredisConnection implements Connection
     }
 
     /**
-     * Takes a client of Predis that sends a call no more than once.
+     * Takes a Predis client that sends each call at most once.
      */
     public static function of(ClientInterface $client): self
     {
@@ -59,7 +59,7 @@ final class PredisConnection implements Connection
         try {
             $this->node->connect();
         } catch (PredisException $failure) {
-            // A connection that is open already is not opened again.
+            // An open connection is not opened again.
             if (!$this->node->isConnected()) {
                 throw new ConnectionFailedException(
                     "$script->operation: " . $failure->getMessage(),
@@ -69,7 +69,7 @@ final class PredisConnection implements Connection
             }
         }
         try {
-            // Neither puts a prefix before keys nor throws a server's errors.
+            // This call neither puts a prefix before keys nor throws a server's errors.
             $reply = $this->client->executeRaw([...$call, \count($keys), ...$keys, ...$arguments], $isError);
         } catch (PredisException $failure) {
             $this->abandon();

@@ -9,44 +9,44 @@ use Millpond\Exception\MillpondException;
 use Millpond\Retry;
 
 /**
- * The processes of a worker: children, begun again when they die, and stopped together.
+ * The processes of a worker: children that are restarted when they die, and stopped together.
  *
  * @internal
  */
 final class Processes
 {
-    /** A child that lived for less is begun again after a pause, twice as long each time; in seconds. */
+    /** A child that lived for less than this is restarted after a pause, which doubles each time; in seconds. */
     private const SHORT = 10.0, PAUSE = 0.1, PAUSE_MAX = 30.0;
 
-    /** How long after the end of a stop a child is killed that still runs, in seconds. */
+    /** How long after the end of a stop a child that still runs is killed, in seconds. */
     private const GRACE = 2.0;
 
     /** How long to wait for a signal, in seconds. */
     private const LOOK = 60.0, LOOK_AT_STOP = 0.1;
 
-    /** @var array<int, array{int, float}> the number of a child and since when it runs, by its process */
+    /** @var array<int, array{int, float}> the number of a child and when it was started, by its process */
     private array $running = [];
 
-    /** @var array<int, float> when a child is to begin, by its number */
+    /** @var array<int, float> when a child is to be started, by its number */
     private array $due;
 
-    /** @var array<int, int> how often in a row it died soon */
+    /** @var array<int, int> how many times in a row it died early, by its number */
     private array $deaths;
 
     /** The last signal that was sent to the children. */
     private int $sent = 0;
 
-    /** @var array{resource, resource} on which a child says what no other would do better with */
+    /** @var array{resource, resource} on which a child reports a non-retryable error */
     private readonly array $pipe;
 
     private ?MillpondException $failure = null;
 
-    /** Since when they have to end although nobody has stopped the worker. */
+    /** Since when the children have to end although the worker was not stopped. */
     private ?float $givenUp = null;
 
     /**
-     * @param \Closure(int): void    $work   what a child of this number does
-     * @param \Closure(): float|null $stopAt when a stop of the worker is over; null before one
+     * @param \Closure(int): void    $work   what the child with this number does
+     * @param \Closure(): float|null $stopAt when the time of a stop is over; null before a stop
      */
     public function __construct(
         int $count,
@@ -66,9 +66,9 @@ final class Processes
     }
 
     /**
-     * Keeps them at work until a stop.
+     * Keeps the children at work until a stop.
      *
-     * @throws MillpondException what a child has met that trying again does not mend
+     * @throws MillpondException a non-retryable error of a child
      */
     public function run(): void
     {
@@ -79,7 +79,7 @@ final class Processes
                 $this->wait();
             }
         } finally {
-            // It ends by a stop, or because a signal handler has thrown.
+            // It ends because of a stop, or because a signal handler has thrown.
             $this->givenUp = $this->stopAt() ?? self::now();
             while ($this->running !== []) {
                 $this->wait();
@@ -92,9 +92,9 @@ final class Processes
     }
 
     /**
-     * Begins the children that are due.
+     * Starts the children that are due.
      *
-     * @param list<int> $mask the signals that a child holds back
+     * @param list<int> $mask the signals that a child blocks
      */
     private function begin(array $mask): void
     {
@@ -116,7 +116,7 @@ final class Processes
     }
 
     /**
-     * What a child does; returns the status that it ends with.
+     * Does the work of a child; returns its exit status.
      */
     private function child(int $parent, int $number): int
     {
@@ -125,7 +125,7 @@ final class Processes
                 // PR_SET_PDEATHSIG: when the parent is killed, the child stops.
                 \FFI::cdef('int prctl(int option, ...);')->prctl(1, \SIGTERM);
             } catch (\FFI\Exception) {
-                // Only Linux has that.
+                // Only Linux has it.
             }
             if (\posix_getppid() === $parent) {
                 ($this->work)($number);
@@ -145,7 +145,7 @@ final class Processes
     }
 
     /**
-     * Waits until there is something to do, and does it; signal handlers run meanwhile.
+     * Waits until there is something to do, and does it; this includes signal handlers.
      */
     private function wait(): void
     {
@@ -164,7 +164,7 @@ final class Processes
     }
 
     /**
-     * Sends what a stop asks for: to stop, to stop at once, and the end.
+     * Sends the signal that a stop calls for: to stop, to stop immediately, or to kill.
      */
     private function send(): void
     {
@@ -185,7 +185,7 @@ final class Processes
     }
 
     /**
-     * Takes note of children that have ended.
+     * Handles the end of children.
      */
     private function reap(): void
     {

@@ -10,7 +10,7 @@ use Millpond\Message;
 use Millpond\Receipt;
 
 /**
- * Values of PHP for shuffle queues, as the library takes them; see `Arguments`.
+ * Converts PHP values for shuffle queues to what the library takes; see `Arguments`.
  *
  * @internal
  */
@@ -48,9 +48,9 @@ final class ShuffleArguments
     }
 
     /**
-     * Whether the keys are names. PHP makes an int of a name like '7'; where all keys are such, they
-     * may also be indices of a list that array_filter() has left holes in, and are not taken for
-     * names.
+     * Whether the keys are names. PHP converts a name like '7' to an int. If all keys are ints,
+     * they may also be the indices of a list in which array_filter() has left holes, so they are
+     * not taken for names.
      *
      * @param array<mixed> $fields
      */
@@ -89,7 +89,7 @@ final class ShuffleArguments
     }
 
     /**
-     * One message, or many.
+     * One message or many.
      *
      * @param Message|Receipt|iterable<mixed> $messages
      *
@@ -115,7 +115,7 @@ final class ShuffleArguments
     }
 
     /**
-     * One dead letter, or many, or their ids.
+     * One dead letter or many, or their ids.
      *
      * @param DeadLetter|string|iterable<mixed> $letters
      *
@@ -156,7 +156,7 @@ final class ShuffleArguments
     }
 
     /**
-     * A number of 64 bits, which PHP has below 0 from 2^63 on.
+     * A 64-bit number, which is a negative int in PHP from 2^63 on.
      */
     private static function word(string $path, string $digits, string $id): int
     {
@@ -172,7 +172,8 @@ final class ShuffleArguments
         }
         $value = $high * 10 ** 10 + $low;
 
-        // Above the largest int it is taken from the other end, and no step of that is above it.
+        // Above the largest int the number is built from the other end, so that no step exceeds an
+        // int.
         $rest = (self::WORD_HIGH - $high - 1) * 10 ** 10 + (10 ** 10 + self::WORD_LOW - $low);
 
         return \is_int($value) ? $value : ~$rest;

@@ -10,7 +10,8 @@ use Millpond\Message;
 use Millpond\Receipt;
 
 /**
- * What `ShuffleConsumer` does by one call of the library, with its arguments and its result converted.
+ * The methods of `ShuffleConsumer` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

@@ -6,7 +6,8 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 /**
- * What `ShuffleJob` does by one call of the library, with its arguments and its result converted.
+ * The methods of `ShuffleJob` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

@@ -11,7 +11,8 @@ use Millpond\Receipt;
 use Millpond\ShuffleStats;
 
 /**
- * What `ShuffleQueue` does by one call of the library, with its arguments and its result converted.
+ * The methods of `ShuffleQueue` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

@@ -13,21 +13,21 @@ use Millpond\ShuffleStats;
 use Millpond\StreamStats;
 
 /**
- * What the library returns about shuffle queues, as PHP has it. Handles are freed.
+ * Converts what the library returns about shuffle queues to PHP values. Handles are freed.
  *
  * @internal
  */
 final class ShuffleResults
 {
-    /** The most streams of a queue, and so of a shard. */
+    /** The maximum number of streams of a queue, and so of a shard. */
     private const STREAMS_MAX = 65_536;
 
-    /** From one message to the next. */
+    /** The number of words from one message to the next. */
     private static ?int $messageWords = null;
 
     /**
-     * A batch of messages. Their bytes are copied at once, and the two arrays are read word by word,
-     * since a field of a structure takes PHP several times longer, and so does unpack().
+     * A batch of messages. Their bytes are copied in one step, and the two arrays are read word by word,
+     * since PHP takes several times longer to read a field of a structure, and also with unpack().
      *
      * @return list<Message>
      */
@@ -40,8 +40,8 @@ final class ShuffleResults
             return [];
         }
         Handles::keep($ffi, $ffi, 'millpond_shuffle_batch_free', $batch);
-        // A message begins with six words: stream, time, sequence, deliveries, pointer, how many fields. Four
-        // words a field: pointer, length, pointer, length.
+        // A message begins with six words: stream, time, sequence, deliveries, pointer to its fields, number
+        // of fields. A field has four words: pointer, length, pointer, length.
         $array = $ffi->millpond_shuffle_batch_messages($batch);
         $words = $ffi->cast('int64_t *', $array);
         $array = $ffi->millpond_shuffle_batch_fields($batch);
@@ -107,7 +107,7 @@ final class ShuffleResults
     }
 
     /**
-     * Three words a receipt: stream, time, sequence.
+     * Receipts of three words each: stream, time, sequence.
      *
      * @return list<Receipt>
      */
@@ -125,7 +125,7 @@ final class ShuffleResults
     }
 
     /**
-     * The same; all words are 0 where there is none.
+     * The same; all words are 0 if there is no receipt.
      *
      * @return list<Receipt|null>
      */
@@ -213,7 +213,7 @@ final class ShuffleResults
     }
 
     /**
-     * An id of two numbers of 64 bits; from 2^63 on PHP has them below 0.
+     * An id of two 64-bit numbers, which are negative ints in PHP from 2^63 on.
      */
     private static function id(int $time, int $sequence): string
     {

@@ -9,12 +9,12 @@ use FFI\CData;
 use Millpond\Exception\CancelledException;
 
 /**
- * The program's signal handlers, while the library waits.
+ * Runs the program's signal handlers while the library waits.
  *
- * PHP runs handlers between two of its own steps, and a call into C is one step, however long. So
- * the signals that have a handler are held back during the call, the library checks now and then
- * whether one has come, and if so it returns. Handlers then run outside of it, where they may throw,
- * exit or make calls as they like.
+ * PHP runs signal handlers between its own steps, and a call into C is one step, however long it takes. So the
+ * signals that have a handler are blocked during the call. The library checks periodically whether one of them
+ * has arrived, and if so it returns. The handlers then run outside the call, where they may throw, exit or
+ * make calls as they like.
  *
  * @internal
  */
@@ -23,37 +23,37 @@ final class Signals
     /** SIGTERM and SIGINT; without pcntl PHP has no names for them. */
     public const STOP = [15, 2];
 
-    /** SIGQUIT, with which `Processes` hurries its children. */
+    /** SIGQUIT, with which `Processes` makes its children stop immediately. */
     public const QUIT = 3;
 
-    /** SIGHUP, SIGUSR1 and SIGUSR2 too: with SIGALRM a program limits the time of a job. */
+    /** Also SIGHUP, SIGUSR1 and SIGUSR2, but not SIGALRM: with that, a program limits the time of a job. */
     private const PROGRAM = [...self::STOP, self::QUIT, 1, 10, 12];
 
-    /** What a handler of the program has thrown last. */
+    /** What a handler of the program threw last. */
     private static ?\Throwable $thrown = null;
 
-    /** How many noting() are under way. */
+    /** How many noting() are in progress. */
     private static int $noting = 0;
 
-    /** How many of them are running: more than 0 at the end of the program if one of them has ended it. */
+    /** How many of the program's handlers are running: more than 0 at the end of the program if a handler ended it. */
     private static int $running = 0;
 
-    /** Whether a signal has come, as a C function. Made once: PHP frees those only at its end. */
+    /** The check whether a signal has arrived, as a C function. Created once: PHP frees those only when it ends. */
     private static ?CData $question = null;
 
-    /** @var list<int> the signals that are held back */
+    /** @var list<int> the signals that are blocked */
     private static array $held = [];
 
-    /** @var list<array{int, array<string, mixed>}> those that have come, and what is known of them */
+    /** @var list<array{int, array<string, mixed>}> the signals that have arrived, and their details */
     private static array $come = [];
 
     /**
-     * Does something that no handler can throw out of: handlers run before it or after it. After one
-     * that throws its return value is lost, so it keeps itself what must not be lost.
+     * Does work that no handler can throw out of: handlers run before it or after it. If a handler throws
+     * after it, its return value is lost, so the work itself has to keep what must not be lost.
      *
      * @template Made
      *
-     * @param callable(list<int>): Made $work gets the signals that are held back for it
+     * @param callable(list<int>): Made $work gets the signals that are blocked for it
      *
      * @return Made
      */
@@ -66,9 +66,9 @@ final class Signals
         $before = null;
         try {
             \pcntl_sigprocmask(\SIG_BLOCK, $signals, $before);
-            // Those that came before run now, where that is safe.
+            // The handlers of signals that arrived before run now, where that is safe.
             \pcntl_signal_dispatch();
-            // What the program itself has blocked is not for its handlers yet.
+            // A signal that the program itself has blocked must not reach its handler yet.
             $held = \array_values(\array_diff($signals, $before));
             $made = $work($held);
         } finally {
@@ -81,12 +81,12 @@ final class Signals
     }
 
     /**
-     * Makes a call that can take long: it ends early if a signal comes that has a handler.
+     * Makes a call that can take long: it ends early if a signal arrives that has a handler.
      *
-     * @param callable(): void $call keeps the call's result; that may be that it was cancelled. It
-     *                               throws nothing
+     * @param callable(): void $call keeps the call's result, which may be that it was cancelled. It throws
+     *                               nothing
      *
-     * @return list<array{int, array<string, mixed>}> the signals that came, for handle()
+     * @return list<array{int, array<string, mixed>}> the signals that arrived, for handle()
      */
     public static function waiting(FFI $ffi, callable $call): array
     {
@@ -115,12 +115,12 @@ final class Signals
     }
 
     /**
-     * Makes a call that keeps its result, so that a handler that throws loses nothing; once more if
-     * signals have ended it and their handlers returned.
+     * Makes a call that keeps its result, so that nothing is lost if a handler throws. If signals ended the call
+     * and their handlers returned, it is made again.
      *
-     * @param ?float           $wait for how long it may wait, in seconds; null if it does not take long. When
-     *                               that is over it is not made again: however often signals come, a wait ends
-     * @param callable(): void $call may throw, as it does when it was cancelled
+     * @param ?float           $wait how long the call may wait, in seconds; null if it does not take long. After
+     *                               that time it is not made again: a wait ends no matter how often signals arrive
+     * @param callable(): void $call may throw, as it does if it was cancelled
      *
      * @throws \Throwable what the call throws
      */
@@ -151,7 +151,8 @@ final class Signals
     }
 
     /**
-     * Does work, and calls this meanwhile for each of these signals; what handled them before is put back.
+     * Does work, calls the handler for each of these signals that arrives during it, and restores the previous
+     * handlers.
      *
      * @param list<int>           $signals
      * @param callable(int): void $handler throws nothing
@@ -173,7 +174,7 @@ final class Signals
     }
 
     /**
-     * Does work, and notes what the program's handlers throw meanwhile, for isThrown().
+     * Does work, and records what the program's handlers throw during it, for isThrown().
      *
      * @template Made
      *
@@ -196,7 +197,7 @@ final class Signals
             return $work();
         } finally {
             \array_map(\pcntl_signal(...), \array_keys($before), $before);
-            // One in the handler of a job leaves it to that of the job.
+            // A noting() inside the handler of a job leaves this to the noting() of that job.
             if (--self::$noting === 0) {
                 self::$thrown = null;
             }
@@ -204,7 +205,7 @@ final class Signals
     }
 
     /**
-     * Whether a handler of the program has thrown this.
+     * Whether a handler of the program threw this.
      */
     public static function isThrown(mixed $thrown): bool
     {
@@ -212,7 +213,7 @@ final class Signals
     }
 
     /**
-     * Whether such a handler is running, as it is at the end of a program that it ends.
+     * Whether such a handler is running. At the end of a program that means that the handler has ended it.
      */
     public static function isHandling(): bool
     {
@@ -227,7 +228,7 @@ final class Signals
         } catch (\Throwable $thrown) {
             self::$thrown = $thrown;
         }
-        // An exit() does not come here.
+        // Not reached after an exit().
         --self::$running;
         if (isset($thrown)) {
             throw $thrown;
@@ -235,7 +236,7 @@ final class Signals
     }
 
     /**
-     * Runs the handlers of signals that came: all of them, even if one throws.
+     * Runs the handlers of signals that arrived: all of them, even if one throws.
      *
      * @param list<array{int, array<string, mixed>}> $signals
      */
@@ -256,8 +257,8 @@ final class Signals
     }
 
     /**
-     * The signals that have a handler: only in the CLI can they have one. PHP does not report those
-     * of real-time signals, which therefore run after a call.
+     * The signals that have a handler, which is possible only in the CLI. PHP does not report the handlers of
+     * real-time signals, so these run after a call.
      *
      * @return list<int>
      */
@@ -292,7 +293,7 @@ final class Signals
     }
 
     /**
-     * Takes a signal that has come, if there is one.
+     * Takes one signal that has arrived, if there is one.
      */
     private static function take(): bool
     {

@@ -14,15 +14,15 @@ use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskId;
 
 /**
- * Values of PHP for stores of tasks, as the library takes them; see `Arguments`. A structure of the
- * library's is a list of cells here: see `Packed::records()`.
+ * Converts PHP values for task stores to what the library takes; see `Arguments`. A structure of the library
+ * is a list of cells here: see `Packed::records()`.
  *
  * @internal
  */
 final class TaskArguments
 {
     /**
-     * One name, or many.
+     * One name or many.
      *
      * @param string|iterable<mixed> $names
      *
@@ -45,7 +45,7 @@ final class TaskArguments
     }
 
     /**
-     * @return array{int, int} the time on the clock and the delay, in milliseconds; NOT_SET if it is not given
+     * @return array{int, int} the point in time and the delay, in milliseconds; NOT_SET if one is not given
      */
     public static function when(int|\DateTimeInterface|null $atMs, ?float $delay): array
     {

@@ -10,17 +10,17 @@ use Millpond\Tasks\TaskId;
 use Millpond\Tasks\Value;
 
 /**
- * What a task can do.
+ * The methods of a task.
  *
  * @internal
  */
 trait TaskMethods
 {
     /**
-     * The value as PHP has it; null also if there is none. Parsed by each call. A whole number that is
-     * too long for an int is a string of its digits.
+     * The value as a PHP value; null also if there is none. Each call parses it again. A whole number that is
+     * too large for an int is a string of its digits.
      *
-     * @param bool $associative whether objects become arrays; without it an empty one stays an object
+     * @param bool $associative whether objects become arrays; without it, an empty object stays an object
      *                          when the value is written to a store again
      *
      * @throws \JsonException for a text that `stdClass` cannot hold: one with a name that begins with NUL
@@ -39,27 +39,28 @@ trait TaskMethods
     }
 
     /**
-     * A change of this task, for `Modification::change()`: what is not given stays as it is, but
-     * the time. Without `$atMs` and `$delay` the task is released.
+     * A change of this task, for `Modification::change()`. Fields that are not given stay as they are, but without a
+     * time, `$atMs` or `$delay`, the task is released.
      *
      *     $store = Millpond::connect('memory:')->tasks('shop');
      *     $task = $store->insert(new NewTask('inbox', 'slow'));
      *     $change = $task->change(queue: 'later', delay: 60);
      *     echo $store->modify((new Modification())->change($change))->changed[0]->queue, "\n"; // later
      *
-     * @param mixed       $value   anything that JSON has; `Value::None` removes the value
+     * @param mixed       $value   any JSON value; `Value::None` removes the value
      * @param string|null $json    the value as a JSON text, which is kept byte for byte
      * @param string|null $queue   moves the task to this queue; it keeps its id
-     * @param int|\DateTimeInterface|null $atMs    from when on it can be claimed, in milliseconds since the Unix epoch;
-     *                             until a time in the future the claimant that changes it holds it
-     * @param float|null  $delay   in how many seconds it can be claimed, by the engine's clock; until
-     *                             then the claimant that changes it holds it
+     * @param int|\DateTimeInterface|null $atMs    the time from which it can be claimed, in milliseconds since
+     *                             the Unix epoch; if that is in the future, the claimant that makes the change holds
+     *                             it until then
+     * @param float|null  $delay   how many seconds until it can be claimed, by the engine's clock; until
+     *                             then the claimant that makes the change holds it
      * @param int|null    $attempt how often it was tried
      * @param string|null $err     what went wrong
-     * @param array<string, string>|list<array{string, string}>|null $headers replaces all headers by these
+     * @param array<string, string>|list<array{string, string}>|null $headers replaces all headers with these
      *
-     * @throws InvalidArgumentException for a value that JSON has not, for two values or two times, and for
-     *                                  a number below 0
+     * @throws InvalidArgumentException for a value that JSON cannot represent, for two values or two times,
+     *                                  and for a negative number
      */
     public function change(
         mixed $value = Value::Same,

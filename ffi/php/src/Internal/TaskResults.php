@@ -17,7 +17,7 @@ use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskPage;
 
 /**
- * What the library returns about tasks and documents.
+ * Reads what the library returns about tasks and documents.
  *
  * @internal
  */
@@ -25,13 +25,13 @@ final class TaskResults
 {
     use ReadsRecords;
 
-    /** What the names of its functions begin with. */
+    /** The prefix of the names of its functions. */
     private const RESULT = 'millpond_tasks_result';
 
     /**
-     * Makes a call, and reads its result; null if that is nothing.
+     * Makes a call, and reads its result; null if it has none.
      *
-     * @param string      $what      what it is: see read()
+     * @param string      $what      the kind of result: see read()
      * @param list<mixed> $arguments
      */
     public static function call(Library $library, string $what, string $function, array $arguments): mixed
@@ -44,7 +44,7 @@ final class TaskResults
     }
 
     /**
-     * What a call returns.
+     * Reads the result of a call.
      */
     private function read(string $what): mixed
     {

@@ -17,7 +17,8 @@ use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskPage;
 
 /**
- * What `TaskStore` does by one call of the library, with its arguments and its result converted.
+ * The methods of `TaskStore` that are one call of the library each; they convert its arguments
+ * and its result.
  *
  * @internal
  */

@@ -16,7 +16,7 @@ use Millpond\Tasks\Task;
 use Psr\Log\LoggerInterface;
 
 /**
- * What a worker tells of: to the program, or else to its log.
+ * What a worker reports: to the program's callbacks, or else to its log.
  *
  * @internal
  */
@@ -36,7 +36,7 @@ final class WorkerLog
     }
 
     /**
-     * A handler has failed. To find documents taken is no failure.
+     * Reports that a handler has failed. Finding documents held by others is not a failure.
      */
     public function failed(Job|ShuffleJob|EventJob $job, \Throwable $failure): void
     {
@@ -85,7 +85,7 @@ final class WorkerLog
             $context += $error === null ? [] : ['exception' => $error];
             $this->tell(fn () => $this->logger->log($level, "millpond: $message", $context));
         } elseif ($level !== 'debug') {
-            // What the library reports says already why.
+            // The message of the library's report already says why.
             $why = $error instanceof MillpondException || $error === null ? '' : ": $error";
             $names = \array_map(static fn (string $name): string => "{{$name}}", \array_keys($context));
             \error_log('millpond: ' . \str_replace($names, $context, $message) . $why);
@@ -93,7 +93,7 @@ final class WorkerLog
     }
 
     /**
-     * What the program throws when it is told something does not end its worker.
+     * Calls a callback or the logger. An exception that it throws does not end the worker.
      */
     private function tell(\Closure $how): void
     {

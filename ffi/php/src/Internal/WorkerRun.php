@@ -15,19 +15,19 @@ use Millpond\ShuffleJob;
 use Millpond\Tasks\Job;
 
 /**
- * The run of a worker: its jobs, one after the other, and what became of them.
+ * The run of a worker: its jobs, one after another, and what became of them.
  *
  * @internal
  */
 final class WorkerRun
 {
-    /** @var array<int, self> those under way: exit() unwinds the stack, and must not free them */
+    /** @var array<int, self> the runs in progress: exit() unwinds the stack, and must not free them */
     private static array $open = [];
 
-    /** What came last. It stays here, so that a signal handler that throws loses nothing. */
+    /** What came last. It is kept here, so that nothing is lost if a signal handler throws. */
     private Job|ShuffleJob|EventJob|Report|null $event = null;
 
-    /** The library's, if that was a job. */
+    /** The library's job, if what came last was a job. */
     private ?CData $job = null;
 
     private bool $isOver = false;
@@ -38,7 +38,7 @@ final class WorkerRun
 
     /**
      * @param string                           $queue the name of the kind of queue in the library's functions
-     * @param \Closure(CData): Job|ShuffleJob|EventJob $made  makes a job of the library's
+     * @param \Closure(CData): Job|ShuffleJob|EventJob $made  makes a job from the library's job
      */
     public function __construct(
         private readonly Library $library,
@@ -88,7 +88,7 @@ final class WorkerRun
     }
 
     /**
-     * Ends the job that came last; what comes of it is reported.
+     * Ends the job that came last; the outcome is reported.
      *
      * @param array{int, Packed|null, string|null, string|null, int} $outcome the fields of a millpond_task_outcome
      */
@@ -101,11 +101,11 @@ final class WorkerRun
     }
 
     /**
-     * What became of its jobs so far.
+     * What became of the run's jobs so far.
      */
     public function counts(): JobCounts
     {
-        // PHP frees a structure that is a part of what nobody holds.
+        // PHP frees a structure if it is part of something that is not referenced.
         $call = $this->library->made("millpond_{$this->queue}_run_counts", [$this->run], 'counts');
         $counts = $call->counts[0];
 
@@ -113,9 +113,9 @@ final class WorkerRun
     }
 
     /**
-     * Gives back what is held, if it is not over, and frees it.
+     * Gives back what the run holds, if it is not over, and frees the run.
      *
-     * @param (\Closure(Report): void)|null $tell gets what is reported of that
+     * @param (\Closure(Report): void)|null $tell gets the reports about that
      */
     public function close(?\Closure $tell = null): void
     {
@@ -134,10 +134,10 @@ final class WorkerRun
     }
 
     /**
-     * The program ends in the middle of a job, which is an attempt: one such job would end all programs for ever. The
-     * end by a signal's handler is not the job's.
+     * The program ends in the middle of a job. That is an attempt: otherwise one such job would end every program,
+     * forever. If a signal handler ends the program, the job has not failed.
      *
-     * @param string|null $failure the fatal error, if it was one, and else an exit
+     * @param string|null $failure the message of a fatal error; null for an exit
      */
     public static function atEnd(?string $failure): void
     {

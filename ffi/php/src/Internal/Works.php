@@ -17,28 +17,28 @@ use Millpond\Tasks\Task;
 use Psr\Log\LoggerInterface;
 
 /**
- * How a worker works: a loop over what its run hands out.
+ * How a worker works: a loop over what its run returns.
  *
  * @internal
  */
 trait Works
 {
-    /** When a stop is over, by the machine's clock in seconds; null before the first. */
+    /** When the time of a stop is over, by the machine's clock in seconds; null before the first stop. */
     private ?float $stopAt = null;
 
     /** The number of this process, if it is one of several. */
     private ?int $process = null;
 
-    /** @var array<int, WorkerRun> what is under way */
+    /** @var array<int, WorkerRun> the runs in progress */
     private array $runs = [];
 
     /**
      * @internal made by the worker() of a queue
      *
-     * @param string                                                      $queue the kind of queue in the library's functions
-     * @param \Closure(\Closure(CData): mixed, int|null): mixed           $open  makes an object of a worker of the library
-     * @param \Closure(CData|null, Task|Message|Event|null): (Job|ShuffleJob|EventJob)   $job   makes a job of the library's, or one that is
-     *                                                                           over, of what it was about
+     * @param string $queue the kind of queue in the library's functions
+     * @param \Closure(\Closure(CData): mixed, int|null): mixed $open makes an object from a worker of the library
+     * @param \Closure(CData|null, Task|Message|Event|null): (Job|ShuffleJob|EventJob) $job makes a job from the
+     *        library's job, or one that is over from the task, message or event that it was about
      */
     public function __construct(
         private readonly Library $library,
@@ -91,7 +91,7 @@ trait Works
     }
 
     /**
-     * A run of its own, as what ends it by an exception does not stop the worker.
+     * Each call has a separate run, since an exception that ends the run does not stop the worker.
      */
     private function start(bool $drains, bool $tellsAll): WorkerRun
     {
@@ -110,7 +110,7 @@ trait Works
 
             return Signals::noting(fn (): JobCounts => $this->workOn($run, $handler, $log));
         } finally {
-            // If it is not over, a signal handler has thrown.
+            // If the run is not over, a signal handler has thrown.
             $run->close(fn (Report $report) => $this->report($report, $log));
             unset($this->runs[\spl_object_id($run)]);
         }

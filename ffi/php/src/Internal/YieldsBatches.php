@@ -5,29 +5,29 @@ declare(strict_types=1);
 namespace Millpond\Internal;
 
 /**
- * A loop over batches. A signal handler may throw wherever PHP jumps or makes a call: so a batch is
- * kept when it comes, and taken in one step that has neither.
+ * A loop over batches. A signal handler may throw wherever PHP jumps or makes a call, so a batch is
+ * kept when it arrives, and taken in one step that does neither.
  *
  * @internal
  */
 trait YieldsBatches
 {
     /**
-     * A batch that came and that the program has not received. Asking for another one must not
-     * commit it.
+     * A batch that has arrived and that the program has not received. Asking for another batch must
+     * not commit it.
      *
      * @var list<mixed>|null
      */
     private ?array $unseen = null;
 
-    /** The process that the batch came to. */
+    /** The process in which the batch arrived. */
     private int $process = 0;
 
-    /** Whether the last batch was returned and no other one was requested since. */
+    /** Whether the last batch was returned and no other batch was requested since. */
     private bool $atWork = false;
 
     /**
-     * The batches, one after the other.
+     * The batches, one after another.
      */
     public function getIterator(): \Generator
     {
@@ -52,7 +52,7 @@ trait YieldsBatches
     }
 
     /**
-     * Keeps a batch that came, for next().
+     * Keeps a batch that has arrived, for next().
      *
      * @param list<mixed> $batch
      */
@@ -67,7 +67,7 @@ trait YieldsBatches
      */
     private function fill(): bool
     {
-        // What a fork has copied is its parent's.
+        // What a fork has copied belongs to its parent.
         if ($this->unseen !== null && $this->process !== \getmypid()) {
             $this->forget();
             $this->unseen = null;
@@ -85,7 +85,8 @@ trait YieldsBatches
     abstract private function fetch(): void;
 
     /**
-     * Marks the last batch as not done. Where nothing is delivered again by itself, that is all.
+     * Marks the last batch as not done. If nothing is redelivered by itself, nothing else has to be
+     * done.
      */
     private function forget(): void
     {

@@ -47,7 +47,7 @@ final class Job implements JobInterface
 
     private readonly CData $handle;
 
-    /** @internal made by `Jobs` or a worker; without a handle it is over, and every call of it is refused */
+    /** @internal made by `Jobs` or a worker; a job without a handle is over, and every call on it is refused */
     public function __construct(
         private readonly Library $library,
         ?CData $handle,
@@ -70,7 +70,7 @@ final class Job implements JobInterface
 
     public function delete(): Modification
     {
-        // PHP drops what a method does not take, and with it what was to happen.
+        // PHP drops arguments that a method does not take, and with them what was meant to happen.
         if (\func_num_args() > 0) {
             throw new \ArgumentCountError('delete() takes no argument: add to the Modification that it returns');
         }

@@ -35,9 +35,9 @@ final class Jobs implements JobsInterface
     /**
      * @internal made by `Worker::jobs()`
      *
-     * @param CData                $worker the library's, which is freed
-     * @param \Closure(CData): Job $job    makes a job of the library's
-     * @param float                $wait   for how long the next one may wait
+     * @param CData                $worker the library's worker, which is freed
+     * @param \Closure(CData): Job $job    makes a job from the library's job
+     * @param float                $wait   how long to wait for the next job
      */
     public function __construct(
         private readonly Library $library,
@@ -51,13 +51,13 @@ final class Jobs implements JobsInterface
         Handles::free($worker);
     }
 
-    /** The jobs, one after the other. */
+    /** The jobs, one after another. */
     public function getIterator(): \Generator
     {
         while ($this->fill()) {
             [[$job], $this->unseen] = [$this->unseen, null];
             yield $job;
-            // It may be unreferenced, and must not be renewed while the next one is awaited.
+            // The job may be unreferenced, and must not be renewed during the wait for the next one.
             unset($job);
         }
     }

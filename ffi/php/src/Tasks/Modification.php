@@ -21,7 +21,7 @@ use Millpond\Internal\TaskArguments;
  */
 final class Modification
 {
-    /** @internal what it may hold, in the order of the fields of a millpond_tasks_modification */
+    /** @internal the lists that it can hold, in the order of the fields of a millpond_tasks_modification */
     public const LISTS = ['insert', 'change', 'delete', 'depend', 'insertDoc', 'putDoc', 'changeDoc', 'deleteDoc',
         'dependDoc'];
 

@@ -48,7 +48,7 @@ final class NewDoc
      *
      * @return list<string|int|bool|null>
      *
-     * @throws InvalidArgumentException for two times and for a number below 0
+     * @throws InvalidArgumentException for two times and for a negative number
      */
     public function cells(bool $skipColliding): array
     {

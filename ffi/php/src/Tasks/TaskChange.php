@@ -20,7 +20,7 @@ use Millpond\Internal\Arguments;
  */
 final class TaskChange
 {
-    /** Of the cells the first that say what failed. */
+    /** The index of the first cell that says what failed. */
     private const RETRY = 9;
 
     /**

@@ -47,7 +47,7 @@ final class TaskStore implements TaskStoreInterface
 {
     use Owns, TaskStoreCalls;
 
-    /** Who claims. */
+    /** The name that claims are made under. */
     public readonly string $claimant;
 
     private readonly Library $library;

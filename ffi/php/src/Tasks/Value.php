@@ -9,9 +9,9 @@ namespace Millpond\Tasks;
  */
 enum Value
 {
-    /** There is none. */
+    /** There is no value. */
     case None;
 
-    /** It stays as it is. */
+    /** It stays unchanged. */
     case Same;
 }

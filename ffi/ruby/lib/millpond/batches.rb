@@ -3,8 +3,8 @@
 require "millpond/convert"
 
 module Millpond
-  # The loop of a consumer, for anything that has batches. The library does the loop; this asks
-  # it for the next batch.
+  # The consumer loop, for any object that has batches. The loop itself runs in the library; this
+  # module asks it for the next batch.
   #
   # @api private
   module Batches
@@ -13,7 +13,7 @@ module Millpond
     # Yields batches; the last batch stays reserved if the block does not return.
     #
     # @param encoding [Encoding] of members
-    # @param open [Proc] makes the library's batches: takes the out-parameters for them and the
+    # @param open [Proc] creates the library's loop: takes the out-parameters for the loop and the
     #   error
     def self.each(encoding, open)
       batches = Call.handle(Native::IckBatches, &open)
@@ -29,7 +29,7 @@ module Millpond
       batches&.free
     end
 
-    # @return [Integer] for the library, from seconds or nil
+    # @return [Integer] the wait as the library takes it, from seconds or nil
     def self.wait_ms(wait)
       wait.nil? ? NO_WAIT : Convert.milliseconds("wait", wait)
     end

@@ -4,17 +4,17 @@ require "millpond/dependency"
 require "millpond/errors"
 
 module Millpond
-  # How every call into the library is made: its error is raised, and what interrupts a thread of
-  # Ruby (Ctrl-C, Thread#raise, Thread#kill, Timeout) ends a call that waits.
+  # Makes every call into the library: raises its error, and lets an interrupt of a Ruby thread
+  # (Ctrl-C, Thread#raise, Thread#kill, Timeout) end a call that waits.
   #
-  # Nothing of Ruby's may unwind the library's frames. So interrupts are held back while a call is
-  # under way; the library calls {.stop?} now and then and whenever a signal arrives, the call ends
-  # if there is an interrupt, and Ruby acts on it after the call. Signal handlers cannot be held
-  # back: {.stop?} runs them on the main thread and keeps what they raise until the call has ended.
+  # Ruby must not unwind the library's frames. So interrupts are deferred during a call. The library
+  # calls {.stop?} periodically and whenever a signal arrives; if an interrupt is pending, the call
+  # ends, and Ruby handles the interrupt after the call. Signal handlers cannot be deferred:
+  # {.stop?} runs them on the main thread and keeps what they raise until the call has ended.
   #
-  # Under a fiber scheduler each call is made on a thread of its own, and the fiber waits for that. A
-  # call would else hold up all fibers of its thread, as the library waits by itself and not by what a
-  # scheduler can watch.
+  # Under a fiber scheduler each call runs on a separate thread, and the fiber waits for that
+  # thread. Otherwise a call would block all fibers of its thread, since the library waits by itself
+  # and not on something that a scheduler can watch.
   #
   # @api private
   module Call
@@ -23,10 +23,9 @@ module Millpond
     SCHEDULERS = Fiber.respond_to?(:current_scheduler) # from Ruby 3.1 on
     private_constant :HELD_BACK, :RAISED, :SCHEDULERS
 
-    # Makes a call: yields the out-parameter for its error, and the block returns the call's
-    # status.
+    # Makes a call: yields the out-parameter for its error, and the block returns the call's status.
     #
-    # @raise [Error] what the library says went wrong
+    # @raise [Error] the library's error
     def self.check
       out = FFI::MemoryPointer.new(:pointer)
       status = if SCHEDULERS && Fiber.current_scheduler
@@ -49,7 +48,7 @@ module Millpond
       pointer = out.read_pointer
       made = kind.new(pointer) unless pointer.null?
     ensure
-      # An interrupt came with the result.
+      # An interrupt arrived together with the result.
       kind.release(out.read_pointer) if out && !made
     end
 
@@ -60,9 +59,9 @@ module Millpond
       out.get(type, 0)
     end
 
-    # Makes a call that returns a truth for each of what it is given.
+    # Makes a call that returns a boolean for each item.
     #
-    # @yield the out-parameters for them and for the error
+    # @yield the out-parameters for the booleans and the error
     # @return [Array<Boolean>]
     def self.flags(count)
       out = FFI::MemoryPointer.new(:bool, [count, 1].max)
@@ -70,12 +69,12 @@ module Millpond
       out.read_array_of_uint8(count).map { |flag| flag == 1 }
     end
 
-    # Does what an interrupt must not come between.
+    # Runs a block that no interrupt can break into.
     def self.held_back(&work)
       Thread.handle_interrupt(HELD_BACK, &work)
     end
 
-    # An error that the library keeps, not raised.
+    # Returns an error that the library owns, without raising it.
     #
     # @return [Error]
     def self.error(pointer)
@@ -84,8 +83,8 @@ module Millpond
       error
     end
 
-    # Whether a call that waits has to stop; the library calls it on the thread that waits. It
-    # neither raises nor throws. What a handler throws cannot be known and so not be thrown again;
+    # Whether a waiting call has to stop; the library calls this on the waiting thread. It neither
+    # raises nor throws. What a handler throws cannot be determined, so it cannot be thrown again;
     # the call ends all the same.
     def self.stop?
       stop = true
@@ -117,8 +116,8 @@ module Millpond
       stop(thread) if thread&.alive?
     end
 
-    # Ends a call whose fiber was interrupted. It writes to the caller's memory, so the caller goes on
-    # when it has ended.
+    # Ends a call whose fiber was interrupted. The call writes to the caller's memory, so the caller
+    # continues only after the call has ended.
     def self.stop(thread)
       thread.kill.join
     rescue Exception

@@ -182,31 +182,29 @@ module Millpond
   # | `redis+sentinel://host,host2/service/db` | follows failovers |
   # | `redis+cluster://host,host2` | Redis Cluster |
   #
-  # The URL can hold more options, as in `?pool=4`. A Redis client connects when it first has
-  # something to send, so it can be made before a fork. When opening a `file:` finds something that
-  # an operator should know, such as bytes that were cut off, it warns; see {Client#recovery}.
+  # The URL can contain further options, as in `?pool=4`. A Redis client connects when it first sends something, so it
+  # can be created before a fork. If opening a `file:` finds something that an operator should know about, such as bytes
+  # that were cut off, it warns; see {Client#recovery}.
   #
   # @param url [String]
-  # @param encoding [Encoding, String] the encoding of returned members, as in redis-rb: strings
-  #   that are not valid in it are binary. `Encoding::BINARY` for bytes.
-  # @param timeout [Numeric, nil] the most seconds that a call takes (5), connecting and trying
-  #   again included
+  # @param encoding [Encoding, String] the encoding of returned members, as in redis-rb: strings that are not valid in
+  #   it are returned as binary. Use `Encoding::BINARY` for bytes.
+  # @param timeout [Numeric, nil] the most seconds that a call takes (5), including connecting and retries
   # @param connect_timeout [Numeric, nil] the most seconds for one attempt to connect (1)
-  # @param retries [Integer, nil] attempts after the first to connect, or to reach a server that is
-  #   busy, loading or failing over (10)
-  # @param username [String, nil] goes with a password
+  # @param retries [Integer, nil] attempts after the first to connect, or to reach a server that is busy, loading or
+  #   failing over (10)
+  # @param username [String, nil] used together with a password
   # @param password [String, nil]
   # @param client_name [String, nil] the connections' name in `CLIENT LIST`
   # @param clock [ManualClock, nil] the clock of an embedded engine, for tests; by default the system's. Clients that
-  #   share an engine share its clock: one that brings none takes the engine's, and one that brings another is refused
-  #   with {InvalidArgumentError}. So is a clock for a server, whose time is the server's
+  #   share an engine share its clock: a client without one uses the engine's, and a client with a different one is
+  #   refused with {InvalidArgumentError}. So is a clock for a server, which has its own time
   # @yield [client] closes the client when the block ends
   # @return [Client] or, with a block, what the block returns
-  # @raise [InvalidUrlError] for a URL or an option that is not known
-  # @raise [InvalidArgumentError, TypeError] for a wrong option
-  # @raise [LockedError] if another process holds the directory of a `file:`; use `redis:` to share
-  #   queues
-  # @raise [CorruptError] if what is in it is damaged or lacks what was on disk, unless the URL says
+  # @raise [InvalidUrlError] for a URL, or an option in it, that is not supported
+  # @raise [InvalidArgumentError, TypeError] for an invalid option
+  # @raise [LockedError] if another process holds the directory of a `file:`; use `redis:` to share queues
+  # @raise [CorruptError] if the data in that directory is damaged, or lacks what was on disk, unless the URL has
   #   `?repair`
   #
   # @example
@@ -230,7 +228,7 @@ module Millpond
     end
     client = Client.new(native, encoding)
     told = client.recovery&.warnings.to_a.map { |text| "millpond: #{text}" }
-    # Not in a block, which would count as a caller.
+    # Not in a block: `uplevel` would count the block as a caller.
     warn(told.join("\n"), uplevel: 1) unless told.empty?
     return client unless block_given?
 

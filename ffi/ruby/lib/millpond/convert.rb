@@ -3,26 +3,26 @@
 require "millpond/call"
 
 module Millpond
-  # Values of Ruby as the library takes them, and back. Errors name the argument and the index in
-  # it, before anything is sent.
+  # Converts Ruby values to what the library takes, and back. Errors name the argument and the index in it, and
+  # are raised before anything is sent.
   #
   # @api private
   module Convert
     SIZE_MAX = (1 << 64) - 1
     INT64_MAX = (1 << 63) - 1
-    # The most that a call takes of each.
+    # How much a call takes at most, of each kind.
     LIMITS = Native::Limits.new(Native.millpond_limits_data).then do |limits|
       limits.members.to_h { |name| [name, limits[name]] }.freeze
     end
-    # What a field is called that takes a time.
+    # The name of a field that takes a time.
     MILLISECONDS = Hash.new { |names, name| names[name] = :"#{name}_ms" }
     STRIDE = Native.millpond_ick_entries_stride
     private_constant :STRIDE, :MILLISECONDS
 
-    # A copy, since another thread can change the caller's own at any time, also while the library
-    # reads it. Long ones share their bytes until one of the two changes.
+    # A copy, since another thread can change the caller's string at any time, even while the library reads it.
+    # Long strings share their bytes until one of the two changes.
     #
-    # @return [String] a frozen copy: its bytes are what counts
+    # @return [String] a frozen copy; only its bytes matter
     def self.bytes(argument, value)
       return String.new(value).freeze if value.is_a?(String)
 
@@ -35,7 +35,7 @@ module Millpond
       [copy, copy.bytesize]
     end
 
-    # Refuses what is none of these.
+    # Refuses a value of any other class.
     def self.one_of(argument, value, *kinds)
       return if kinds.any? { |kind| value.is_a?(kind) }
 
@@ -43,8 +43,8 @@ module Millpond
       raise wrong_type(argument, kinds.join(" or "), value)
     end
 
-    # Values of fields, as the types and names of these say: in milliseconds what is given in seconds, and for an
-    # optional number that is nil what stands for nothing.
+    # Converts the values of fields, by the fields' types and names: seconds become milliseconds, and nil for an
+    # optional number becomes the value that means "not set".
     #
     # @return [Hash]
     def self.fields(kind, values)
@@ -58,7 +58,7 @@ module Millpond
       row
     end
 
-    # @return [Native::Structure] with the defaults of what is not given
+    # @return [Native::Structure] with defaults for what is not given
     def self.options(kind, values)
       types = kind.fields
       check_times(values)
@@ -73,7 +73,7 @@ module Millpond
       options
     end
 
-    # A time is a point or a distance.
+    # Checks that a time is given as a point in time or as a delay, not as both.
     def self.check_times(values)
       both = !values[:at_ms].nil? && !values[:delay].nil?
       raise invalid("at_ms and delay are both given; only one is allowed") if both
@@ -91,7 +91,7 @@ module Millpond
       end
     end
 
-    # A point in time as milliseconds since the Unix epoch; what is none stays as it is.
+    # Converts a point in time to milliseconds since the Unix epoch; leaves anything else unchanged.
     def self.in_milliseconds(time)
       time = time.to_time if time.respond_to?(:to_time) && !time.is_a?(String)
       time.is_a?(Time) ? (time.to_r * 1000).floor : time
@@ -106,12 +106,12 @@ module Millpond
       value
     end
 
-    # @return [Integer] a size or a count of a smaller kind
+    # @return [Integer] a size or a count of 32 bits
     def self.small_size(argument, value)
       size(argument, value, (1 << 32) - 1)
     end
 
-    # @return [Integer] milliseconds; what is too long for the library means without limit
+    # @return [Integer] milliseconds; a time that is too long for the library means no limit
     def self.milliseconds(argument, seconds)
       unless seconds.is_a?(Numeric) && seconds.real?
         raise wrong_type(argument, "a number of seconds", seconds)
@@ -176,7 +176,7 @@ module Millpond
       [FFI::MemoryPointer.new(:uint32, numbers.size).write_array_of_uint32(numbers), numbers.size]
     end
 
-    # The entries that a call returned, which this frees.
+    # Copies the entries that a call returned, and frees them.
     #
     # @yield the out-parameters for the entries and the error
     # @return [Array<Array(String, Float)>, nil] members and scores; nil for NULL
@@ -189,7 +189,7 @@ module Millpond
       Native.millpond_ick_entries_free(out.read_pointer) if out
     end
 
-    # The list of keys or values that a call returned, which this frees.
+    # Copies the list of keys or values that a call returned, and frees it.
     #
     # @yield the out-parameters for the list and the error
     # @return [Array<String>, nil] as text; nil for NULL
@@ -205,7 +205,7 @@ module Millpond
       Native.millpond_keys_free(out.read_pointer) if out
     end
 
-    # Bytes as text, if they are any: what redis-rb does.
+    # Bytes as text, if they are valid in the encoding; otherwise as binary, as in redis-rb.
     def self.text(bytes, encoding)
       bytes.force_encoding(encoding)
       bytes.valid_encoding? ? bytes : bytes.force_encoding(Encoding::BINARY)
@@ -234,9 +234,9 @@ module Millpond
       value.to_f
     end
 
-    # Of what may have no end it reads one more than is allowed.
+    # Reads at most one item more than is allowed, since the source may be endless.
     #
-    # @return [Array] of its own, which no other code changes
+    # @return [Array] a new one, which no other code changes
     def self.elements(argument, values, max)
       unless values.is_a?(Array) || values.respond_to?(:each_entry)
         raise wrong_type(argument, "a list, such as an Array", values)
@@ -248,9 +248,9 @@ module Millpond
       found
     end
 
-    # Refuses strings that are too long together, before they are put together.
+    # Refuses strings that are too long in total, before they are concatenated.
     #
-    # @return [Integer] the bytes of these and of those before them
+    # @return [Integer] the bytes of these strings and of those before them
     def self.check_bytes(strings, before = 0)
       bytes = before + strings.sum(&:bytesize)
       return bytes if bytes <= LIMITS[:bytes]
@@ -258,8 +258,8 @@ module Millpond
       raise invalid("the strings of the call have more than #{LIMITS[:bytes]} bytes")
     end
 
-    # One block of memory: rows, each made by the block, and then the bytes that they point to. No
-    # other code has the strings, so that their lengths are those of the bytes.
+    # One block of memory: rows, each made by the block, followed by the bytes that they point to. No other code
+    # holds the strings, so their lengths match the bytes.
     def self.list(kind, strings)
       count = strings.size
       return [nil, 0] if count.zero?

@@ -6,7 +6,7 @@ require "millpond/task_arguments"
 
 module Millpond
   class Doc
-    # Its content, of its JSON text, which is parsed when it is first used.
+    # Its content, parsed from its JSON text on first use.
     #
     # @return [Object, nil] nil if it has none, which is not the same as `null`: see {#json}
     #

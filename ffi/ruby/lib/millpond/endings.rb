@@ -1,16 +1,17 @@
 # frozen_string_literal: true
 
 module Millpond
-  # What a handler of a worker raises or returns to say how its job ends: {Retry}, {Move}, {Reject} or {Release}.
+  # What a handler of a worker can raise or return to say how its job ends: {Retry}, {Move}, {Reject} or
+  # {Release}.
   module Ending
-    # @return [String] why
+    # @return [String] the reason
     attr_reader :err
 
-    # @return [Numeric, nil] after how many seconds; nil for what the worker says
+    # @return [Numeric, nil] the delay in seconds; nil for the default
     attr_reader :delay
   end
 
-  # Try the job again, for this reason.
+  # Tries the job again, for this reason.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -20,8 +21,8 @@ module Millpond
   class Retry < StandardError
     include Ending
 
-    # @param err [String] why
-    # @param delay [Numeric, nil] after how many seconds, instead of what the worker's `backoff` says
+    # @param err [String] the reason
+    # @param delay [Numeric, nil] the delay in seconds, instead of the worker's `backoff`
     # @example
     #   Millpond::Retry.new("no paper", delay: 60).delay # => 60
     def initialize(err = "", delay: nil)
@@ -31,7 +32,7 @@ module Millpond
     end
   end
 
-  # Move the task to this queue, for this reason.
+  # Moves the task to this queue, for this reason.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -41,11 +42,11 @@ module Millpond
   class Move < StandardError
     include Ending
 
-    # @return [String] where to
+    # @return [String] the queue to move the task to
     attr_reader :queue
 
-    # @param queue [String] where to
-    # @param err [String] why
+    # @param queue [String] the queue to move the task to
+    # @param err [String] the reason
     # @example
     #   Millpond::Move.new("by hand", "no order").queue # => "by hand"
     def initialize(queue, err = "")
@@ -55,7 +56,7 @@ module Millpond
     end
   end
 
-  # Put the job aside at once, for this reason: no other attempt would do better.
+  # Puts the job aside immediately, for this reason: another attempt would not help.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -65,7 +66,7 @@ module Millpond
   class Reject < StandardError
     include Ending
 
-    # @param err [String] why
+    # @param err [String] the reason
     # @example
     #   Millpond::Reject.new("no order").err # => "no order"
     def initialize(err = "")
@@ -74,7 +75,7 @@ module Millpond
     end
   end
 
-  # Give the job back for another worker, without counting an attempt; see {Job#release}.
+  # Gives the job back for another worker, without counting an attempt; see {Job#release}.
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -84,7 +85,7 @@ module Millpond
   class Release < StandardError
     include Ending
 
-    # @param delay [Numeric, nil] after how many seconds it is available again; nil for a short random time
+    # @param delay [Numeric, nil] how many seconds until it is available again; nil for a short random time
     # @example
     #   Millpond::Release.new(delay: 60).delay # => 60
     def initialize(delay: nil)

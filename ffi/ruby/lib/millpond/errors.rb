@@ -4,9 +4,9 @@ require "timeout"
 require "millpond/native"
 
 module Millpond
-  # What every exception of Millpond is, so that `rescue Millpond::Error` catches all of them. There
-  # is one class for each kind of error, with a code and a name that are the same in every language
-  # Millpond has; where Ruby has a class of its own that fits, it is an ancestor.
+  # The module that every Millpond exception includes, so that `rescue Millpond::Error` catches all
+  # of them. Each kind of error has one class, with a code and a name that are the same in all of
+  # Millpond's languages. If Ruby has a built-in class that fits, it is an ancestor.
   #
   # @example
   #   begin
@@ -18,7 +18,7 @@ module Millpond
     # @return [String] the operation that failed, such as "ick.add"; empty if there was none
     attr_reader :operation
 
-    # For tests of programs: the library makes its errors itself.
+    # For use in tests: the library creates its own errors.
     #
     # @param message [String, nil] one line for people
     # @param operation [String] the operation that failed
@@ -43,10 +43,10 @@ module Millpond
       self.class::NAME
     end
 
-    # Whether the same call can help.
+    # Whether repeating the call can help.
     #
-    # @return [Symbol] `:never`, not before something changes; `:later`, nothing was done;
-    #   `:unknown`, it may have been done, so check before you repeat it
+    # @return [Symbol] `:never`: not before something changes; `:later`: nothing was done;
+    #   `:unknown`: the call may have been done, so check before you repeat it
     # @example
     #   Millpond::ConnectionFailedError.new.retry # => :later
     def retry

@@ -4,7 +4,7 @@ require "millpond/headers"
 require "millpond/task_arguments"
 
 module Millpond
-  # What calls of queues of events take and return; see {Convert}.
+  # Converts the arguments and results of calls of event queues; see {Convert}.
   #
   # @api private
   module EventResults
@@ -15,7 +15,7 @@ module Millpond
     PUT = %i[created unchanged updated ignored].freeze
     REASONS = %i[rejected exhausted crashed].freeze
 
-    # Makes a call that returns events and what else a result holds, and frees it.
+    # Makes a call that returns a result of events and more, copies the result and frees it.
     #
     # @yield the out-parameters for the result and the error
     # @return [Contents, nil] nil for NULL
@@ -28,7 +28,7 @@ module Millpond
       Native.millpond_events_result_free(out.read_pointer) if out
     end
 
-    # Makes a call that says what became of each of so many.
+    # Makes a call that returns what became of each of `count` items.
     #
     # @return [Array<Symbol>]
     def self.each(count, names)
@@ -37,7 +37,7 @@ module Millpond
       out.read_array_of_uint32(count).map { |number| names[number - 1] }
     end
 
-    # @return [Integer] of a word
+    # @return [Integer] the number of a word
     def self.number(argument, word, words)
       index = words.index(word)
       return index + 1 if index
@@ -69,7 +69,7 @@ module Millpond
       TaskArguments.list(Native::NewEvent, rows)
     end
 
-    # The fields of a schedule that are given.
+    # Those fields of a schedule that are given.
     #
     # @return [Hash]
     def self.schedule(id: nil, cron: nil, zone: nil, every: nil, anchor_ms: nil, payload: nil, headers: nil, ttl: nil,
@@ -119,7 +119,7 @@ module Millpond
     end
     private_class_method :receipt
 
-    # Copies of what a result holds. Its texts are copied at once.
+    # Copies what a result holds. Its texts are copied in one step.
     class Contents
       attr_reader :events, :published, :next, :stats, :config, :schedules, :synced
 
@@ -154,7 +154,7 @@ module Millpond
 
       private
 
-      # The structures that a field points to, each as its numbers.
+      # The structures that a field points to, each as a list of its numbers.
       def rows(field, count, kind, stride = nil)
         pointer = @data[field]
         return [] if pointer.null?

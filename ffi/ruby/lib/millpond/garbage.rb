@@ -32,9 +32,8 @@ module Millpond
       @deleted = 0
     end
 
-    # Yields what is there, batch by batch, each time from the start. The records of a batch are
-    # deleted when the block has returned and the next one is requested: values are returned at
-    # least once.
+    # Yields the values batch by batch, from the start each time. The records of a batch are deleted when the
+    # block has returned and the next batch is requested: values are returned at least once.
     #
     # @yieldparam values [Array<String>]
     # @return [self] or, without a block, an Enumerator
@@ -51,8 +50,8 @@ module Millpond
     def each
       return enum_for unless block_given?
 
-      # Of its own: an old one would delete what it returned last, which the program may not have
-      # received.
+      # Each loop has its own collection: a used one would delete the batch that it returned last, which the
+      # program may not have received.
       collection = Call.handle(Native::ShuffleGarbage, &@open)
       counted = [0, 0]
       while (values = next_values(collection, counted))
@@ -71,8 +70,8 @@ module Millpond
     #   Millpond.connect("memory:").shuffle_queue("jobs").gc.scanned # => 0
     attr_reader :scanned
 
-    # How many records were deleted so far, by all loops over this object. After an error or an
-    # interrupt there may be more.
+    # How many records were deleted so far, by all loops over this object. After an error or an interrupt more
+    # records may have been deleted.
     #
     # @return [Integer]
     #
@@ -87,11 +86,11 @@ module Millpond
         Native.millpond_shuffle_garbage_next(collection, out, error)
       end
     ensure
-      # No interrupt comes in between, so that nothing is counted twice.
+      # Interrupts are deferred here, so that nothing is counted twice.
       Thread.handle_interrupt(Object => :never) { add_counts(collection, counted) }
     end
 
-    # Adds what a collection has done since it was counted last.
+    # Adds what a collection has done since the last count.
     def add_counts(collection, counted)
       scanned, deleted = counts(collection)
       @scanned += scanned - counted[0]

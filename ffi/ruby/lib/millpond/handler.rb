@@ -4,15 +4,15 @@ require "millpond/endings"
 require "millpond/modification"
 
 module Millpond
-  # The handler of a worker, and who is told of what goes wrong.
+  # The handler of a worker, and the callbacks and the log that problems are reported to.
   #
   # @api private
   class Handler
-    # What the lists of a modification are called, and its methods.
+    # The names of a modification's lists, and of its methods.
     NAMES = [*Modification.new.rows.keys, *Modification.public_instance_methods(false)].map(&:to_s).freeze
     private_constant :NAMES
 
-    # @return [SignalHandlers] of the program, while the worker runs
+    # @return [SignalHandlers] the program's, while the worker runs
     attr_writer :signals
 
     def initialize(handler, on_error, on_event)
@@ -23,7 +23,8 @@ module Millpond
       @on_event = on_event
     end
 
-    # How the job ends, as the handler says: an {Ending}, a {Modification}, an error, or nil for done.
+    # How the job ends, according to the handler: an {Ending}, a {Modification}, an error, or nil
+    # for done.
     def call(job)
       said = @handler.call(job)
       raise said if said.is_a?(Ending) || (said.is_a?(Class) && said < Ending)
@@ -34,18 +35,18 @@ module Millpond
       ending
     end
 
-    # Tells of an error of the handler.
+    # Reports an error of the handler.
     #
-    # @return [String] what is kept of it
+    # @return [String] the text that is stored as the reason
     def failed(job, error)
-      # Who lets through that documents are taken has not failed.
+      # A handler that passes on the error of documents held by others has not failed.
       unless error.is_a?(DependencyError) && error.operation == "tasks.claim_docs"
         tell(job, error) { "the handler of #{job.name} failed: #{all_of(error)}" }
       end
       "#{error.class}: #{message_of(error)}"
     end
 
-    # Tells of what a run reports.
+    # Passes on what a run reports.
     def reported(report)
       guarded { @on_event.call(report) } if @on_event
       return unless report.trouble?
@@ -68,7 +69,8 @@ module Millpond
       Millpond.logger.error("who is told of jobs failed: #{all_of(error)}")
     end
 
-    # Whether it was plainly meant to become a modification, or the work still goes on.
+    # Whether the value was plainly meant to become a modification, or its work is still in
+    # progress.
     def unfinished?(said)
       case said
       when Hash then entries?(said)
@@ -78,7 +80,7 @@ module Millpond
       end
     end
 
-    # Whether all that it has is called as in a modification, or a list in it is.
+    # Whether all of its keys are names of a modification, or the key of a list is one.
     def entries?(said)
       lists = said.select { |_, value| value.is_a?(Array) || value.is_a?(Hash) }
       all = !said.empty? && said.each_key.all? { |name| NAMES.include?(name.to_s) }
@@ -97,7 +99,7 @@ module Millpond
       ["#{error.class}: #{message_of(error)}", *error.backtrace].map { |line| utf8(line) }.join("\n")
     end
 
-    # Its own class may have no text for it, or one that raises.
+    # The error's class may have no text for it, or its method may raise.
     def message_of(error)
       utf8(error.message)
     rescue StandardError => unreadable

@@ -3,14 +3,14 @@
 require "millpond/convert"
 
 module Millpond
-  # Headers of tasks in one piece, as the library has them: name and value by turns, each behind its length.
+  # Task headers in one piece, as the library has them: names and values alternate, each after its length.
   #
   # @api private
   module Headers
     NONE = {}.freeze
     private_constant :NONE
 
-    # @return [Hash{String => String}] of the piece: names in UTF-8 and binary values
+    # @return [Hash{String => String}] the headers of the piece: names in UTF-8 and binary values
     def self.of(piece)
       return NONE if piece.empty?
 
@@ -35,7 +35,7 @@ module Millpond
       headers&.each_with_index&.map do |(name, value), index|
         [name, value].map.with_index do |text, part|
           text = Convert.bytes("headers[#{index}][#{part}]", text)
-          # What does not fit is beyond the limit, and the library says so.
+          # A length that does not fit exceeds the limit, and the library reports that.
           [[text.bytesize, 0xffff].min].pack("n") + text.b
         end.join
       end&.join

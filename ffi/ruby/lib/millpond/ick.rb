@@ -27,13 +27,13 @@ module Millpond
     SETS = { producer: 1, consumer: 2 }.freeze
     private_constant :SETS
 
-    # The Redis keys of an Ick in the contract's order, which is the KEYS of each of its scripts:
-    # for connections of your own. Makes no call.
+    # The Redis keys of an Ick in the contract's order, which is the KEYS of each of its scripts, for
+    # use with your own connections. Makes no call.
     #
     # @param name [String] the name of an Ick
     # @return [Array<String>] the keys of the version flag, the producer set and the consumer set,
     #   as bytes
-    # @raise [InvalidArgumentError] for more than 64 KiB
+    # @raise [InvalidArgumentError] for a name of more than 64 KiB
     #
     # @example
     #   Millpond::Ick.keys("files")
@@ -247,7 +247,7 @@ module Millpond
       begin
         yield lease
       ensure
-        # The child of a fork inside of the block leaves it too, but the lease is its parent's.
+        # The child of a fork inside the block leaves the block too, but the lease is its parent's.
         lease.release if Process.pid == process
       end
     end
@@ -270,7 +270,7 @@ module Millpond
     #   ick.each_batch(2).map { |batch| batch.map(&:first) } # => [["a.txt", "b.txt"], ["c.txt"]]
     #   ick.stats.total_size # => 0
     #
-    # @example What is left by `break` comes again.
+    # @example A batch left by `break` is returned again.
     #   ick = Millpond.connect("memory:").ick("files")
     #   ick.add([[1, "a.txt"]])
     #   ick.each_batch(100) { |batch| break }

@@ -271,8 +271,8 @@ module Millpond
       nil
     end
 
-    # Stops renewing the job: the task stays leased until the lease is over. For a job that has ended it
-    # does nothing. Any later call of the job raises {InvalidArgumentError}. Makes no call.
+    # Stops renewing the job: the task stays leased until the lease expires. For a job that has ended
+    # it does nothing. Any later call on the job raises {InvalidArgumentError}. Makes no call.
     #
     # @return [nil]
     #

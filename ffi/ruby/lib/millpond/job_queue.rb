@@ -3,12 +3,14 @@
 require "millpond/report"
 
 module Millpond
-  # What the functions of workers of one kind of queue are called, and what their jobs are in Ruby.
+  # The names of the library's worker functions for one kind of queue, and the Ruby objects for its
+  # jobs.
   #
   # @api private
   class JobQueue
-    # @param name [String] of the functions
-    # @yield makes a job of a handle or nil, and of the report that it is in, if it is
+    # @param name [String] the kind of queue in the functions' names
+    # @yield makes a job from a handle, or from nil for the job of a report, and from the data of
+    #   its task, message or event
     def initialize(name, &job)
       @functions = Hash.new { |all, function| all[function] = :"millpond_#{name}_#{function}" }
       @handles = Hash.new { |all, kind| all[kind] = Native.const_get("#{name.capitalize}#{kind}") }

@@ -3,28 +3,28 @@
 require "millpond/convert"
 
 module Millpond
-  # What in a value JSON does not have, and where. The json gem writes an object of any class as the string that its
-  # `to_s` returns. Its option `strict` refuses those, but the json of Ruby 3.1 is without it, versions of it differ in
-  # what they take as keys and of Symbols, and its errors have no path.
+  # Finds the part of a value that JSON cannot represent, and its path. The json gem writes an object of any class as
+  # the string that its `to_s` returns. The gem's `strict` option refuses such objects, but the json of Ruby 3.1 lacks
+  # it, its versions differ in the keys and Symbols that they accept, and its errors have no path.
   #
   # @api private
   class JsonFault
-    # How deep arrays and objects can be nested in a value of a store.
+    # How deeply arrays and objects can be nested in a value of a store.
     DEPTH_MAX = 100
-    # Longer keys are cut in messages.
+    # Longer keys are truncated in messages.
     KEY_MAX = 40
-    # Of any object: a BasicObject has no such method.
+    # The class of any object, since a BasicObject has no such method.
     CLASS = Kernel.instance_method(:class)
     KEY_NOT_TEXT = "has a key that is not UTF-8"
     private_constant :CLASS, :KEY_MAX, :KEY_NOT_TEXT
 
-    # Refuses a value that JSON does not have.
+    # Refuses a value that JSON cannot represent.
     def self.check(argument, value)
       fault = of(value, 1)
       raise fault.error(argument) if fault
     end
 
-    # The path is put together on the way back, so that a value without a fault costs no strings.
+    # The path is built on the way back, so a value without a fault allocates no strings.
     #
     # @return [JsonFault, nil]
     def self.of(value, depth)
@@ -94,8 +94,8 @@ module Millpond
     end
     private_class_method :of, :in_hash, :in_array, :of_key, :text?, :symbol?, :not_text, :too_deep, :a
 
-    # @param reason [String, nil] what is wrong at the path; nil for a value that is nested too deep, whose path
-    #   would help nobody
+    # @param reason [String, nil] what is wrong at the path; nil for a value that is nested too deeply, whose path
+    #   would not help
     def initialize(kind, reason)
       @kind = kind
       @reason = reason

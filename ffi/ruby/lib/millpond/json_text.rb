@@ -5,16 +5,16 @@ require "millpond/convert"
 require "millpond/json_fault"
 
 module Millpond
-  # Values of Ruby as JSON texts and back: what stores of tasks hold.
+  # Converts Ruby values to JSON texts and back: these are what task stores hold.
   #
   # @api private
   module JsonText
     # Marks a value that is not given, since nil is a value: null.
     NONE = Object.new.freeze
 
-    # The text of an argument: of a value, or the text itself, of which at most one is given.
+    # The text of an argument: of the value or the text that is given; at most one of them may be.
     #
-    # @yieldreturn [String, nil] the text if neither is
+    # @yieldreturn [String, nil] the text if neither is given
     # @return [String, nil] nil for none
     def self.of(argument, value, json)
       if NONE.equal?(value)

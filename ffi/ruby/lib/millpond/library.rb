@@ -3,13 +3,13 @@
 require "ffi"
 
 module Millpond
-  # Finds libmillpond: the file that MILLPOND_LIBRARY names, else the one that this gem carries,
-  # else the system's. It starts no program: a prefix that the loader does not search has to be named.
+  # Finds libmillpond: the file that MILLPOND_LIBRARY names, or the one in this gem, or the
+  # system's. It starts no program, so a prefix that the loader does not search has to be named.
   #
   # @api private
   module Library
     CARRIED = File.join(__dir__, "libmillpond.#{FFI::Platform::LIBSUFFIX}")
-    # Where the loader looks, and in /usr/local/lib, where ffi looks after it.
+    # Names for the loader's own search, and for /usr/local/lib, where ffi looks next.
     ON_SYSTEM = ["libmillpond.so.1", "libmillpond.#{FFI::Platform::LIBSUFFIX}"].freeze
 
     # @return [Array<String>] the loader's names of the library, best first
@@ -23,7 +23,7 @@ module Millpond
 
     # Loads the library into a module that extends FFI::Library.
     #
-    # @raise [LoadError] where there is none, or one with another ABI
+    # @raise [LoadError] if there is none, or one with another ABI
     def self.load_into(native, abi_version)
       tried = candidates
       begin

@@ -3,21 +3,21 @@
 require "millpond/convert"
 
 module Millpond
-  # A clock that stands still until it is told to move, for tests: what is due in an hour is due when the clock was
-  # advanced by an hour, and whoever waits for it is woken. An embedded engine is opened with it, as the `clock` of
-  # {Millpond.connect}.
+  # A clock for tests that stands still until it is advanced. What is due in an hour becomes due when the clock has
+  # been advanced by an hour, and calls that wait for it are woken. An embedded engine is opened with it, as the
+  # `clock` of {Millpond.connect}.
   #
-  # It is the engine's clock of times, delays and leases. The rest goes by the system's time: how long a call waits, a
-  # worker's timeout, and when a lease is renewed. So an advance by more than a lease ends it, as if its holder had
-  # been stopped for that long.
+  # The engine uses it for times, delays and leases. Everything else follows the system's time: how long a call waits,
+  # a worker's timeout, and when a lease is renewed. So an advance by more than a lease ends the lease, as if its
+  # holder had been stopped for that long.
   class ManualClock
     # @api private
     attr_reader :native
 
-    # Makes a clock that stands at this time, or at the present. One behind the year 9999 stands at its end.
+    # Creates a clock set to this time, or to the present. A time after the year 9999 becomes the end of that year.
     #
     # @param now_ms [Integer, nil] in milliseconds since the Unix epoch
-    # @raise [InvalidArgumentError, TypeError] for what is no such time
+    # @raise [InvalidArgumentError, TypeError] for an invalid time
     #
     # @example
     #   clock = Millpond::ManualClock.new(1_700_000_000_000)
@@ -29,7 +29,7 @@ module Millpond
       @native = Call.handle(Native::Clock) { |out, error| Native.millpond_clock_new(now_ms, out, error) }
     end
 
-    # The time that it shows, in milliseconds since the Unix epoch.
+    # The clock's current time, in milliseconds since the Unix epoch.
     #
     # @return [Integer]
     #
@@ -39,11 +39,11 @@ module Millpond
       Call.number(:uint64) { |out, error| Native.millpond_clock_now(native, out, error) }
     end
 
-    # Moves the clock forward, at most to the end of the year 9999, and wakes those who wait for what is due then.
+    # Moves the clock forward, at most to the end of the year 9999, and wakes the calls that wait for what is now due.
     #
     # @param time [Numeric] by how much, in seconds
     # @return [nil]
-    # @raise [InvalidArgumentError, TypeError] for what is no such time
+    # @raise [InvalidArgumentError, TypeError] for an invalid time
     #
     # @example
     #   clock = Millpond::ManualClock.new(0)

@@ -19,7 +19,7 @@ module Millpond
     # @api private
     attr_reader :rows
 
-    # One that changes nothing.
+    # Creates an empty modification, which changes nothing.
     #
     # @example
     #   Millpond::Modification.new.size # => 0

@@ -4,56 +4,58 @@ require "ffi"
 require "millpond/library"
 
 module Millpond
-  # The structures, handles and functions of libmillpond, as millpond.h has them.
+  # The structures, handles and functions of libmillpond, as millpond.h declares them.
   #
   # @api private
   module Native
     extend FFI::Library
     Library.load_into(self, 1)
 
-    # What an optional number is that is not set.
+    # The value of an optional number that is not set.
     NOT_SET = -(1 << 63)
 
-    # A structure of the library, also as Array#pack and String#unpack have it: a text in it is its
-    # address and its length.
+    # A structure of the library, which can also be read and written with String#unpack and
+    # Array#pack: a text in it is an address and a length.
     class Structure < FFI::Struct
       LETTERS = { pointer: "J", string: "J", size_t: "J", uint64: "Q", int64: "q", uint32: "L", int: "l",
                   double: "d", bool: "C" }.freeze
       private_constant :LETTERS
 
       class << self
-        # @return [String] its format
+        # @return [String] its format for String#unpack and Array#pack
         attr_reader :format
 
-        # @return [Hash{Symbol => Symbol, Class}] their types by their names
+        # @return [Hash{Symbol => Symbol, Class}] the types of its fields, by name
         attr_reader :fields
 
-        # @return [Boolean] whether it begins with its size, so that it can get fields
+        # @return [Boolean] whether it begins with its size, so that fields can be added to it
         attr_reader :growing
         alias growing? growing
 
-        # The fields of one that can grow, in their order: what has no name has its default.
+        # The values of a growing structure's fields, in order; a field that is not named has its
+        # default.
         #
-        # @param named [Hash] with nil for no text
+        # @param named [Hash] values by field name; nil for no text
         # @return [Array]
         def row(named)
           @empty ||= members.zip(initial.values.map { |value| value unless value.is_a?(FFI::Struct) }).to_h
           @empty.merge(named).values
         end
 
-        # One with the defaults of all its fields, for which the library is asked once.
+        # A structure with the defaults of all its fields, for which the library is asked once.
         def initial
           @defaults ||= new.tap { |one| fill(one) }.pointer.read_bytes(size).freeze
           new.tap { |structure| structure.pointer.put_bytes(0, @defaults) }
         end
 
-        # One of a change would take what is changed.
+        # The function for a change also takes what is changed; here it gets nil.
         def fill(structure)
           Native.public_send(@init, structure, size, *[nil] * (Native.counts.fetch(@init) - 2))
         end
         private :fill
 
-        # Those of an array, each as its numbers. A newer library may have more fields.
+        # The structures of an array, each as a list of its numbers. A newer library may have more
+        # fields.
         #
         # @param stride [Integer] bytes from one to the next
         def rows(pointer, count, stride = size)
@@ -81,7 +83,7 @@ module Millpond
         end
       end
 
-      # Sets a text, which is there as long as this.
+      # Sets a text, which lives as long as this structure.
       def put_text(name, text)
         memory = FFI::MemoryPointer.new(text.bytesize + 1).put_bytes(0, text)
         (@texts ||= []) << memory
@@ -91,7 +93,7 @@ module Millpond
     end
 
     class << self
-      # How many arguments functions have.
+      # The number of arguments of each function.
       def counts
         @counts ||= {}
       end
@@ -102,8 +104,8 @@ module Millpond
         const_set(camel(name), Class.new(Structure)).describe(name, fields)
       end
 
-      # Handles that the garbage collector frees. In the child of a fork that is harmless: the library
-      # leaves alone what is the parent's.
+      # Handles that the garbage collector frees. In the child of a fork that is harmless: the
+      # library leaves alone what belongs to the parent.
       def handles(*names)
         names.each do |name|
           free = :"millpond_#{name}_free"
@@ -113,7 +115,7 @@ module Millpond
         end
       end
 
-      # Those that may wait are `blocking`: they let other threads run meanwhile.
+      # Functions that may wait are `blocking`: they let other threads run while they wait.
       def function(name, arguments, result, **options)
         counts[:"millpond_#{name}"] = arguments.size
         attach_function(:"millpond_#{name}", arguments, result, **options)

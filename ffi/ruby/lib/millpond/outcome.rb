@@ -8,12 +8,12 @@ module Millpond
   #
   # @api private
   module Outcome
-    # By the library's numbers; a String is why it failed.
+    # In the order of the library's numbers; a String is the reason of a failure.
     KINDS = [NilClass, Modification, Retry, Move, Release, String, Reject].freeze
     private_constant :KINDS
 
     # @param ending [Modification, Ending, String, nil]
-    # @return [Native::TaskOutcome] which holds on to what it points to
+    # @return [Native::TaskOutcome] which keeps alive what it points to
     def self.of(ending)
       outcome = Native::TaskOutcome.new
       outcome[:end] = KINDS.index { |kind| ending.is_a?(kind) }

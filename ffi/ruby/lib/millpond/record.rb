@@ -2,15 +2,15 @@
 
 
 module Millpond
-  # What tasks and documents have in common, as the store holds them: two are equal if all of their
-  # parts are.
+  # What tasks and documents have in common, as the store holds them. Two are equal if all of their
+  # parts are equal.
   module Record
-    # Its JSON text, byte for byte as it was written.
+    # Its JSON text, byte for byte as written.
     #
     # @return [String, nil] nil if it has none, or if it was left out
     attr_reader :json
 
-    # All parts by their names; the JSON text is `json`.
+    # All parts, by name; the JSON text is `json`.
     #
     # @return [Hash]
     #
@@ -40,7 +40,7 @@ module Millpond
 
     private
 
-    # Parsed when it is first used.
+    # The value of the JSON text, which is parsed on first use.
     def parsed
       @parsed = JsonText.parse(@json) unless defined?(@parsed)
       @parsed

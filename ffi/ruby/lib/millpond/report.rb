@@ -3,24 +3,24 @@
 require "millpond/call"
 
 module Millpond
-  # What a worker reports; an `on_event` gets all of them.
+  # What a worker reports; an `on_event` is called with each report.
   #
   # @!attribute [r] kind
-  #   @return [Symbol] what happened: `:done`, `:retried`, `:released`, `:moved`, `:dead` (put aside, as it was
-  #     rejected, tried too often, or ended its workers), `:refused` (its end was, so it is tried again), `:lost`
-  #     (another worker may have it), `:away` (the server does not respond) or `:back`
+  #   @return [Symbol] what happened: `:done`, `:retried`, `:released`, `:moved`, `:dead` (put aside, because it was
+  #     rejected, tried too often, or ended its workers), `:refused` (its end was refused, so it is tried again),
+  #     `:lost` (another worker may have it), `:away` (the server does not respond) or `:back`
   # @!attribute [r] task
-  #   @return [Task, nil] the task that it happened to, as it was claimed; nil for what concerns the whole worker
+  #   @return [Task, nil] the task that it concerns, as it was claimed; nil if it concerns the whole worker
   # @!attribute [r] shuffle_message
-  #   @return [Message, nil] the message that it happened to, of a shuffle queue
+  #   @return [Message, nil] the message of a shuffle queue that it concerns
   # @!attribute [r] event
-  #   @return [Event, nil] the event that it happened to, as it was received
+  #   @return [Event, nil] the event that it concerns, as it was received
   # @!attribute [r] error
-  #   @return [Error, nil] why, where the library or the store said so
+  #   @return [Error, nil] the reason, if the library or the store gave one
   # @!attribute [r] message
-  #   @return [String] all of it in one line, to log
+  #   @return [String] a summary in one line, for a log
   # @!attribute [r] trouble
-  #   @return [Boolean] whether somebody should know of it even if nobody asked
+  #   @return [Boolean] whether it needs attention: it is logged by default
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")

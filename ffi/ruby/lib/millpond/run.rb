@@ -4,15 +4,16 @@ require "millpond/handler"
 require "millpond/outcome"
 
 module Millpond
-  # A run of a worker: gives one job after the other to the handler, on as many threads as it takes.
+  # A run of a worker: passes one job after another to the handler, on as many threads as needed.
   #
-  # Interrupts (Thread#raise, Thread#kill, Timeout, Ctrl-C) may come at any time, also between the result of a call
-  # and its assignment. Each ends the run, and a run that ends gives back all that it took and that has not ended.
+  # Interrupts (Thread#raise, Thread#kill, Timeout, Ctrl-C) may arrive at any time, even between the return of a
+  # call and the assignment of its result. Each of them ends the run, and a run that ends gives back all jobs that
+  # it took and that have not ended.
   #
   # @api private
   class Run
-    # @param queue [JobQueue] whose jobs they are
-    # @param stop [#call] stops it at once
+    # @param queue [JobQueue] the kind of queue that the jobs are from
+    # @param stop [#call] stops the run immediately
     def initialize(queue, native, handler, stop, signals)
       @queue = queue
       @native = native
@@ -20,13 +21,13 @@ module Millpond
       @stop = stop
       @signals = handler.signals = signals
       @threads = []
-      # What ended each of them, nil that the run was over.
+      # What ended each thread; nil if the run was over.
       @ends = Queue.new
-      # The jobs that are worked on: the garbage collector must not free them before they are given back.
+      # The jobs in progress: the garbage collector must not free them before they are given back.
       @held = {}.compare_by_identity
     end
 
-    # Works on this thread and on as many more as it takes; returns what became of the jobs.
+    # Works on this thread and on further ones, `count` in total; returns what became of the jobs.
     def work_on(count)
       (count - 1).times { @threads << Thread.new { work_beside } }
       work
@@ -46,7 +47,7 @@ module Millpond
       JobCounts.new(*counts.values).freeze
     end
 
-    # What ends a thread ends the run.
+    # Whatever ends a thread ends the run.
     def work_beside
       ended = :killed
       work
@@ -97,7 +98,8 @@ module Millpond
       rescue SystemExit, NoMemoryError => error
         raise if @signals.raised?(error)
 
-        # It ends the program, and is an attempt all the same: one such job would end all programs for ever.
+        # It ends the program, and still counts as an attempt: otherwise one such job would end every program,
+        # forever.
         finish(native, @handler.failed(job, error)) unless job.left?
         @held.delete(native)
         native.free
@@ -112,7 +114,7 @@ module Millpond
       Call.check { |error| @queue.call(:run_end, @native, native, outcome, error) }
     end
 
-    # Gives back what has not ended, and waits until that is done.
+    # Gives back the jobs that have not ended, and waits until that is done.
     def close
       @threads.each(&:kill)
       @stop.call

@@ -4,16 +4,16 @@ require "millpond/run"
 require "millpond/signal_handlers"
 
 module Millpond
-  # What a worker did, in jobs; returned by {Runnable#run} and {Runnable#drain}.
+  # What a worker did, counted in jobs; returned by {Runnable#run} and {Runnable#drain}.
   #
   # @!attribute [r] done
-  #   @return [Integer] were done
+  #   @return [Integer] jobs that are done
   # @!attribute [r] retried
-  #   @return [Integer] failed, and are tried again later; those too whose end was refused
+  #   @return [Integer] jobs that failed and are tried again later, including those whose end was refused
   # @!attribute [r] dead
-  #   @return [Integer] were put aside, as they were rejected, tried too often, or ended their workers
+  #   @return [Integer] jobs that were put aside, because they were rejected, tried too often, or ended their workers
   # @!attribute [r] others
-  #   @return [Integer] were given back untried, moved to another queue, or lost
+  #   @return [Integer] jobs that were given back untried, moved to another queue, or lost
   #
   # @example
   #   store = Millpond.connect("memory:").tasks("shop")
@@ -23,38 +23,40 @@ module Millpond
 
   # What every worker can do: run, drain and stop.
   #
-  # The handler gets a job. A {Modification} that it returns happens in one step, with the job's own versions. The task
-  # is deleted unless the modification changes it, and also after any other value: the job is done. It can raise or
-  # return {Retry}, {Move}, {Reject} and {Release}; any other error is a failure with its class and message, and tried
-  # again after the worker's `backoff`. So is what was plainly meant as more: a Hash with a modification's keys, a change that was not put into a
-  # modification, a Thread that is still running. Nothing is done to a job that the handler ended itself.
+  # The handler gets a job. A {Modification} that it returns is applied in one step, with the job's own versions. The
+  # task is deleted unless the modification changes it. Any other return value also deletes it: the job is done. The
+  # handler may raise or return {Retry}, {Move}, {Reject} and {Release}; any other error is a failure with its class and
+  # message, and the job is tried again after the worker's `backoff`. A return value that was plainly meant as something
+  # else is a failure too: a Hash with a modification's keys, a change outside a modification, a Thread that is still
+  # running. A job that the handler ended itself is left alone.
   #
-  # What ends a program or a thread, such as SystemExit, Thread#kill or a Timeout around the worker, and `break`, ends
-  # the run: all jobs are given back, available at once, and threads that are still in a handler are killed. So does
-  # whatever a `trap` of the program raises for SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2: that is no failure
-  # of the job that was running.
+  # Anything that ends a program or a thread, such as SystemExit, Thread#kill or a Timeout around the worker, ends the
+  # run, and so does `break`: jobs are given back, available immediately, and threads that are still in a handler are
+  # killed. A handler that raises SystemExit or NoMemoryError itself has failed, which is an attempt. What a `trap` of
+  # the program raises for SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2 ends the run in the same way: that is
+  # not a failure of the job that was running.
   #
-  # `on_error` is called with the job, if there is one, and the error: that of a handler, or why a job was put aside,
-  # could not end as its handler said, or was lost, and of a server that is away or back. By default that goes to
-  # {Millpond.logger}. What `on_error` and `on_event` raise is logged.
+  # `on_error` is called with the job, if there is one, and an error: the error of a handler; the reason why a job was
+  # put aside, was lost, or could not end as its handler said; or an error that says that the server is away or back. By
+  # default these go to {Millpond.logger}. Anything that `on_error` or `on_event` raises is logged.
   module Runnable
     SIGNALS = %w[INT TERM].freeze
     private_constant :SIGNALS
 
-    # Works until it is {#stop stopped}, on `concurrency` threads, of which this is one, and returns what it did. A
-    # server that is away is asked again until it is back.
+    # Works until it is {#stop stopped}, on `concurrency` threads including this one, and returns what it did. While a
+    # server is away, the worker keeps trying until it is back.
     #
-    # SIGTERM and Ctrl-C stop it with `stop_within`, a second one at once. What they did before is put back when it
-    # returns.
+    # SIGTERM and Ctrl-C stop the worker with `stop_within`; a second one stops it immediately. The previous traps are
+    # restored when this method returns.
     #
     # @param handler [#call, nil] instead of the block
-    # @param on_error [#call, nil] is called with the job and the error, in place of a line in the log
-    # @param on_event [#call, nil] is called with each {Report}, also of what went well: for metrics
+    # @param on_error [#call, nil] called with the job and the error, instead of logging it
+    # @param on_event [#call, nil] called with each {Report}, including those of success: for metrics
     # @param stop_on_signals [Boolean, nil] whether SIGTERM and SIGINT stop it; by default on the main thread
     # @param stop_within [Numeric] how long a stop by a signal waits for running jobs, in seconds
     # @yieldparam job [Job, ShuffleJob, EventJob]
     # @return [JobCounts]
-    # @raise [Error] what trying again cannot mend, such as {WrongTypeError} and {InvalidArgumentError}
+    # @raise [Error] a non-retryable error, such as {WrongTypeError} and {InvalidArgumentError}
     # @raise [CancelledError] for an interrupt that `Thread.handle_interrupt` holds back
     #
     # @example
@@ -75,15 +77,15 @@ module Millpond
       end
     end
 
-    # Works on this thread until nothing is available, and says what happened. For tests, and for a program that cron
-    # starts.
+    # Works on this thread until nothing is available, and returns what it did. For tests, and for programs started by
+    # cron.
     #
     # @param handler [#call, nil] instead of the block
     # @param on_error [#call, nil] as for {#run}
     # @param on_event [#call, nil] as for {#run}
     # @yieldparam job [Job, ShuffleJob, EventJob]
     # @return [JobCounts]
-    # @raise [Error] what ended it, also that a server is away
+    # @raise [Error] the error that ended it, including that a server is away
     # @raise (see #run)
     #
     # @example
@@ -95,13 +97,13 @@ module Millpond
       work_on(1, Handler.new(handler || block, on_error, on_event), drains: true, tells_all: !on_event.nil?)
     end
 
-    # Stops the runs: they take nothing more and wait for the jobs that are running. What still runs after this time
-    # is given back, available at once; its handler finds that {Job#lost?}, and a run returns when its handlers have.
-    # A second stop changes the time. A worker that was stopped stays so.
+    # Stops the runs: they take no more jobs and wait for the running ones. A job that still runs after this time is
+    # given back, available immediately; its handler finds that {Job#lost?}, and a run returns when its handlers have
+    # returned. A second stop changes the time. A stopped worker stays stopped.
     #
-    # From any thread, and from a handler of a signal.
+    # Can be called from any thread, and from a signal handler.
     #
-    # @param within [Numeric] how long to wait for jobs that are running, in seconds; 0 is at once
+    # @param within [Numeric] how long to wait for running jobs, in seconds; 0 is immediately
     # @return [nil]
     #
     # @example
@@ -118,7 +120,7 @@ module Millpond
     private
 
     def work_on(threads, handler, drains:, tells_all:)
-      # Of its own, as an interrupt stops this run alone.
+      # Each run has its own, since an interrupt stops only this run.
       @natives << (worker = native)
       stop_native(worker, @within_ms) if @within_ms
       run = Call.handle(@queue.handle(:Run)) do |out, error|
@@ -135,7 +137,7 @@ module Millpond
       Call.check { |error| @queue.call(:worker_stop, worker, within_ms, error) }
     end
 
-    # Stops by signals while the block works.
+    # Lets these signals stop the worker while the block runs.
     def stopping(signals, within)
       before = {}
       times = [within]

@@ -3,14 +3,14 @@
 require "millpond/call"
 
 module Millpond
-  # The Lua script of a step, for a Redis connection of your own: send `EVALSHA sha1 <number of keys>
-  # keys … arguments …`, and on a `NOSCRIPT` error `EVAL source` with the same. An `AGAIN` error means
-  # that nothing was done yet: send the same again at once. The comment at the end of the source says
-  # what the arguments and the result are; {Ick.keys}, {ShuffleQueue.keys} and
-  # {ShuffleQueue.tracking_keys} say the keys.
+  # The Lua script of a step, for use with your own Redis connection: send `EVALSHA sha1 <number of
+  # keys> keys … arguments …`, and on a `NOSCRIPT` error send `EVAL source` with the same. An
+  # `AGAIN` error means that nothing was done yet: send the same call again immediately. The comment
+  # at the end of the source describes the arguments and the result; {Ick.keys}, {ShuffleQueue.keys}
+  # and {ShuffleQueue.tracking_keys} return the keys.
   #
-  # Such a connection must not resend a call by itself after a dropped connection: an exchange
-  # that runs twice can lose a member. In redis-rb that is `reconnect_attempts: 0`.
+  # Such a connection must not resend a call by itself after it was dropped: an exchange that runs
+  # twice can lose a member. In redis-rb, set `reconnect_attempts: 0`.
   #
   # @!attribute [r] name
   #   @return [String] the step, such as "ick.add"
@@ -26,7 +26,7 @@ module Millpond
     #
     # @param name [String] the step
     # @return [Script]
-    # @raise [InvalidArgumentError] for a name that no step has
+    # @raise [InvalidArgumentError] if no step has this name
     #
     # @example
     #   Millpond::Script.find("ick.add").sha1.size # => 40

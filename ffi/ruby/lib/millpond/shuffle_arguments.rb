@@ -5,7 +5,7 @@ require "millpond/record"
 require "millpond/shuffle_values"
 
 module Millpond
-  # What calls of shuffle queues take, for the library; see {Convert}.
+  # Converts the arguments of shuffle queue calls for the library; see {Convert}.
   #
   # @api private
   module ShuffleArguments
@@ -21,7 +21,7 @@ module Millpond
       [memory, count / 2]
     end
 
-    # Messages to write. The list is there until the block ends.
+    # Messages to write. The list exists until the block ends.
     #
     # @yieldparam list [FFI::Pointer]
     # @yieldparam count [Integer] how many there are
@@ -48,7 +48,7 @@ module Millpond
       yield list, count
     end
 
-    # A message, or many, or where they are.
+    # One message or many, or their receipts.
     #
     # @return [Array(FFI::Pointer, Integer)] the list of receipts and how many there are
     def self.receipts(values)
@@ -64,7 +64,7 @@ module Millpond
       [memory.put_bytes(0, numbers.pack(Native::ShuffleReceipt.format * count)), count]
     end
 
-    # A dead letter, or many, or their ids.
+    # One dead letter or many, or their ids.
     #
     # @return [Array(FFI::Pointer, Integer)] the list of ids and how many there are
     def self.letter_ids(values)
@@ -116,7 +116,7 @@ module Millpond
       raise Convert.invalid("#{argument} is #{id.inspect}; an id has the form of 1700000000000-0")
     end
 
-    # @return [Array<String>] each field and after it its value
+    # @return [Array<String>] each field followed by its value
     def self.field_strings(argument, values)
       named = values.is_a?(Hash)
       Convert.elements(argument, values, Convert::LIMITS[:fields]).each_with_index.flat_map do |pair, index|
@@ -130,7 +130,8 @@ module Millpond
       end
     end
 
-    # Its name is requested only if it is wrong: to inspect a long field takes time.
+    # The argument's name is requested only for an invalid value, since inspecting a long field
+    # takes time.
     #
     # @yieldreturn [String] the name of the argument
     # @return [String] a private copy; see {Convert.bytes}

@@ -95,7 +95,7 @@ module Millpond
     #   end
     #   queue.len # => 0
     #
-    # @example What is left by `break` is reclaimed.
+    # @example A batch left by `break` can be reclaimed.
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.write("tenant-7", { "n" => "1" })
     #   consumer = queue.consumer("workers", "worker-1")

@@ -5,14 +5,14 @@ require "millpond/shuffle_consumer"
 require "millpond/shuffle_tracking"
 
 module Millpond
-  # The streams of a tenant of a shuffle queue, drawn from a hash of its key: the same in every
-  # language, in the order in which ties between them are broken. Makes no call.
+  # The streams of a shuffle queue that a tenant writes to, drawn from a hash of its key: the same in
+  # every language, in the order in which ties between them are broken. Makes no call.
   #
   # @param streams [Integer] how many streams the queue has, 1 to 65,536
   # @param streams_per_shard [Integer] how many of them a tenant has, at least one
-  # @param key [String] the tenant's key, any bytes but none
+  # @param key [String] the tenant's key: any bytes, at least one
   # @return [Array<Integer>] the numbers of the streams
-  # @raise [InvalidArgumentError] for an empty key and for sizes that no queue has
+  # @raise [InvalidArgumentError] for an empty key and for sizes that no queue can have
   # @raise [TypeError] for anything but an Integer or a String
   #
   # @example
@@ -21,7 +21,7 @@ module Millpond
     streams = Convert.small_size("streams", streams)
     size = Convert.small_size("streams_per_shard", streams_per_shard)
     key = Convert.bytes("key", key)
-    # More than any queue has is refused before something is written there.
+    # A size that no queue can have is refused before anything is written there.
     numbers = FFI::MemoryPointer.new(:uint32, size.clamp(1, 65_536))
     Call.check do |error|
       Native.millpond_shuffle_shard(streams, size, key, key.bytesize, numbers, error)
@@ -50,9 +50,9 @@ module Millpond
   #   consumer.ack_and_delete(message) # => 1
   #   queue.backlog # => 0
   class ShuffleQueue
-    # The Redis keys of the scripts of a shuffle queue, in the contract's order: for connections of
-    # your own. `shuffle.reclaim`, `shuffle.reject` and those of dead letters take all four, the others
-    # the first three. Makes no call.
+    # The Redis keys of the scripts of a shuffle queue, in the contract's order, for use with your own
+    # connections. `shuffle.reclaim`, `shuffle.reject` and the scripts of dead letters take all four,
+    # the others the first three. Makes no call.
     #
     # @param name [String] the name of a queue
     # @return [Array<String>] the name itself and the keys of the meta hash, the notifications and

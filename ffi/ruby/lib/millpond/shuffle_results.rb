@@ -3,9 +3,8 @@
 require "millpond/shuffle_arguments"
 
 module Millpond
-  # What the library returns from calls of shuffle queues, as values of Ruby; see {Convert}.
-  # Each takes a block that makes the call: it gets the out-parameters for the result and the
-  # error.
+  # Converts the results of shuffle queue calls to Ruby values; see {Convert}. Each method takes a
+  # block that makes the call and gets the out-parameters for the result and the error.
   #
   # @api private
   module ShuffleResults
@@ -66,7 +65,7 @@ module Millpond
       Message.new(number(stream), "#{time}-#{sequence}", fields, deliveries)
     end
 
-    # Reads what a call returned as a handle, and frees that.
+    # Reads what a call returned as a handle, and frees the handle.
     def self.read_handle(free, call)
       out = FFI::MemoryPointer.new(:pointer)
       Call.check { |error| call.call(out, error) }
@@ -76,7 +75,7 @@ module Millpond
       Native.public_send(free, out.read_pointer) if out
     end
 
-    # Everything is copied at once and cut by lengths: fields and bytes lie there without gaps.
+    # Everything is copied in one step and cut by lengths: fields and bytes are stored without gaps.
     def self.read_messages(batch, encoding)
       bytes = Native.millpond_shuffle_batch_bytes(batch)
       bytes = bytes.read_bytes(Native.millpond_shuffle_batch_bytes_length(batch))

@@ -21,7 +21,7 @@ module Millpond
     #   reclaim
     attr_reader :deliveries
 
-    # For tests of programs: consumers make their messages themselves.
+    # For use in tests: consumers create their own messages.
     #
     # @param stream [Integer, nil]
     # @param id [String]
@@ -55,7 +55,7 @@ module Millpond
     end
     alias [] field
 
-    # Where it is, for a consumer that acknowledges it later.
+    # The message's stream and id, for a consumer that acknowledges it later.
     #
     # @return [Receipt]
     #

@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
 module Millpond
-  # The traps of a program while a worker runs: what one of them raises in the middle of a job is no failure of that
-  # job, but is for whoever called the worker. SIGALRM is left out, as alarms limit the time of jobs.
+  # The program's traps while a worker runs. What one of them raises in the middle of a job is not a failure of that
+  # job, but is raised to the caller of the worker. SIGALRM is left out, since alarms limit the time of jobs.
   #
   # @api private
   class SignalHandlers
     NAMES = %w[TERM INT HUP QUIT USR1 USR2].freeze
     private_constant :NAMES
 
-    # Whether one of them raised this, the last.
+    # Whether this is the last error that a trap raised.
     def raised?(error)
       !error.nil? && error.equal?(@raised)
     end
 
-    # Yields itself, and notes what they raise meanwhile.
+    # Yields itself, and records what the traps raise during the block.
     def noting
       before = {}
       early = []
@@ -22,7 +22,7 @@ module Millpond
         handler = trap(name) { |number| before[name] ? call(before[name], number) : early << number }
         handler.respond_to?(:call) ? before[name] = handler : trap(name, handler)
       end
-      # Those that came before it was known who handles them.
+      # Signals that arrived before their handler was known.
       early.each { |number| Process.kill(number, Process.pid) }
       yield self
     ensure

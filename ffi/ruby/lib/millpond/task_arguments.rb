@@ -4,7 +4,7 @@ require "millpond/convert"
 require "millpond/record"
 
 module Millpond
-  # What calls of task stores take, for the library; see {Convert}.
+  # Converts the arguments of task store calls for the library; see {Convert}.
   #
   # @api private
   module TaskArguments
@@ -14,7 +14,7 @@ module Millpond
       doc_deletes: Native::DocId, doc_depends: Native::DocId
     }.freeze
 
-    # @return [Native::TasksModification] which holds on to its lists
+    # @return [Native::TasksModification] which keeps its lists alive
     def self.modification(modification)
       Convert.one_of("modification", modification, Modification)
       native = Native::TasksModification.initial
@@ -44,7 +44,7 @@ module Millpond
       [*names.map { |name| Convert.bytes(*name) }, Convert.size(*version)]
     end
 
-    # A name, or several.
+    # One name, or several.
     #
     # @return [Array(FFI::Pointer, Integer)] their list and how many there are
     def self.names(argument, values, max = Convert::LIMITS[:names])
@@ -55,12 +55,12 @@ module Millpond
       Convert.texts(names)
     end
 
-    # @return [Integer] of seconds or nil
+    # @return [Integer] from seconds or nil
     def self.milliseconds(argument, seconds)
       seconds.nil? ? Native::NOT_SET : Convert.milliseconds(argument, seconds)
     end
 
-    # @param kinds [Array<Class>] what has such a position
+    # @param kinds [Array<Class>] the classes that have such a position
     # @return [Native::TaskQuery, Native::DocQuery]
     def self.query(kind, position, after, kinds, settings)
       query = Convert.options(kind, settings)
@@ -94,8 +94,8 @@ module Millpond
       filter
     end
 
-    # One block of memory: the rows, and then the texts that they point to. Rows of a structure that can
-    # grow have names.
+    # One block of memory: the rows, followed by the texts that they point to. Rows of a structure that
+    # can grow are Hashes of fields.
     def self.list(kind, rows)
       return [nil, 0] if rows.empty?
 

@@ -3,8 +3,8 @@
 require "millpond/modification"
 
 module Millpond
-  # What the library returns from calls of task stores, as values of Ruby; see {Convert}. Names and
-  # JSON texts are UTF-8, whatever the encoding of the client.
+  # Converts the results of task store calls to Ruby values; see {Convert}. Names and JSON texts are UTF-8, regardless
+  # of the client's encoding.
   #
   # @api private
   module TaskResults
@@ -36,7 +36,7 @@ module Millpond
       of(&call).modified
     end
 
-    # Makes a call that renews what these say, and puts the new versions there.
+    # Makes a call that renews these tasks and documents, and stores the new versions in their ids.
     #
     # @yield the out-parameters for the versions of tasks, those of documents, what is cancelled, the time and the error
     # @return [Renewed]
@@ -52,7 +52,7 @@ module Millpond
       Renewed.new(tasks, docs, at_ms, cancelled.map { |task, _| task.id }.freeze).freeze
     end
 
-    # Copies of what a result holds. Its texts are copied at once.
+    # Copies what a result holds. Its texts are copied in one step.
     class Contents
       attr_reader :tasks, :docs, :next, :next_doc, :queues, :namespaces
 
@@ -92,7 +92,7 @@ module Millpond
 
       private
 
-      # The structures that a field points to, each as its numbers.
+      # The structures that a field points to, each as a list of its numbers.
       def rows(field, count, kind, stride = nil)
         pointer = @data[field]
         return [] if pointer.null?

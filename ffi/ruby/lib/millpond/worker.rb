@@ -72,7 +72,7 @@ module Millpond
       end
     end
 
-    # A job that an interrupt lost would be renewed until the garbage collector finds it.
+    # If an interrupt lost a job, it would be renewed until the garbage collector finds it.
     def with_next(jobs)
       job = nil
       out = FFI::MemoryPointer.new(:pointer)

@@ -7,15 +7,15 @@ require "redis/ick/version"
 
 # The client of the gem redis.
 class Redis
-  # A drop-in replacement of the gem redis-ick: the same methods, results and data in Redis, sent
-  # through the same redis-rb object. It is stateless: the name of the Ick comes with each call.
+  # A drop-in replacement for the gem redis-ick: the same methods, results and data in Redis, sent
+  # through the same redis-rb object. It is stateless: each call names its Ick.
   #
-  # Inside of `pipelined` and `multi` every method returns a `Redis::Future`. What the server says is
-  # wrong is a `Redis::CommandError`.
+  # Inside `pipelined` and `multi` every method returns a `Redis::Future`. An error of the server is a
+  # `Redis::CommandError`.
   #
-  # redis-rb sends a call again when the connection drops before the reply; an {#ickexchange} or
-  # {#ickcommit} that runs twice can remove a member that was dirtied in between. A connection
-  # with `reconnect_attempts: 0` does not.
+  # redis-rb resends a call if the connection drops before the reply; an {#ickexchange} or {#ickcommit}
+  # that runs twice can remove a member that was flagged again in between. A connection with
+  # `reconnect_attempts: 0` does not resend.
   #
   # @example
   #   ick = Redis::Ick.new(Redis.new)
@@ -31,28 +31,28 @@ class Redis
     DELETE = Millpond::Script.find("ick.delete")
     # ARGV[1] of steps that no consumer lease fences.
     UNFENCED = ""
-    # ARGV[1] of an add in which every member comes with its score.
+    # ARGV[1] of an add in which every member has a score.
     UNSTAMPED = "0"
     # ARGV[2] of a delete that leaves a broken Ick alone.
     CHECKED = "1"
-    # The numbers that Redis and Ruby read alike.
+    # The numbers that Redis and Ruby read in the same way.
     PRINTED = /\A[-+]?[\d.]+(?:e[-+]?\d+)?\z/i.freeze
-    # Names whose keys are remembered, so that a process with few of them asks once for each.
+    # How many names have their keys cached, so that a process with few names asks once for each.
     NAMES_MAX = 1_000
     private_constant :ADD, :RESERVE, :COMMIT, :EXCHANGE, :STATS, :DELETE, :UNFENCED, :UNSTAMPED,
                      :CHECKED, :PRINTED, :NAMES_MAX
 
-    # @return [Redis] what calls are sent through
+    # @return [Redis] the object that calls are sent through
     attr_accessor :redis
 
-    # @return [Object, nil] what metrics go to
+    # @return [Object, nil] the object that metrics are sent to
     attr_accessor :statsd
 
-    # @param redis [Redis, Redis::Namespace, Redis::PipelinedConnection] or whatever else has the
+    # @param redis [Redis, Redis::Namespace, Redis::PipelinedConnection] or any other object with the
     #   methods of a Redis client
     # @param statsd [#increment, #timing, #time, nil] gets a count and timings of each call, under
     #   names that begin with profile.ick
-    # @raise [ArgumentError] for what is none
+    # @raise [ArgumentError] for any other object
     #
     # @example
     #   Redis::Ick.new(Redis.new).statsd # => nil
@@ -69,10 +69,10 @@ class Redis
       @keys = {}
     end
 
-    # Removes the Ick's keys. {Millpond::Ick#delete} removes them whatever they hold.
+    # Removes the Ick's keys. {Millpond::Ick#delete} removes them regardless of what they hold.
     #
     # @param ick_key [String] the Ick
-    # @param unlink [Boolean] by UNLINK, so that Redis frees the memory in the background
+    # @param unlink [Boolean] uses UNLINK, so that Redis frees the memory in the background
     # @return [Integer, Redis::Future] how many keys there were
     # @raise [ArgumentError] for a wrong argument
     # @raise [Redis::CommandError] if the keys hold something else
@@ -90,7 +90,7 @@ class Redis
       end
     end
 
-    # {#ickdel} by UNLINK.
+    # {#ickdel} with UNLINK.
     #
     # @param ick_key [String] the Ick
     # @return [Integer, Redis::Future] how many keys there were
@@ -127,8 +127,8 @@ class Redis
     #
     # @param ick_key [String] the Ick
     # @param score_member_pairs [Array<Numeric, String>] score, member, score, member, …
-    # @return [Array(Integer, Integer), Redis::Future] how many members are new, and of how many the
-    #   score went down
+    # @return [Array(Integer, Integer), Redis::Future] how many members are new, and how many got a
+    #   lower score
     # @raise [ArgumentError] for a wrong argument, such as a score that is not a number or that a
     #   Float cannot hold
     # @raise [Redis::CommandError] if the keys hold something else
@@ -145,16 +145,16 @@ class Redis
       _statsd_time("profile.ick.time.ickadd") { run(ADD, ick_key, argv) }
     end
 
-    # Moves the lowest members to the consumer set until that holds `max_size`, and returns its
-    # first `max_size`. What was reserved before and not committed is part of the batch.
+    # Moves the lowest members to the consumer set until it holds `max_size`, and returns its first
+    # `max_size` members. The batch includes members that were reserved before and not committed.
     #
     # @param ick_key [String] the Ick
     # @param max_size [Integer] members, below 10^17
-    # @param backwash [Boolean] first fold everything that is reserved back, so that the batch holds
-    #   the lowest scores of both sets
+    # @param backwash [Boolean] first folds all reserved members back, so that the batch holds the
+    #   lowest scores of both sets
     # @return [Array<Array(String, Float)>, Redis::Future] members and scores, lowest first
     # @raise [ArgumentError] for a wrong argument
-    # @raise [Redis::CommandError] if the keys hold something else, or for a size from 10^17 on
+    # @raise [Redis::CommandError] if the keys hold something else, or for a size of 10^17 or more
     #
     # @example
     #   ick = Redis::Ick.new(Redis.new)
@@ -171,12 +171,12 @@ class Redis
       Connection.converted(reply) { |values| pairs(values) }
     end
 
-    # Removes members that are done from the consumer set. A member that was added again meanwhile
-    # stays dirty.
+    # Removes members that are done from the consumer set. A member that was added again since it was
+    # reserved stays dirty.
     #
     # @param ick_key [String] the Ick
     # @param members [Array<String, Array(String, Numeric)>] members, or pairs as {#ickreserve} returns
-    #   them, whose scores do not matter
+    #   them, whose scores are ignored
     # @return [Integer, Redis::Future] how many of them were reserved
     # @raise [ArgumentError] for a wrong argument
     # @raise [Redis::CommandError] if the keys hold something else
@@ -195,7 +195,7 @@ class Redis
       _statsd_time("profile.ick.time.ickcommit") { run(COMMIT, ick_key, [UNFENCED, *members]) }
     end
 
-    # {#ickcommit} and {#ickreserve} in one step: one round trip a batch.
+    # {#ickcommit} and {#ickreserve} in one step: one round trip per batch.
     #
     # @param ick_key [String] the Ick
     # @param reserve_size [Integer] members to reserve, below 10^17
@@ -224,7 +224,7 @@ class Redis
       Connection.converted(reply) { |values| pairs(values) }
     end
 
-    # Counts one on a metric, if there is a statsd.
+    # Increments a metric, if there is a statsd.
     #
     # @param metric [String]
     # @return [Object]
@@ -247,7 +247,7 @@ class Redis
       statsd&.timing(metric, time)
     end
 
-    # Reports on a metric how long the block takes, if there is a statsd.
+    # Reports the duration of the block on a metric, if there is a statsd.
     #
     # @param metric [String]
     # @return [Object, nil] what the block returns
@@ -257,7 +257,7 @@ class Redis
     def _statsd_time(metric)
       return (yield if block_given?) unless statsd
 
-      # Not every statsd returns what the block does.
+      # Not every statsd returns the block's result.
       result = nil
       statsd.time(metric) { result = yield if block_given? }
       result
@@ -294,16 +294,17 @@ class Redis
 
     def keys_of(name)
       @keys[name] || begin
-        # Another thread may still read the old one.
+        # Another thread may still be reading the old one.
         @keys = {} if @keys.size >= NAMES_MAX
         name = name.dup.freeze
-        # In the encoding of the name, since not every redis-rb can send several at once.
+        # In the encoding of the name, since not every redis-rb can send strings in several encodings
+        # together.
         keys = Millpond::Ick.keys(name).each { |key| key.force_encoding(name.encoding).freeze }
         @keys[name] = keys.freeze
       end
     end
 
-    # The keys as the caller's object takes them, namespaces and all.
+    # The keys as the caller's object takes them, without the prefix that its namespaces add.
     def keys_within(ick_key)
       prefix = Connection.within_namespaces(@redis).last
       keys_of(full_name(prefix, ick_key)).map do |key|
@@ -311,7 +312,7 @@ class Redis
       end
     end
 
-    # ARGV of an add. A loop over indices, because this is what a large add costs.
+    # ARGV of an add. This loops over indices, since the loop is most of what a large add costs.
     def added(score_member_pairs)
       if score_member_pairs.size.odd?
         raise ArgumentError, "expected score, member, score, member, ..., but the last of " \
@@ -338,8 +339,8 @@ class Redis
       Integer === score && score <= Float::MAX && score >= -Float::MAX
     end
 
-    # A score of another class in a form that Redis reads. It has to refuse what Redis refuses, which
-    # may come too late: after the pairs before it have been added.
+    # A score of another class, in a form that Redis reads. It has to refuse what Redis refuses, since
+    # Redis may do so too late: after adding the pairs before it.
     def printed(score)
       raise ArgumentError, "a score has to be a Numeric, not #{score.class}" unless score.is_a?(Numeric)
       return score.positive? ? "inf" : "-inf" if score.real? && score.infinite?
@@ -363,7 +364,7 @@ class Redis
       raise ArgumentError, "#{argument} is #{size}; it has to be 0 or more" if size.negative?
     end
 
-    # The members of members and pairs.
+    # The members, without the scores of pairs.
     def members_of(members)
       members.map do |member|
         next member if member.is_a?(String)
@@ -400,7 +401,7 @@ class Redis
       found.compact.transform_values { |value| value.is_a?(Float) ? whole(value) : value }
     end
 
-    # The gem's numbers: Integers where only digits were printed.
+    # Numbers as in the gem: Integers where only digits were printed.
     def whole(score)
       score.finite? && score >= 0 && score % 1 == 0 ? score.to_i : score
     end

@@ -11,13 +11,13 @@
 >>> asyncio.run(main())
 [('a.txt', 1.0), ('b.txt', 2.0)]
 
-The examples in the documentation of this package are as ``python -m asyncio`` runs them, where
-``await`` needs no function around it. A client can be used on several event loops, each in a thread
-of its own. Concurrent calls share connections and travel together. A call whose task is cancelled
-is sent all the same.
+The examples in the documentation of this package are written for ``python -m asyncio``, where
+``await`` needs no enclosing function. A client can be used on several event loops, each in a
+separate thread. Concurrent calls share connections and are sent together. If the task of a call is
+cancelled, the call is still sent.
 
-An embedded engine completes most calls at once. So that timeouts, cancelling and Ctrl-C work all
-the same, a call lets the loop run first if that has not run for a millisecond.
+An embedded engine completes most calls immediately. So that timeouts, cancellation and Ctrl-C still
+work, a call first lets the event loop run if the loop has not run for a millisecond.
 """
 
 from .client import Client, connect

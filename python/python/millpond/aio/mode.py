@@ -1,5 +1,5 @@
-"""What differs between the two kinds of callers: here for those with an event loop, in
-:mod:`millpond.mode` for those that block. All else is written once, in this folder.
+"""What differs between the two kinds of callers: here for callers with an event loop, in
+:mod:`millpond.mode` for blocking callers. Everything else is written once, in this folder.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Found = TypeVar("Found", covariant=True)
 IS_ASYNC: Final = True
 
 Returned = Union[T, Awaitable[T]]
-"""What a function of the caller's returns: a value, or an awaitable of it."""
+"""What the caller's function returns: a value, or an awaitable of it."""
 
 
 async def settled(value: Returned[T]) -> T:
-    """What a function of the caller's returned."""
+    """What the caller's function returned."""
     return await value if inspect.isawaitable(value) else value
 
 
@@ -38,7 +38,7 @@ async def off_the_loop(call: Callable[[], None]) -> None:
 
 
 async def let_go(release: Callable[[], Awaitable[Any]], is_ending: bool) -> None:
-    """Releases what is held, if that can be done. A task that is ending waits for nothing."""
+    """Releases what is held, if that can be done. A task that is ending does not wait for it."""
     with contextlib.suppress(Exception):
         released = asyncio.ensure_future(release())
         released.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -47,11 +47,11 @@ async def let_go(release: Callable[[], Awaitable[Any]], is_ending: bool) -> None
 
 
 FAILURES: Final = (Exception, asyncio.CancelledError)
-"""What fails a job, when its handler raises it."""
+"""What fails a job when its handler raises it."""
 
 
 async def within(timeout: float | None, value: Returned[T], job: Any) -> T:
-    """What a handler returned, within this time and as long as the job is the worker's."""
+    """What a handler returned, within this time and for as long as the worker holds the job."""
     if not inspect.isawaitable(value):
         return value
     try:
@@ -92,7 +92,7 @@ async def drive(
             stop(0)
 
     async def take(begins: bool) -> None:
-        # Kept here, as jobs that have come are given back if this is cancelled before it has seen them.
+        # Kept here: if this is cancelled before it has seen jobs that have arrived, they are given back.
         asked = run.next()
         while (events := await asked) is not None:
             for name, *rest in events:
@@ -112,7 +112,7 @@ async def drive(
         await take(True)
     except BaseException:
         stop(0)
-        # What is given back is to reach the store.
+        # Lets what is given back reach the store.
         await take(False)
         raise
     finally:
@@ -129,7 +129,7 @@ class Asked(Protocol[Found]):
 
 
 class Loop(AsyncIterator[Batch]):
-    """Asks the native half for one batch after the other, until it returns None."""
+    """Requests one batch after another from the native half, until it returns None."""
 
     __slots__ = ("_asked", "_is_asking", "_native")
 
@@ -143,7 +143,7 @@ class Loop(AsyncIterator[Batch]):
             raise RuntimeError(
                 "another task is requesting a batch; each task needs a loop of its own"
             )
-        # A task can be cancelled after its batch has come and before it has seen it. That batch
+        # A task can be cancelled after its batch has arrived and before it has seen it. That batch
         # would be lost if another was requested, so it is kept for the next caller.
         if self._asked is None or self._asked.cancelled():
             self._asked = asyncio.ensure_future(self._native.next())
@@ -166,7 +166,7 @@ class Loop(AsyncIterator[Batch]):
         return self._asked is not None
 
     def _abandoned(self) -> Batch | None:
-        """The batch that has come and that no caller has received; a request is cancelled."""
+        """The batch that has arrived and that no caller has received; a pending request is cancelled."""
         asked, self._asked = self._asked, None
         if asked is None or asked.cancel() or asked.cancelled() or asked.exception():
             return None
@@ -184,6 +184,6 @@ class Loop(AsyncIterator[Batch]):
         await self._leave(kind)
 
     async def _leave(self, kind: type[BaseException] | None) -> None:
-        """Stops listening. A batch that has come is kept, should the loop go on."""
+        """Stops listening. A batch that has arrived is kept, in case the loop continues."""
         if self._asked is not None and not self._asked.done():
             self._asked.cancel()

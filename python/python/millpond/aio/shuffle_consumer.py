@@ -19,7 +19,7 @@ __all__ = ["Messages", "ShuffleConsumer"]
 
 
 class ShuffleConsumer(Generic[AnyStr]):
-    """One consumer of a group of a queue's consumers; made by :meth:`ShuffleQueue.consumer`.
+    """One consumer in a consumer group of a queue; made by :meth:`ShuffleQueue.consumer`.
 
     >>> import millpond.aio
     >>> queue = millpond.aio.connect("memory:").shuffle_queue("jobs")
@@ -40,19 +40,20 @@ class ShuffleConsumer(Generic[AnyStr]):
         self._native: _handles.ShuffleConsumer[AnyStr] = native
 
     async def read(self, wait: Seconds | None = None) -> Message[AnyStr] | None:
-        """Reads the next message, or None if there is none, after waiting for one for up to
-        ``wait`` seconds; ``math.inf`` is forever. Waiting costs the server almost nothing.
+        """Reads the next message. If there is none, waits up to ``wait`` seconds for one
+        (``math.inf`` waits without limit), then returns None. Waiting costs the server almost
+        nothing.
 
-        A delivered message belongs to the consumer until it is acknowledged; asking for the next
-        one does not acknowledge it. After :class:`~millpond.ConnectionLostError` or
+        A delivered message belongs to the consumer until it is acknowledged; reading the next one
+        does not acknowledge it. After :class:`~millpond.ConnectionLostError` or
         :class:`~millpond.TimeoutError`, and after the call was cancelled or ended by Ctrl-C, a
         message may be pending that the consumer never received, until it is reclaimed.
         """
         return await self._native.read(wait)
 
     async def read_many(self, max: int, wait: Seconds | None = None) -> list[Message[AnyStr]]:
-        """Reads up to ``max`` messages, at most 10,000, in one step: those that as many calls of
-        :meth:`read` would have taken. If there is none it waits for up to ``wait`` seconds.
+        """Reads up to ``max`` messages, at most 10,000, in one step: the same ones that ``max``
+        calls of :meth:`read` would return. If there is none, it waits up to ``wait`` seconds.
         """
         return await self._native.read_many(max, wait)
 
@@ -223,8 +224,8 @@ class ShuffleConsumer(Generic[AnyStr]):
 
 
 class Messages(Loop[list[Message[AnyStr]]]):
-    """A consumer's loop. A message is done when it is acknowledged and not before: asking for the
-    next batch says nothing about the last one.
+    """A consumer's loop. A message is done only when it is acknowledged: requesting the next batch
+    does not acknowledge the previous one.
 
     >>> import millpond.aio
     >>> queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
@@ -238,10 +239,11 @@ class Messages(Loop[list[Message[AnyStr]]]):
     2.png
     2
 
-    So a loop that is left by an exception or by ``break`` leaves the group what was not done. After
-    :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError`, and after the call
-    for the next batch was cancelled or ended by Ctrl-C, messages may be pending that it never
-    received, until they are reclaimed. An ``async with`` block stops listening at its end.
+    So if a loop is left by an exception or by ``break``, messages that were not acknowledged stay
+    with the group. After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError`,
+    and after the call for the next batch was cancelled or ended by Ctrl-C, messages may be pending
+    that the loop never received, until they are reclaimed. An ``async with`` block stops listening
+    at its end.
     """
 
     __slots__ = ()

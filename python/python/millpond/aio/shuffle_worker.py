@@ -18,14 +18,14 @@ __all__ = ["ShuffleJob", "ShuffleWorker"]
 
 
 class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
-    """Says how messages are worked on; made by :meth:`ShuffleConsumer.worker`. :meth:`run` works until
-    it is stopped, with ``concurrency`` messages at a time, and :meth:`drain` until nothing is left.
+    """Runs a handler for the messages of a consumer; made by :meth:`ShuffleConsumer.worker`. :meth:`run` works until it
+    is stopped, on ``concurrency`` messages at a time, and :meth:`drain` until nothing is left.
 
-    A message is the worker's while it is worked on: a native thread extends it three times a lease.
-    When the handler has returned it is acknowledged. What failed is delivered again, up to the
-    consumer's ``max_deliveries``, and is a dead letter then. The worker takes over the messages of
-    consumers that are gone, and removes consumers that are gone for good. All workers of a group
-    should have the same lease.
+    The worker keeps a message while it is worked on: a native thread extends it three times per
+    lease. When the handler returns, the message is acknowledged. A message that failed is delivered
+    again, up to the consumer's ``max_deliveries``, after which it becomes a dead letter. The worker
+    takes over the messages of consumers that are gone, and removes consumers that are gone for
+    good. All workers of a group should have the same lease.
 
     >>> import millpond.aio
     >>> queue = millpond.aio.connect("memory:", decode_responses=True).shuffle_queue("jobs")
@@ -61,7 +61,7 @@ class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
 
 
 class ShuffleJob(Generic[AnyStr]):
-    """A message that is being worked on; what the handler of a :class:`ShuffleWorker` gets."""
+    """A message that is being worked on; passed to the handler of a :class:`ShuffleWorker`."""
 
     __slots__ = ("_native",)
 

@@ -24,12 +24,14 @@ __all__ = ["Job", "Jobs", "Worker"]
 
 
 class Worker(Runner["Job[Any]"]):
-    """Says how tasks are worked on; made by :meth:`TaskStore.worker`. :meth:`run` works until it is
-    stopped, with ``concurrency`` jobs at a time, and :meth:`drain` until nothing is left.
+    """Runs a handler for the tasks of some queues; made by :meth:`TaskStore.worker`. :meth:`run`
+    works until it is stopped, on ``concurrency`` jobs at a time, and :meth:`drain` until nothing is
+    left.
 
-    The :class:`Modification` that a handler returns happens in one step, with the job's own versions.
-    The task is deleted unless the modification changes it, and also after any other value. A handler can also raise :class:`Move`. Nothing is done
-    to a job that the handler ended itself.
+    If the handler returns a :class:`Modification`, it is applied in one step, to the newest
+    versions of what the job holds. The task is deleted unless the modification changes it; after
+    any other return value, the task is deleted too. A handler can also raise :class:`Move`. A job
+    that the handler has already ended is left as it is.
 
     >>> import millpond.aio
     >>> store = millpond.aio.connect("memory:").tasks("shop")
@@ -86,8 +88,8 @@ class Jobs(Loop["Job[Any]"]):
     ...     _ = await job.done()
     {'order': 7}
 
-    In an ``async with`` block the job that the block is left in, by an exception or by ``break``,
-    is released at once, if it has not ended.
+    If an ``async with`` block is left during a job, by an exception or by ``break``, that job is
+    released immediately unless it has ended.
 
     >>> _ = await store.insert("inbox", {"order": 8})
     >>> async with store.worker("inbox").jobs() as jobs:
@@ -101,7 +103,7 @@ class Jobs(Loop["Job[Any]"]):
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
-        # One that its user forgets is not renewed any more, so it is not kept alive here.
+        # A job that its user drops is no longer renewed, so it is not kept alive here.
         self._current: weakref.ref[Job[Any]] | None = None
 
     async def __anext__(self) -> Job[Any]:
@@ -117,7 +119,7 @@ class Jobs(Loop["Job[Any]"]):
         self._current = None
         is_ending = kind is not None and not issubclass(kind, Exception)
         if kind is not None and issubclass(kind, MillpondError) and kind.retry != "never":
-            # The store cannot be reached, and would be waited for again.
+            # The store cannot be reached; a release would wait for it again.
             return
         for job in (current, Job(abandoned) if abandoned else None):
             if job is not None and not job.is_ended:
@@ -127,18 +129,19 @@ class Jobs(Loop["Job[Any]"]):
 class Job(Generic[Value]):
     """A task that is being worked on; made by :class:`Jobs`.
 
-    A native thread renews it, and the documents that it claims, three times a lease, so a busy
-    handler keeps them. It ends by one of the methods that decide what happens to the task, which
-    happens to the newest versions. If a job is dropped without one of these, the task stays leased
-    until the lease is over.
+    A native thread renews the task, and the documents that the job claims, three times per lease,
+    so a busy handler keeps them. A job is ended by one of the methods that decide what happens to
+    the task; they act on the newest versions. If a job is dropped without calling one of these, the
+    task stays leased until the lease expires.
 
-    A job leases under a claimant of its own, ``job.task.claimant``. So no two jobs hold the same
+    A job leases under its own claimant, ``job.task.claimant``. So no two jobs hold the same
     task or document, and only the job can end its task: :meth:`TaskStore.modify` is refused for
     it.
 
-    What ends a job raises :class:`~millpond.LeaseLostError` if the lease was lost, and
-    :class:`~millpond.DependencyError` if something else that it names is not as it has to be. It can be tried again then, or ended in another way,
-    while the lease lasts, which is not renewed any more.
+    The methods that end a job raise :class:`~millpond.LeaseLostError` if the lease was lost, and
+    :class:`~millpond.DependencyError` if something else that they name is not as required. After
+    such an error the call can be repeated, or the job ended in another way, while the lease lasts;
+    the lease is no longer renewed.
 
     >>> import millpond.aio
     >>> store = millpond.aio.connect("memory:").tasks("shop")

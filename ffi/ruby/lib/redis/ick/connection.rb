@@ -4,22 +4,22 @@ require "redis"
 
 class Redis
   class Ick
-    # Sends scripts through the object of redis-rb that the caller gave us, whatever it is: a client,
-    # a pipeline, a transaction, or a namespace around one of these; of redis-rb 4 or 5.
+    # Sends scripts through the caller's redis-rb object, whatever it is: a client, a pipeline, a
+    # transaction, or a namespace around one of these, in redis-rb 4 or 5.
     #
     # @api private
     module Connection
       # A transaction without a block, whose replies arrive together at the end. If the server did
-      # not know the script, EXEC would do everything but this step.
+      # not know the script, EXEC would run everything except this step.
       IN_OPEN_MULTI = "an Ick cannot be used between a multi without a block and its exec; discard " \
                       "this transaction, and give multi a block"
       private_constant :IN_OPEN_MULTI
 
-      # An Ick in a namespace is the Ick of the full name, for which the keys are derived: so it lies
-      # in one slot of a cluster, and other clients find it by that name.
+      # An Ick in a namespace is the Ick with the full name, and its keys are derived from that
+      # name: so it lies in one slot of a cluster, and other clients find it by that name.
       #
-      # @return [Array(Object, String)] what is inside of all namespaces, and what they put before a
-      #   name
+      # @return [Array(Object, String)] the object inside all namespaces, and the prefix that they
+      #   put before a name
       def self.within_namespaces(redis)
         prefix = ""
         while defined?(::Redis::Namespace) && ::Redis::Namespace === redis
@@ -30,11 +30,11 @@ class Redis
         [redis, prefix]
       end
 
-      # Runs a script by its SHA1, or by its source where the server does not know it. Inside of a
-      # pipeline that is not known in time, so there the source is sent at once.
+      # Runs a script by its SHA1, or by its source if the server does not know it. Inside a
+      # pipeline that is not known in time, so the source is sent right away.
       #
       # @return [Object] the reply, or a future of it
-      # @raise [Redis::BaseError] inside of a multi without a block
+      # @raise [Redis::BaseError] inside a multi without a block
       def self.run(redis, script, keys, argv)
         return run_source(redis, script, keys, argv) unless replies_at_once?(redis)
 
@@ -50,38 +50,38 @@ class Redis
         reply
       end
 
-      # Everything as bytes: the source is no ASCII, and not every redis-rb can send it together with
-      # members in another encoding.
+      # Everything is sent as bytes: the source is not ASCII, and not every redis-rb can send it
+      # together with members in another encoding.
       def self.run_source(redis, script, keys, argv)
         argv = argv.map { |value| value.is_a?(String) ? value.b : value }
         redis.eval(script.source.b, keys.map(&:b), argv)
       end
       private_class_method :run_source
 
-      # Calls the block with the reply if it is a list: at once, or when the future has it. What else
-      # comes stays as it is: nil, an error, or the QUEUED of a transaction, after which the future of
-      # one inside of a pipeline gets its reply.
+      # Calls the block with the reply if it is a list: immediately, or when the future has it. Any
+      # other reply is left as it is: nil, an error, or the QUEUED of a transaction; the future of a
+      # transaction inside a pipeline gets its reply after that.
       #
-      # @return [Object] what the block made of it, or the future
+      # @return [Object] the block's result, or the future
       def self.converted(reply, &convert)
         return ::Array === reply ? convert.call(reply) : reply unless ::Redis::Future === reply
 
-        # A future is a BasicObject that redis-rb gives its value by _set.
+        # A future is a BasicObject whose value redis-rb sets with _set.
         (class << reply; self; end).define_method(:_set) do |object|
           super(::Array === object ? convert.call(object) : object)
         end
         reply
       end
 
-      # While a block of redis-rb 4's pipelined or multi runs, the client inside of the object is a
-      # pipeline; and the object that the block of any version gets has no client at all.
+      # While a block of redis-rb 4's pipelined or multi runs, the client inside the object is a
+      # pipeline; and the object that the block gets, in any version, has no client at all.
       def self.replies_at_once?(redis)
         redis.respond_to?(:_client) && ANSWERS_AT_ONCE[redis._client.class]
       end
       private_class_method :replies_at_once?
 
-      # What sends a command and returns the reply, in redis-rb 4 and 5, without and with a
-      # cluster. Not all of these classes exist in every version, hence the names.
+      # The classes that send a command and return the reply, in redis-rb 4 and 5, with and without
+      # a cluster. Not all of them exist in every version, hence the names.
       CLIENTS = %w[Redis::Client Redis::Cluster RedisClient RedisClient::Cluster].freeze
       ANSWERS_AT_ONCE = Hash.new do |known, kind|
         known[kind] = kind.ancestors.any? { |ancestor| CLIENTS.include?(ancestor.name) }
