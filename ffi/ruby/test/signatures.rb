@@ -78,7 +78,7 @@ class Signatures
     given ||= returned.delete_suffix("?") if comment.match?(/^@yield/)
     return ["(#{params}) -> #{returned}"] unless given
 
-    with = words.match?(/with a block, /) ? "untyped" : returned
+    with = words.match?(/with a block, (what|the block's)/) ? "untyped" : returned
     without = words.include?("an Enumerator") ? "Enumerator[#{given}, untyped]" : returned
     ["(#{params}) { (#{given}) -> untyped } -> #{with}", "(#{params}) -> #{without}"]
   end
