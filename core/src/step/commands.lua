@@ -35,18 +35,32 @@ local function read(command, key, ...)
   return nil, reply
 end
 
--- The values of any number of fields, false for those that are not there; or first an error.
-local function read_fields(key, fields)
+-- What a command such as HMGET reads of any number of members, false for those that are not there; or first an error.
+local function read_each(command, key, members)
   local values = {}
-  for i = 1, #fields, CHUNK do
-    local failure, some = read('HMGET', key, unpack(fields, i, math.min(i + CHUNK - 1, #fields)))
+  for i = 1, #members, CHUNK do
+    local failure, some = read(command, key, unpack(members, i, math.min(i + CHUNK - 1, #members)))
     if failure then return failure end
-    if #fields <= CHUNK then return nil, some end
+    if #members <= CHUNK then return nil, some end
     for j = 1, #some do
       values[i + j - 1] = some[j]
     end
   end
   return nil, values
+end
+
+-- The values of any number of fields, false for those that are not there; or first an error.
+local function read_fields(key, fields)
+  return read_each('HMGET', key, fields)
+end
+
+-- Whether one text comes before another in the order of bytes. Lua's own order is that of the locale.
+local function precedes(a, b)
+  for i = 1, math.min(#a, #b) do
+    local of_a, of_b = string.byte(a, i), string.byte(b, i)
+    if of_a ~= of_b then return of_a < of_b end
+  end
+  return #a < #b
 end
 
 -- What a step is going to write is gathered first: so each key is checked before the first write, and

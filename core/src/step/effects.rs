@@ -1,6 +1,9 @@
 //! What a step changed, as its record in the journal.
 
-use super::StepContext;
+use super::{Snapshot, StepContext};
+
+/// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
+pub(crate) const SNAPSHOT_BYTES: usize = 256 * 1024;
 
 /// The effects of one step: tags, each with its data; empty if the engine is not durable.
 pub(crate) struct Effects(Option<Vec<u8>>);
@@ -36,6 +39,14 @@ impl Effects {
     /// Their length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.0.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Makes a record of the snapshot of these effects if they have at least this many bytes, and begins new ones.
+    pub(crate) fn flush(&mut self, bytes_min: usize, out: &mut dyn Snapshot) {
+        if self.len() >= bytes_min {
+            let full = std::mem::replace(self, Self::after(Vec::new()));
+            out.record(&full.into_record());
+        }
     }
 
     pub(crate) fn into_record(self) -> Vec<u8> {

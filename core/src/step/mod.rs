@@ -27,7 +27,7 @@ pub use byte_list::ByteList;
 pub(crate) use chance::Chance;
 pub(crate) use context::{Finished, Wake};
 pub use context::{StepContext, Timestamp};
-pub(crate) use effects::Effects;
+pub(crate) use effects::{Effects, SNAPSHOT_BYTES};
 pub use name::NAME_BYTES_MAX;
 pub(crate) use name::{check_name, check_name_length, has_tag, tagged_name};
 pub use operation::Operation;

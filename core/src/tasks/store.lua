@@ -80,15 +80,6 @@ local function time_of(text)
   return delay and NOW + delay
 end
 
--- Whether one text comes before another in the order of bytes. Lua's own order is that of the locale.
-local function precedes(a, b)
-  for i = 1, math.min(#a, #b) do
-    local of_a, of_b = string.byte(a, i), string.byte(b, i)
-    if of_a ~= of_b then return of_a < of_b end
-  end
-  return #a < #b
-end
-
 local function is_held(at, claimant, caller)
   return at > NOW and claimant ~= '' and claimant ~= caller
 end

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::shuffle::message::MessageId;
 use crate::shuffle::{STREAMS_MAX, StreamNumber};
 use crate::step::codec::{Reader, put_bytes, put_integer};
-use crate::step::{Effects, Snapshot};
+use crate::step::{Effects, SNAPSHOT_BYTES, Snapshot};
 
 /// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, so
 /// that a later version with other rules still makes the same state of them.
@@ -36,9 +36,6 @@ pub(super) mod tag {
     /// Streams that writers spread over while there are more, 0 for all.
     pub(in super::super) const TARGET: u8 = 12;
 }
-
-/// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
-pub(in crate::shuffle) const SNAPSHOT_BYTES: usize = 256 * 1024;
 
 impl Queue {
     pub(super) fn replay(&mut self, record: &[u8]) -> Result<()> {
@@ -127,7 +124,7 @@ impl Queue {
                 put_offset(group, *offset, meta.offset, &mut effects);
             }
         }
-        flush(&mut effects, 0, out);
+        effects.flush(0, out);
         let dead = self.dead.iter().map(|dead| (DEAD, dead));
         let streams = (0..).zip(&self.streams);
         let streams = streams.filter_map(|(number, stream)| Some((number, stream.as_ref()?)));
@@ -135,25 +132,17 @@ impl Queue {
             put_stream(number, stream, &mut effects);
             for (id, entry) in &stream.entries {
                 put_add(number, *id, entry, &mut effects);
-                flush(&mut effects, SNAPSHOT_BYTES, out);
+                effects.flush(SNAPSHOT_BYTES, out);
             }
             for (name, group) in &stream.groups {
                 put_join(number, name, group.last, &mut effects);
                 for (id, pending) in &group.pending {
                     put_pending(number, name, *id, pending, &mut effects);
-                    flush(&mut effects, SNAPSHOT_BYTES, out);
+                    effects.flush(SNAPSHOT_BYTES, out);
                 }
             }
         }
-        flush(&mut effects, 1, out);
-    }
-}
-
-/// Makes a record of the snapshot from effects of at least this many bytes.
-pub(in crate::shuffle) fn flush(effects: &mut Effects, bytes_min: usize, out: &mut dyn Snapshot) {
-    if effects.len() >= bytes_min {
-        let full = std::mem::replace(effects, Effects::after(Vec::new()));
-        out.record(&full.into_record());
+        effects.flush(1, out);
     }
 }
 

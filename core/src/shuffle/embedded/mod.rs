@@ -4,7 +4,7 @@ mod delivery;
 mod journal;
 mod stream;
 
-pub(super) use journal::{SNAPSHOT_BYTES, encode_fields, flush};
+pub(super) use journal::encode_fields;
 pub(super) use stream::StreamState;
 
 use std::collections::BTreeMap;

@@ -9,10 +9,9 @@ use super::{Deadline, Expired, Expiry};
 use crate::error::{Error, ErrorKind, Result, invalid};
 use crate::runtime::sync;
 use crate::shuffle::StreamNumber;
-use crate::shuffle::embedded::{SNAPSHOT_BYTES, flush};
 use crate::shuffle::message::{MessageId, Receipt, Stream};
 use crate::step::codec::{Reader, put_bytes, put_integer};
-use crate::step::{self, Effects, Snapshot, StepContext};
+use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext};
 
 /// What the embedded engine keeps for the tracked messages of one queue, or of all that share the
 /// global keys.
@@ -263,10 +262,10 @@ impl step::State for State {
         for entry in tracked.garbage.intersection(&tracked.due) {
             put_entry(tag::CORDON, entry, &mut effects);
         }
-        flush(&mut effects, 0, out);
+        effects.flush(0, out);
         for (value, record) in &tracked.records {
             put_track(value, record, &mut effects);
-            flush(&mut effects, SNAPSHOT_BYTES, out);
+            effects.flush(SNAPSHOT_BYTES, out);
         }
         let is_current = |(deadline, value): &&(Deadline, Box<[u8]>)| {
             tracked.records.get(value).is_some_and(|record| record.deadline == *deadline)
@@ -276,9 +275,9 @@ impl step::State for State {
         let cordoned = tracked.garbage.difference(&tracked.due).map(|entry| (tag::CORDON, entry));
         for (tag, entry) in stale.chain(cordoned) {
             put_entry(tag, entry, &mut effects);
-            flush(&mut effects, SNAPSHOT_BYTES, out);
+            effects.flush(SNAPSHOT_BYTES, out);
         }
-        flush(&mut effects, 0, out);
+        effects.flush(0, out);
     }
 
     fn is_unused(&self) -> bool {
