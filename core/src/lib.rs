@@ -15,6 +15,7 @@ pub mod events;
 pub mod ick;
 pub mod shuffle;
 pub mod tasks;
+pub mod volatile;
 
 mod worker;
 

@@ -34,6 +34,7 @@ fn every_wrong_case_fails_on_every_backend() {
         ("cases", include_str!("wrong/cases.json")),
         ("shuffle", include_str!("wrong/shuffle.json")),
         ("tasks", include_str!("wrong/tasks.json")),
+        ("volatile", include_str!("wrong/volatile.json")),
     ];
     // One is no case but a name.
     let mut count = 1;
@@ -131,12 +132,38 @@ const TASKS_LIES: [Lie; 20] = [
     ("response", r#"s/"result":.*/"unsupported":"the call modify is not known"}/"#, "memory"),
 ];
 
+const VOLATILE_LIES: [Lie; 21] = [
+    ("request", r#"s/"ttl_ms":60000/"ttl_ms":600000/"#, "memory"),
+    ("request", r#"s/"ttl_ms":60}/"ttl_ms":6000}/"#, "memory"),
+    ("request", r#"s/"set_if_absent"/"set_if_present"/"#, "memory"),
+    ("request", r#"s/"set_locked"/"set_and_release"/"#, "memory"),
+    ("request", r#"s/"set_and_release"/"set_locked"/"#, "memory"),
+    ("request", r#"s/"token":{"utf8":"B"}/"token":{"utf8":"A"}/"#, "memory"),
+    ("request", r#"s/"limit":2/"limit":3/"#, "memory"),
+    ("request", r#"s/"omit_values":true/"omit_values":false/"#, "memory"),
+    ("request", r#"s/"after":/"ignored":/"#, "memory"),
+    ("request", r#"s/{"name":"two"}/{"name":"one"}/"#, "memory"),
+    ("request", r#"s/{"name":"pages"}/{"name":"books"}/"#, "redis"),
+    ("request", r#"s/"clear"/"len"/"#, "memory"),
+    ("response", r#"s/"value":"[^"]*"/"value":"x"/"#, "memory"),
+    ("response", r#"s/"expires_us":[0-9]*/"expires_us":1/"#, "memory"),
+    ("response", r#"s/"expires_us":\([0-9]*\)[0-9],/"expires_us":\10,/"#, "redis"),
+    ("response", r#"s/"fence":[0-9]*/"fence":1/"#, "memory"),
+    ("response", r#"s/"remaining_ms":[0-9.]*/"remaining_ms":null/"#, "memory"),
+    ("response", r#"s/"expired":[1-9]/"expired":0/"#, "memory"),
+    ("response", r#"s/"more":true/"more":false/"#, "memory"),
+    ("response", r#"s/LEASE_LOST/WRONG_TYPE/;s/"code":14,/"code":4,/"#, "memory"),
+    ("response", r#"s/"result":.*/"unsupported":"the call set is not known"}/"#, "memory"),
+];
+
 #[test]
 fn an_adapter_that_lies_is_found_out() {
     let files = ["shuffle/ours-acking.json", "shuffle/ours-wrong-arguments.json"];
     find_out(&files, &SHUFFLE_LIES);
     let files = ["dependency", "holding", "retries", "skip-colliding"];
     find_out(&files.map(|file| format!("tasks/{file}.json")), &TASKS_LIES);
+    let files = ["values", "expiry", "pages", "locks"];
+    find_out(&files.map(|file| format!("volatile/{file}.json")), &VOLATILE_LIES);
 }
 
 fn find_out(files: &[impl AsRef<Path>], lies: &[Lie]) {

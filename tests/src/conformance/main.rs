@@ -31,6 +31,7 @@ mod rust_events;
 mod rust_jobs;
 mod rust_shuffle;
 mod rust_tasks;
+mod rust_volatile;
 mod shuffle;
 mod state;
 mod tasks;

@@ -8,7 +8,7 @@ use millpond::{Client, Error};
 use serde_json::{Value, json};
 
 use crate::value::{bytes, score, wire_bytes, wire_score};
-use crate::{rust_events, rust_shuffle, rust_tasks};
+use crate::{rust_events, rust_shuffle, rust_tasks, rust_volatile};
 
 /// Why a request has no result.
 pub(crate) enum Failure {
@@ -96,6 +96,7 @@ pub(crate) fn perform(client: &Client, request: &Value) -> Result<Value, Failure
         "ick" => ick(&client.ick(string(&on["name"])?), call, request),
         "shuffle_queue" => rust_shuffle::result(client, on, call, request),
         "events" => rust_events::result(client, on, call, request),
+        "volatile_hash" => rust_volatile::result(client, on, call, request),
         "shard" => rust_shuffle::shard_of(on),
         "tasks" => rust_tasks::result(client, on, call, request),
         "task_stores" => Ok(client.task_stores()?.into_iter().map(wire_bytes).collect()),

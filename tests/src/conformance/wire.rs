@@ -13,6 +13,12 @@ pub(crate) const QUEUE: [&str; 6] =
 pub(crate) const CONSUMER: [&str; 5] =
     ["group", "consumer", "prefer_stream", "default_stream", "max_deliveries"];
 
+/// The volatile hash of a request that names none.
+pub(crate) const HASH: &str = "pages";
+
+/// The arguments of a volatile hash that are bytes, or lists of them.
+const BYTES: [&str; 4] = ["field", "fields", "value", "token"];
+
 /// The calls of a shuffle queue that are made on a consumer, or on a worker of it.
 const OF_CONSUMER: [&str; 5] = ["read_many", "ack", "reclaim", "drain", "run"];
 
@@ -60,9 +66,10 @@ pub(crate) fn is_unknown(why: &str) -> bool {
 pub(crate) fn of_step(step: &Value) -> Value {
     match step["call"].as_str().unwrap_or_default() {
         "task_stores" => calls([("task_stores", json!({}))]),
-        call => match (call.strip_prefix("shuffle_"), call.strip_prefix("events_")) {
-            (Some(call), _) => of_shuffle(call, step),
-            (_, Some(call)) => of_events(call, step),
+        call => match call.split_once('_') {
+            Some(("shuffle", call)) => of_shuffle(call, step),
+            Some(("events", call)) => of_events(call, step),
+            Some(("vhash", call)) => of_volatile(call, step),
             _ => of_tasks(step),
         },
     }
@@ -109,11 +116,31 @@ fn of_events(call: &str, step: &Value) -> Value {
 
 /// What ends the delivery of an event that was received.
 fn receipt(event: &Value) -> Value {
-    let token = match &event["token"] {
+    json!({"id": event["id"], "token": as_bytes(&event["token"])})
+}
+
+/// The request for a call of a volatile hash, by default of one. Its fields, values and tokens are bytes.
+fn of_volatile(call: &str, step: &Value) -> Value {
+    let mut rest = step.as_object().cloned().unwrap_or_default();
+    rest.remove("call");
+    rest.retain(|_, value| !value.is_null());
+    let name = rest.remove("name").unwrap_or_else(|| json!(HASH));
+    for (_, value) in rest.iter_mut().filter(|(name, _)| BYTES.contains(&name.as_str())) {
+        *value = as_bytes(value);
+    }
+    if let Some(after) = rest.get_mut("after") {
+        after["field"] = as_bytes(&after["field"]);
+    }
+    calls([("volatile_hash", json!({"name": name})), (call, rest.into())])
+}
+
+/// Texts as bytes, also those in lists.
+fn as_bytes(value: &Value) -> Value {
+    match value {
         Value::String(text) => json!({"utf8": text}),
+        Value::Array(items) => items.iter().map(as_bytes).collect(),
         encoded => encoded.clone(),
-    };
-    json!({"id": event["id"], "token": token})
+    }
 }
 
 /// The request for a call of a task store.

@@ -801,32 +801,35 @@ fn e17_a_server_without_replicas_delivers_nothing() {
     assert_eq!(queue.payloads(), ["a"]);
 }
 
-/// The table of the rules names cases and tests that are there.
+/// The tables of the rules name cases and tests that are there.
 #[test]
 fn each_rule_is_held_by_what_the_table_says() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/conformance/cases/events");
+    let root = env!("CARGO_MANIFEST_DIR");
     let read = |path: String| std::fs::read_to_string(&path).unwrap_or_default();
-    let table = read(format!("{folder}/README.md"));
-    let rows = table.lines().skip_while(|line| *line != "| rule | held by |").skip(2);
-    let mut count = 0;
-    for row in rows.map_while(|row| row.strip_prefix("| ")?.strip_suffix(" |")) {
-        let (rule, held_by) = row.split_once(" | ").expect("a row has two cells");
-        for place in held_by.split("; ") {
-            let (file, name) = place.split_once(": ").expect("a place is a file and a name");
-            let case = format!("{{\"name\": \"{name}\",");
-            let is_case = read(format!("{folder}/{file}.json")).contains(&case);
-            let test = format!("#[test]\nfn {name}() {{");
-            let source = match file {
-                "core" => "../core/src/events/tests.rs".to_owned(),
-                "model" => "../core/src/events/reshard/model.rs".to_owned(),
-                "schedules" => "tests/all/schedules.rs".to_owned(),
-                "calendar" => "tests/all/schedules_calendar.rs".to_owned(),
-                file => format!("tests/all/events_{file}.rs"),
-            };
-            let source = read(format!("{}/{source}", env!("CARGO_MANIFEST_DIR")));
-            assert!(is_case || source.contains(&test), "{rule}: {place} is not there");
-            count += 1;
+    for (queue, least) in [("events", 100), ("volatile", 50)] {
+        let folder = format!("{root}/conformance/cases/{queue}");
+        let table = read(format!("{folder}/README.md"));
+        let rows = table.lines().skip_while(|line| *line != "| rule | held by |").skip(2);
+        let mut count = 0;
+        for row in rows.map_while(|row| row.strip_prefix("| ")?.strip_suffix(" |")) {
+            let (rule, held_by) = row.split_once(" | ").expect("a row has two cells");
+            for place in held_by.split("; ") {
+                let (file, name) = place.split_once(": ").expect("a place is a file and a name");
+                let case = format!("{{\"name\": \"{name}\",");
+                let is_case = read(format!("{folder}/{file}.json")).contains(&case);
+                let test = format!("#[test]\nfn {name}() {{");
+                let source = match file {
+                    "core" => format!("../core/src/{queue}/tests.rs"),
+                    "model" => format!("../core/src/{queue}/reshard/model.rs"),
+                    "schedules" => "tests/all/schedules.rs".to_owned(),
+                    "calendar" => "tests/all/schedules_calendar.rs".to_owned(),
+                    file => format!("tests/all/{queue}_{file}.rs"),
+                };
+                let source = read(format!("{root}/{source}"));
+                assert!(is_case || source.contains(&test), "{rule}: {place} is not there");
+                count += 1;
+            }
         }
+        assert!(count > least, "{queue}: {count}");
     }
-    assert!(count > 100, "{count}");
 }

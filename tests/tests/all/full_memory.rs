@@ -78,6 +78,22 @@ fn store(client: &Client) -> millpond::tasks::TaskStore {
     store
 }
 
+/// A volatile hash with a field that has expired.
+fn expired_hash(client: &Client) -> millpond::volatile::VolatileHash {
+    let hash = client.volatile_hash("h");
+    hash.set("old", "1", Duration::from_millis(1)).unwrap();
+    std::thread::sleep(Duration::from_millis(2));
+    hash
+}
+
+/// A volatile hash with a field and its lock.
+fn live_hash(client: &Client) -> millpond::volatile::VolatileHash {
+    let hash = client.volatile_hash("h");
+    hash.set("a", "1", LEASE_DEFAULT).unwrap();
+    hash.acquire("a", "me", LEASE_DEFAULT).unwrap();
+    hash
+}
+
 fn claimed(client: &Client) -> (millpond::tasks::TaskStore, millpond::tasks::Task) {
     let store = store(client);
     let task = store.claim(["q"], LEASE_DEFAULT).unwrap().unwrap();
@@ -135,6 +151,21 @@ fn what_makes_room_is_done() {
         case!("tasks.purge", Done, |client| let store = store(client); store.purge("q", TaskFilter::new())),
         case!("tasks.move", Done, |client| let store = store(client); store.move_tasks("q", "p", TaskFilter::new())),
         case!("tasks.list", Done, |client| let store = store(client); store.list("q", TaskQuery::new())),
+        case!("volatile.set", Refused, |client| let hash = live_hash(client); hash.set("b", "1", LEASE_DEFAULT)),
+        case!("volatile.set_and_release", Refused, |client| let hash = live_hash(client);
+            hash.set_and_release("a", "me", "2", LEASE_DEFAULT)),
+        case!("volatile.get", Done, |client| let hash = live_hash(client); hash.get("a")),
+        case!("volatile.touch", Done, |client| let hash = live_hash(client); hash.touch("a", LEASE_DEFAULT)),
+        case!("volatile.delete", Done, |client| let hash = live_hash(client); hash.delete(["a"])),
+        case!("volatile.clear", Done, |client| let hash = live_hash(client); hash.clear()),
+        case!("volatile.reap", Done, |client| let hash = expired_hash(client);
+            hash.reap(5).inspect(|reaped| assert_eq!(reaped.fields, 1))),
+        case!("volatile.acquire", Refused, |client| let hash = live_hash(client); hash.acquire("b", "me", LEASE_DEFAULT)),
+        case!("volatile.acquire again", Done, |client| let hash = live_hash(client); hash.acquire("a", "me", LEASE_DEFAULT)),
+        case!("volatile.renew", Done, |client| let hash = live_hash(client);
+            hash.renew("a", "me", LEASE_DEFAULT).inspect(|is_held| assert!(is_held))),
+        case!("volatile.release", Done, |client| let hash = live_hash(client);
+            hash.release("a", "me").inspect(|is_held| assert!(is_held))),
         case!("tasks.queue_stats", Done, |client| let store = store(client); store.queue_stats(Filter::default())),
     ];
     let server = Redis::start();

@@ -11,7 +11,7 @@ use millpond::tasks::{NewTask, TaskStore};
 use millpond::{
     CALL_BYTES_MAX, CALL_ITEMS_MAX, Client, ErrorKind, NAME_BYTES_MAX, Options, Result,
 };
-use millpond::{ick, shuffle, tasks};
+use millpond::{ick, shuffle, tasks, volatile};
 
 const PAGE: &str = include_str!("../../../core/src/LIMITS.md");
 
@@ -39,7 +39,7 @@ impl Printed for Duration {
 
 fn print_integer(value: u64, name: &str) -> String {
     if name.contains("BYTES") {
-        let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes")];
         let (bytes, unit) =
             units.into_iter().find(|(bytes, _)| value.is_multiple_of(*bytes)).unwrap();
         return format!("{} {unit}", value / bytes);
@@ -109,6 +109,13 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::SWEEP_TASKS_MAX,
         tasks::STATS_MAX,
         tasks::FILTER_NAMES_MAX,
+        volatile::FIELD_BYTES_MAX,
+        volatile::VALUE_BYTES_MAX,
+        volatile::FIELDS_MAX,
+        volatile::TOKEN_BYTES_MAX,
+        volatile::TTL_MAX,
+        volatile::PAGE_MAX,
+        volatile::REAP_MAX,
         shuffle::STREAMS_DEFAULT,
         shuffle::STREAMS_PER_SHARD_DEFAULT,
         shuffle::DEADLINE_DEFAULT,
@@ -123,6 +130,8 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::RELEASE_DELAY_DEFAULT,
         tasks::PAGE_DEFAULT,
         tasks::SWEEP_TASKS_DEFAULT,
+        volatile::PAGE_DEFAULT,
+        volatile::REAP_DEFAULT,
     ]
 }
 

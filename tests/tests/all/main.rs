@@ -43,3 +43,4 @@ mod tasks_renewal;
 mod tasks_waiting;
 mod tasks_worker;
 mod topology;
+mod volatile_agreement;

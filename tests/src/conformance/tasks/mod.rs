@@ -1,4 +1,4 @@
-//! Cases in patterns: of task stores, of events, and of the workers of shuffle queues.
+//! Cases in patterns: of task stores, of events, of volatile hashes, and of the workers of shuffle queues.
 //!
 //! They are written by hand from the specification and say what every language has to return, in
 //! patterns: times and random choices are ranges there. On a server the kit reads the whole
@@ -16,11 +16,13 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod view;
+mod volatile;
 
 pub(crate) use plan::Plan;
 pub(crate) use run::run;
 
 /// Whether only cases in patterns have this call.
 pub(crate) fn is_call(call: &str) -> bool {
-    ["task", "shuffle_", "events_"].iter().any(|of| call.starts_with(of)) || call == "repeat"
+    ["task", "shuffle_", "events_", "vhash_"].iter().any(|of| call.starts_with(of))
+        || call == "repeat"
 }

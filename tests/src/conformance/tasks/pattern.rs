@@ -57,10 +57,16 @@ impl Comparison<'_> {
                 self.names.name(name, found.clone());
                 true
             }
-            "$between" => found.as_i64().is_some_and(|number| {
-                argument[0].as_i64().is_some_and(|least| least <= number)
-                    && argument[1].as_i64().is_some_and(|most| number <= most)
-            }),
+            "$between" => match found.as_i64() {
+                Some(number) => {
+                    argument[0].as_i64().is_some_and(|least| least <= number)
+                        && argument[1].as_i64().is_some_and(|most| number <= most)
+                }
+                None => found.as_f64().is_some_and(|number| {
+                    argument[0].as_f64().is_some_and(|least| least <= number)
+                        && argument[1].as_f64().is_some_and(|most| number <= most)
+                }),
+            },
             "$hex" => found.as_str().is_some_and(|text| {
                 argument.as_u64() == Some(text.len() as u64)
                     && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

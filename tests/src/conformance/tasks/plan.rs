@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::volatile;
 use crate::Result;
 use crate::languages::ABILITIES;
 
 /// The requests of cases in patterns.
-const REQUESTS: [&str; 78] = [
+const REQUESTS: [&str; 99] = [
     "task_stores",
     "tasks_insert",
     "tasks_modify",
@@ -87,7 +88,32 @@ const REQUESTS: [&str; 78] = [
     "events_trigger_schedule",
     "events_drain",
     "events_run",
+    "vhash_set",
+    "vhash_set_many",
+    "vhash_set_if_absent",
+    "vhash_set_if_present",
+    "vhash_set_locked",
+    "vhash_set_and_release",
+    "vhash_get",
+    "vhash_get_many",
+    "vhash_fields",
+    "vhash_ttl",
+    "vhash_len",
+    "vhash_stats",
+    "vhash_touch",
+    "vhash_delete",
+    "vhash_clear",
+    "vhash_reap",
+    "vhash_acquire",
+    "vhash_get_or_acquire",
+    "vhash_renew",
+    "vhash_release",
+    "vhash_holder",
 ];
+
+/// What the calls of queues other than task stores begin with.
+const QUEUES: [(&str, &str); 3] =
+    [("shuffle_", "shuffle"), ("events_", "events"), ("vhash_", "volatile")];
 
 /// The store of a request that names none.
 pub(super) const STORE: &str = "shop";
@@ -128,6 +154,7 @@ impl Plan {
         match step["call"].as_str().unwrap_or_default() {
             "sleep" => step["ms"].as_u64().map(|_| ()).ok_or("a sleep says how many ms")?,
             "redis" => self.has_raw_set_up = true,
+            "stored" => volatile::check_stored_step(step)?,
             "repeat" => {
                 step["times"].as_u64().ok_or("a repeat says how many times")?;
                 let steps = step["steps"].as_array().ok_or("a repeat has steps")?;
@@ -143,7 +170,7 @@ impl Plan {
                         return Err(format!("no language has or lacks this: {ability}"));
                     }
                 }
-                for (of, queue) in [("shuffle_", "shuffle"), ("events_", "events")] {
+                for (of, queue) in QUEUES {
                     if call.starts_with(of) {
                         self.queue = queue;
                         return Ok(());

@@ -60,3 +60,12 @@ pub(super) fn check_dependency(refusal: &Refusal, expected: &Value) -> Result<()
     }
     Ok(())
 }
+
+/// Whether the message of an error contains these texts.
+pub(super) fn check_mentions(refusal: &Refusal, mentions: &Value) -> Result<()> {
+    let mut texts = mentions.as_array().into_iter().flatten().filter_map(Value::as_str);
+    match texts.find(|text| !refusal.message.contains(text)) {
+        Some(text) => Err(format!("the message does not mention {text}: {}", refusal.message)),
+        None => Ok(()),
+    }
+}

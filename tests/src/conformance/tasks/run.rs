@@ -11,8 +11,9 @@ use super::names::Names;
 use super::pattern;
 use super::plan::{Plan, STORE};
 use super::raw::{self, Keys};
-use super::refusal::check_dependency;
+use super::refusal::{check_dependency, check_mentions};
 use super::view::View;
+use super::volatile::{self, Hashes};
 use crate::Result;
 use crate::adapter::{Adapter, Response};
 use crate::backend::Backend;
@@ -20,8 +21,8 @@ use crate::runner::Outcome;
 use crate::wire;
 
 /// The parts of a step for the kit, and not for an adapter.
-const OUR_FIELDS: [&str; 8] =
-    ["returns", "error", "dependency", "as", "took_ms", "meanwhile", "optional", "if"];
+const OUR_FIELDS: [&str; 9] =
+    ["returns", "error", "dependency", "mentions", "as", "took_ms", "meanwhile", "optional", "if"];
 
 /// The claimant of a request that names none.
 const CLAIMANT: &str = "A";
@@ -35,8 +36,8 @@ pub(crate) fn run(plan: &Plan, adapter: &mut Adapter, backend: &mut Backend) -> 
         return Ok(Outcome::Skipped("raw Redis set-up".to_owned()));
     }
     backend.begin(adapter)?;
-    let (names, keys) = (Names::default(), Keys::new());
-    let run = Run { plan, adapter, backend, names, keys, checked: 0, left_out: None };
+    let (names, keys, hashes) = (Names::default(), Keys::new(), Hashes::default());
+    let run = Run { plan, adapter, backend, names, keys, hashes, checked: 0, left_out: None };
     run.finish()
 }
 
@@ -48,6 +49,7 @@ struct Run<'a> {
     names: Names,
     /// What the servers held after the last step.
     keys: Keys,
+    hashes: Hashes,
     checked: usize,
     /// Why a step, or everything behind it, could not be done in this language.
     left_out: Option<String>,
@@ -90,6 +92,8 @@ impl Run<'_> {
                 thread::sleep(Duration::from_millis(step["ms"].as_u64().unwrap_or_default()));
             }
             "redis" => self.redis(step)?,
+            "stored" if self.backend.is_embedded() => {}
+            "stored" => volatile::check_stored(&self.names.filled(step)?, &self.keys)?,
             "repeat" => {
                 for number in 0..step["times"].as_u64().unwrap_or_default() {
                     self.names.count("i", number);
@@ -152,7 +156,11 @@ impl Run<'_> {
                 return Err(format!("it took {took} ms, not {} to {}", bound(0), bound(1)));
             }
         }
-        self.look(step.get("error").is_some())?;
+        let is_refused = step.get("error").is_some();
+        if !is_refused {
+            self.hashes.note(&request)?;
+        }
+        self.look(Some(&request), is_refused)?;
         Ok(Next::Step)
     }
 
@@ -207,6 +215,8 @@ impl Run<'_> {
             (Response::Error(refusal), Some(name)) if refusal.kind.name() == name => {
                 let dependency = self.names.filled(&step["dependency"])?;
                 check_dependency(&refusal, &dependency)?;
+                let mentions = self.names.filled(&step["mentions"])?;
+                check_mentions(&refusal, &mentions)?;
             }
             (Response::Unsupported(why), Some(_)) => {
                 // That a call is not there at all is no matter of types.
@@ -232,8 +242,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reads what the servers hold, which has to be sound, and the same after a refusal.
-    fn look(&mut self, was_refused: bool) -> Result<()> {
+    /// Reads what the servers hold after a request, or after a raw command: it has to be sound, and the same after a
+    /// refusal.
+    fn look(&mut self, request: Option<&Value>, was_refused: bool) -> Result<()> {
         if self.backend.is_embedded() {
             return Ok(());
         }
@@ -245,6 +256,9 @@ impl Run<'_> {
             return Err(problem);
         }
         let before = std::mem::replace(&mut self.keys, keys);
+        if let ("volatile", Some(request)) = (self.plan.queue, request) {
+            self.hashes.check(request, &before, &self.keys)?;
+        }
         let expires = |key: &Vec<u8>| key.ends_with(b":expiry");
         if was_refused && before != self.keys && !before.keys().any(expires) {
             return Err(format!("a refused call has changed the store\n      from {before:?}"));
@@ -260,7 +274,10 @@ impl Run<'_> {
                 view.compare(&self.keys, store)?;
             }
         }
-        Ok(())
+        match self.backend.is_embedded() {
+            true => self.hashes.views(self.adapter).map(drop),
+            false => self.hashes.compare(self.adapter, &self.keys),
+        }
     }
 
     /// Closes a durable engine and opens it again: the same has to be there.
@@ -271,9 +288,11 @@ impl Run<'_> {
         let views = |run: &mut Self| -> Result<Vec<View>> {
             run.plan.stores.iter().map(|store| View::of(run.adapter, store)).collect()
         };
-        let before = views(self)?;
+        let (before, hashes) = (views(self)?, self.hashes.views(self.adapter)?);
         self.backend.reopen(self.adapter)?;
         let after = views(self)?;
+        volatile::check_same(&hashes, &self.hashes.views(self.adapter)?)
+            .map_err(|at| format!("after the engine was opened again: {at}"))?;
         for (before, after) in before.iter().zip(&after) {
             if let Some(at) = before.difference(after) {
                 return Err(format!("after the engine was opened again: before, {at}"));
@@ -290,7 +309,7 @@ impl Run<'_> {
         let key = words.get(1).ok_or("a raw command has no key")?;
         match self.backend.server(key.as_bytes())?.call(&words)? {
             Reply::Error(error) => Err(format!("the raw command fails: {error}")),
-            _ => self.look(false),
+            _ => self.look(None, false),
         }
     }
 }

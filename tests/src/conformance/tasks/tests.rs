@@ -135,6 +135,7 @@ fn patterns_fit_what_they_say_and_nothing_else() {
         (json!({"$any_order": [1, 2]}), json!([2, 1]), json!([2, 1, 2])),
         (json!({"$between": [1, 3]}), json!(3), json!(4)),
         (json!({"$between": [1, 3]}), json!(1), json!("2")),
+        (json!({"$between": [1, 3]}), json!(1.5), json!(0.5)),
         (json!({"$hex": 4}), json!("00ff"), json!("00FF")),
         (json!({"$hex": 4}), json!("1234"), json!("12345")),
         (json!({"$begins": "ab"}), json!("abc"), json!("xabc")),

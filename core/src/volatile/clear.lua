@@ -1,0 +1,9 @@
+-- Removes all fields, not the locks.
+--
+-- KEYS[1] map  KEYS[2] zset
+-- returns how many were live
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+local failure, live = count_fields()
+if failure then return failure end
+redis.call('UNLINK', MAP, ZSET)
+return live

@@ -1,0 +1,60 @@
+-- Reads a page of the fields that are live, those first that expire first.
+--
+-- KEYS[1] map  KEYS[2] zset
+-- ARGV[1] limit        fields, 1 to 1000
+-- ARGV[2] after_us     the expiry of the field that the page comes after, in microseconds since the Unix epoch; empty
+--                      for the first page
+-- ARGV[3] after_field  that field
+-- ARGV[4] omit_values  1 to leave out the values, else 0
+-- returns {{field, expiry in microseconds, and its value unless values are left out, for each}}, with the expiry and
+--   the field of the last one that was looked at behind if there are more; a page may have fewer fields than the limit
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+local limit, after_us, after_field = whole(ARGV[1], 1000), whole(ARGV[2], US_MAX), ARGV[3]
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
+if not after_us and ARGV[2] ~= '' then return invalid('after_us is not a whole number') end
+if not is_field(after_field) then return invalid('after_field has more than 65536 bytes') end
+if ARGV[4] ~= '0' and ARGV[4] ~= '1' then return invalid('omit_values is neither 0 nor 1') end
+
+local failure = check_fields()
+if failure then return failure end
+
+-- The rank of the first field behind the position, whose field may be gone. Scores are compared in microseconds, as
+-- positions have them.
+local function rank_behind()
+  local score = redis.call('ZSCORE', ZSET, after_field)
+  if score and micros(score) == after_us then return redis.call('ZRANK', ZSET, after_field) + 1 end
+  local at = score_of(after_us)
+  -- Of the fields of that time, which are in the order of their bytes, a binary search.
+  local low = redis.call('ZCOUNT', ZSET, '-inf', '(' .. at)
+  local high = low + redis.call('ZCOUNT', ZSET, at, at)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if precedes(after_field, redis.call('ZRANGE', ZSET, middle, middle)[1]) then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+local rank = redis.call('ZCOUNT', ZSET, '-inf', NOW_SCORE)
+if after_us then rank = math.max(rank, rank_behind()) end
+-- One more than the page has, which tells whether there are more.
+local run = redis.call('ZRANGE', ZSET, rank, rank + limit, 'WITHSCORES')
+local count = math.min(#run / 2, limit)
+local names, page = {}, {}
+for i = 1, count do
+  names[i] = run[2 * i - 1]
+end
+local values
+if ARGV[4] == '0' then
+  failure, values = read_fields(MAP, names)
+  if failure then return failure end
+end
+for i, name in ipairs(names) do
+  local is_live = values and values[i] or not values and redis.call('HEXISTS', MAP, name) == 1
+  if is_live then
+    page[#page + 1] = name
+    page[#page + 1] = micros(run[2 * i])
+    if values then page[#page + 1] = values[i] end
+  end
+end
+if #run / 2 > limit then return {page, micros(run[2 * count]), names[count]} end
+return {page}

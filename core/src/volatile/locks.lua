@@ -1,0 +1,78 @@
+-- The locks of a volatile hash; for the steps that have to do with them.
+--
+-- KEYS[3] lock   hash: field -> {fence, until, token}, by cmsgpack; until in microseconds since the Unix epoch
+-- KEYS[4] lockz  sorted set: field -> until, in seconds since the Unix epoch, with microseconds
+-- KEYS[5] meta   hash: version -> the layout's; fence -> the last one. It goes with the last lock
+local LOCK, LOCKZ, META = KEYS[3], KEYS[4], KEYS[5]
+local LAYOUT = 'vhash.v1'
+
+-- The last fence, 0 for none. A fence is the time in microseconds, or more if that is no more than the last one.
+local last_fence
+
+-- Checks the keys of the locks and reads the last fence; returns an error.
+local function check_locks()
+  local failure, meta = read('HMGET', META, 'version', 'fence')
+  if failure then return failure end
+  if meta[1] and meta[1] ~= LAYOUT then return wrong_layout(META, meta[1], LAYOUT) end
+  last_fence = whole(meta[2], US_MAX) or 0
+  local failure = read('HLEN', LOCK)
+  return failure or (read('ZCARD', LOCKZ))
+end
+
+-- What a record of a lock says, nothing if it cannot be read.
+local function unpack_lock(record)
+  local is_packed, lock = pcall(cmsgpack.unpack, record)
+  local is_lock = is_packed and type(lock) == 'table' and type(lock[1]) == 'number' and type(lock[2]) == 'number' and
+    type(lock[3]) == 'string'
+  return is_lock and {fence = lock[1], expiry = lock[2], token = lock[3]} or nil
+end
+
+-- The lock of a field, nothing if it is free; or first an error.
+local function read_lock(field)
+  local failure = check_locks()
+  if failure then return failure end
+  local record = redis.call('HGET', LOCK, field)
+  if not record then return end
+  local lock = unpack_lock(record)
+  if not lock then return redis.error_reply('CORRUPT a lock in key ' .. LOCK .. ' cannot be read') end
+  if lock.expiry > NOW then return nil, lock end
+end
+
+-- Checks what a step on a lock is given: field, token and, if it takes one, a time to live; returns an error.
+local function check_term(field, token, ttl)
+  if not is_field(field) then return invalid('the field has more than 65536 bytes') end
+  if not token or token == '' or #token > 64 then return invalid('the token has not 1 to 64 bytes') end
+  if not ttl then return invalid('ttl_us is not a whole number from 1000 to 100 years') end
+end
+
+-- Gathers what makes a token hold the lock of a field.
+local function hold(field, fence, token, ttl)
+  gather('HSET', LOCK, field, cmsgpack.pack({fence, NOW + ttl, token}))
+  gather('ZADD', LOCKZ, score_of(NOW + ttl), field)
+  gather('HSET', META, 'version', LAYOUT)
+  gather('HSET', META, 'fence', string.format('%.0f', math.max(fence, last_fence)))
+end
+
+-- Takes the lock of a field if it is free, or again if the token holds it: again also on a server whose memory is full.
+-- Returns what acquire returns; or first an error.
+local function take_lock(field, token, ttl)
+  local failure, lock = read_lock(field)
+  if failure then return failure end
+  if lock and lock.token ~= token then return nil, {0, lock.expiry - NOW} end
+  local fence = lock and lock.fence or math.max(last_fence + 1, NOW)
+  hold(field, fence, token, ttl)
+  failure = write_all(lock and META)
+  if failure then return failure end
+  return nil, {1, fence}
+end
+
+-- Gathers what removes a lock.
+local function remove_lock(field)
+  gather('HDEL', LOCK, field)
+  gather('ZREM', LOCKZ, field)
+end
+
+-- Forgets the last fence once no lock is there and the time alone makes the next one higher; after the writes.
+local function forget_fence()
+  if redis.call('HLEN', LOCK) == 0 and last_fence > 0 and last_fence < NOW then redis.call('DEL', META) end
+end

@@ -1,0 +1,79 @@
+-- Removes fields and locks that have expired, those first that did so first, and fields without an expiry.
+--
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta
+-- ARGV[1] limit  fields and locks, 1 to 1000; and as many fields without an expiry
+-- returns {fields, locks, fields without an expiry, 1 if there is more to remove else 0, microseconds until the next
+--   expires or nil if there is none}
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
+local limit = whole(ARGV[1], 1000)
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
+local failure = check_fields() or check_locks()
+if failure then return failure end
+local failure, fields = read_expired(ZSET, limit)
+if failure then return failure end
+local failure, locks = read_expired(LOCKZ, limit)
+if failure then return failure end
+
+-- The next of each, two strings behind one another: name and score.
+local field, lock = 1, 1
+for _ = 1, limit do
+  local field_score, lock_score = fields[field + 1], locks[lock + 1]
+  if field_score and (not lock_score or tonumber(field_score) <= tonumber(lock_score)) then
+    remove_field(fields[field])
+    field = field + 2
+  elseif lock_score then
+    remove_lock(locks[lock])
+    lock = lock + 2
+  else
+    break
+  end
+end
+failure = write_all()
+if failure then return failure end
+forget_fence()
+
+-- If there are more values than expiries, some of the values have none, because the server has evicted the expiries.
+-- These are looked for at random: a scan would have to begin each time with those that were found to have one.
+local orphans = 0
+if redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) then
+  local sample = redis.call('HRANDFIELD', MAP, 10 * limit)
+  local failure, scores = read_each('ZMSCORE', ZSET, sample)
+  if failure then return failure end
+  for i, name in ipairs(sample) do
+    if not scores[i] and orphans < limit then
+      gather('HDEL', MAP, name)
+      orphans = orphans + 1
+    end
+  end
+  failure = write_all()
+  if failure then return failure end
+end
+
+-- The same of locks: they are put back into their order, to be removed when they have expired.
+if redis.call('HLEN', LOCK) > redis.call('ZCARD', LOCKZ) then
+  local sample = redis.call('HRANDFIELD', LOCK, 10 * limit, 'WITHVALUES')
+  for i = 1, #sample, 2 do
+    if not redis.call('ZSCORE', LOCKZ, sample[i]) then
+      local lock = unpack_lock(sample[i + 1])
+      if lock then
+        gather('ZADD', LOCKZ, score_of(lock.expiry), sample[i])
+      else
+        gather('HDEL', LOCK, sample[i])
+      end
+    end
+  end
+  failure = write_all(META)
+  if failure then return failure end
+end
+
+local next_in
+for _, key in ipairs({ZSET, LOCKZ}) do
+  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  if first[2] then
+    local left = math.max(micros(first[2]) - NOW, 0)
+    next_in = math.min(next_in or left, left)
+  end
+end
+local more = next_in == 0 or redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) or
+  redis.call('HLEN', LOCK) > redis.call('ZCARD', LOCKZ)
+return {(field - 1) / 2, (lock - 1) / 2, orphans, more and 1 or 0, more and 0 or next_in or false}

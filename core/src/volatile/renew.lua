@@ -1,0 +1,16 @@
+-- Makes the lock of a field run for a full term again, if the token holds it.
+--
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta
+-- ARGV[1] field
+-- ARGV[2] token
+-- ARGV[3] ttl_us  microseconds until the lock expires, from 1000
+-- returns 1 if the token holds it, else 0
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
+local field, token, ttl = ARGV[1], ARGV[2], ttl_of(ARGV[3])
+local failure = check_term(field, token, ttl)
+if failure then return failure end
+local failure, lock = read_lock(field)
+if failure then return failure end
+if not lock or lock.token ~= token then return 0 end
+hold(field, lock.fence, token, ttl)
+return write_all(META) or 1

@@ -1,0 +1,70 @@
+-- Sets fields and the time at which they expire; then removes up to two fields that have expired.
+--
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] lock, if fenced  KEYS[4] lockz, if fenced  KEYS[5] meta, if fenced
+-- ARGV[1] ttl_us      microseconds until the fields expire, from 1000
+-- ARGV[2] condition   always; absent for those that are not live, present for those that are
+-- ARGV[3] lock_field  the field of the lock that the caller holds; empty where the step is not fenced
+-- ARGV[4] token       the caller's; empty where the step is not fenced
+-- ARGV[5] release     1 to release the lock, else 0
+-- ARGV[6…] for each field: field, value
+-- returns {for each field: 1 if it was set, 0 if the condition did not hold}
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, LEASE_LOST
+local ttl, condition, lock_field, token, releases = ttl_of(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
+if not ttl then return invalid('ttl_us is not a whole number from 1000 to 100 years') end
+if condition ~= 'always' and condition ~= 'absent' and condition ~= 'present' then
+  return invalid('condition is neither always, absent nor present')
+end
+if not releases and ARGV[5] ~= '0' then return invalid('release is neither 0 nor 1') end
+if #ARGV < 7 or #ARGV > 20005 or #ARGV % 2 == 0 then
+  return invalid('there are not 1 to 10000 fields with their values')
+end
+if releases and not LOCK then return invalid('there is no lock to release') end
+
+if LOCK then
+  local failure = check_term(lock_field, token, ttl)
+  if failure then return failure end
+  local failure, lock = read_lock(lock_field)
+  if failure then return failure end
+  if not lock or lock.token ~= token then
+    return redis.error_reply('LEASE_LOST the lock of the field expired or another token holds it')
+  end
+end
+
+local fields = {}
+for i = 6, #ARGV, 2 do
+  if not is_field(ARGV[i]) then return invalid('a field has more than 65536 bytes') end
+  fields[#fields + 1] = ARGV[i]
+end
+local failure, expiries = check_fields(), {}
+if failure then return failure end
+if condition ~= 'always' then
+  failure, expiries = read_expiries(fields)
+  if failure then return failure end
+end
+
+-- A field that is named twice is live the second time if it was set the first time.
+local reply, is_set, score = {}, {}, score_of(NOW + ttl)
+for i, field in ipairs(fields) do
+  local is_live = is_set[field] or expiries[i]
+  if condition == 'always' or (condition == 'present') == (is_live and true or false) then
+    gather('HSET', MAP, field, ARGV[2 * i + 5])
+    gather('ZADD', ZSET, score, field)
+    reply[i], is_set[field] = 1, true
+  else
+    reply[i] = 0
+  end
+end
+-- These are written before anything is removed, so that a server whose memory is full refuses new values.
+failure = write_all()
+if failure then return failure end
+
+local failure, expired = read_expired(ZSET, 2)
+if failure then return failure end
+for i = 1, #expired, 2 do
+  remove_field(expired[i])
+end
+if releases then remove_lock(lock_field) end
+failure = write_all()
+if failure then return failure end
+if releases then forget_fence() end
+return reply

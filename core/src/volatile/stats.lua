@@ -1,0 +1,10 @@
+-- Counts what a hash holds.
+--
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta
+-- returns {fields that are live, other fields, locks that are held}
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
+local failure, live, others = count_fields()
+if failure then return failure end
+failure = check_locks()
+if failure then return failure end
+return {live, others, redis.call('ZCOUNT', LOCKZ, '(' .. NOW_SCORE, '+inf')}

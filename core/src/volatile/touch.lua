@@ -1,0 +1,17 @@
+-- Changes when a field expires, if it is live.
+--
+-- KEYS[1] map  KEYS[2] zset
+-- ARGV[1] field
+-- ARGV[2] ttl_us  microseconds until it expires, from 1000
+-- returns 1 if it was live, else 0
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT
+local field, ttl = ARGV[1], ttl_of(ARGV[2])
+if not is_field(field) then return invalid('the field has more than 65536 bytes') end
+if not ttl then return invalid('ttl_us is not a whole number from 1000 to 100 years') end
+local failure, expiries = read_expiries({field})
+if failure then return failure end
+if not expiries[1] then return 0 end
+-- A server whose memory is full lets a script add once it has removed.
+gather('ZREM', ZSET, field)
+gather('ZADD', ZSET, score_of(NOW + ttl), field)
+return write_all() or 1
