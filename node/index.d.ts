@@ -353,6 +353,28 @@ export class Client<T extends string | Buffer = string> {
    * again; otherwise only those of the connection.
    */
   taskStores(options?: CallOptions): Promise<T[]>
+
+  /**
+   * The volatile hash with this name. Makes no call.
+   *
+   * @param name - the queue's name, 1 to 64 KiB
+   */
+  volatileHash(
+    name: Member,
+    options?: { returnBuffers?: undefined }
+  ): VolatileHash<T>
+  volatileHash(
+    name: Member,
+    options: { returnBuffers: false }
+  ): VolatileHash<string>
+  volatileHash(
+    name: Member,
+    options: { returnBuffers: true }
+  ): VolatileHash<Buffer>
+  volatileHash(
+    name: Member,
+    options?: ResultOptions
+  ): VolatileHash<string> | VolatileHash<Buffer>
 }
 
 /**
@@ -3627,6 +3649,435 @@ export class EventJob {
 
   /** As {@link Job.signal}. */
   readonly signal: AbortSignal
+}
+
+/** Whether a lock was taken: it has either a fence or the time that another holder has left. */
+export interface Acquired {
+  /**
+   * The fence, if the token holds the lock now: higher than that of every earlier holder of a lock
+   * of this hash.
+   */
+  fence: number | null
+  /** How long until the lock of another token expires, unless it is renewed or released before. */
+  remainingMs: number | null
+}
+
+/** The value of a field, or else whether its lock was taken: exactly one of the three is there. */
+export interface ValueOrLock<T extends string | Buffer = string> {
+  /** The value, if the field is live. Its lock was left as it is. */
+  value: T | null
+  /**
+   * The fence, if the token holds the lock now: higher than that of every earlier holder of a lock
+   * of this hash.
+   */
+  fence: number | null
+  /** How long until the lock of another token expires, unless it is renewed or released before. */
+  remainingMs: number | null
+}
+
+/** Who holds a lock. */
+export interface LockHolder<T extends string | Buffer = string> {
+  /** The token. */
+  token: T
+  /** The fence. */
+  fence: number
+  /** How long until the lock expires, unless it is renewed or released before. */
+  remainingMs: number
+}
+
+/** A field that is live. */
+export interface HashField<T extends string | Buffer = string> {
+  /** The field. */
+  field: T
+  /** Its value; null if the query omits values. */
+  value: T | null
+  /** When it expires, in microseconds since the Unix epoch. */
+  expiresUs: number
+}
+
+/** The position of a field in the order of its hash, or a field as {@link VolatileHash.fields} returns it. */
+export interface FieldPosition<T extends Member = Member> {
+  /** The field's `expiresUs`. */
+  expiresUs: number
+  /** The field. */
+  field: T
+}
+
+/** One page of a hash. */
+export interface FieldPage<T extends string | Buffer = string> {
+  /** The fields, those first that expire first. */
+  fields: HashField<T>[]
+  /** The position after which the next page begins; null on the last page. */
+  next: FieldPosition<T> | null
+}
+
+/** How much a volatile hash holds. */
+export interface HashStats {
+  /** Fields that are live. */
+  fields: number
+  /** Fields that have expired and have not been removed yet. */
+  expired: number
+  /** Locks that are held. */
+  locks: number
+}
+
+/** What a step removed, and what is left to remove. */
+export interface Reaped {
+  /** Fields that had expired. */
+  fields: number
+  /** Locks that had expired. */
+  locks: number
+  /**
+   * Fields that no longer had an expiry, because the server had evicted the expiries; they were not
+   * live. Only on Redis.
+   */
+  orphans: number
+  /** Whether there is more to remove now. */
+  more: boolean
+  /**
+   * How long until the next field or lock expires: zero if one has expired already, and null if
+   * there is none.
+   */
+  nextInMs: number | null
+}
+
+/** Options of {@link VolatileHash.fields}. */
+export interface FieldQueryOptions extends CallOptions {
+  /** The page after this position. */
+  after?: FieldPosition | undefined
+  /** Reads at most this many fields; 100 by default, at most 1,000. */
+  limit?: number | bigint | undefined
+  /** Leaves out the values. */
+  omitValues?: boolean | undefined
+}
+
+/**
+ * A hash whose fields expire, each at its own time, with a lock for each field; made by
+ * {@link Client.volatileHash}.
+ *
+ * It is for what may be computed again: caches, sessions, results of slow calls. A field that has
+ * expired is not read any more, to the microsecond, on the clock of the server. Its memory is freed
+ * later, by a {@link VolatileHash.reap} or a little by each {@link VolatileHash.set}.
+ *
+ * A lock is named by a field and is independent of its value: with
+ * {@link VolatileHash.getOrAcquire} one caller computes a value that many ask for. The holder of a
+ * lock is known by its token, which the caller chooses.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const pages = (await connect('memory:')).volatileHash('pages')
+ * const found = await pages.getOrAcquire('/', 'web-1', 30_000)
+ * console.log(found.value, found.fence !== null) //=> null true
+ * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).remainingMs > 0) //=> true
+ *
+ * await pages.setAndRelease('/', 'web-1', '<h1>…', 60_000) // what web-1 has computed
+ * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).value) //=> <h1>…
+ */
+export class VolatileHash<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * Sets a field to a value, which expires after `ttlMs`. Also removes up to two fields that have
+   * expired.
+   *
+   * As {@link VolatileHash.setMany}.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param value - the value, at most 16 MiB, which may be empty
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.setMany}.
+   */
+  set(field: Member, value: Member, ttlMs: number, options?: CallOptions): Promise<void>
+
+  /**
+   * Sets fields to values, which expire after `ttlMs`, all in one step. Also removes up to two
+   * fields that have expired.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} all may have been set, or none. A set
+   * that is sent again could overwrite what others have set since.
+   *
+   * @param fields - fields and their values, 1 to 10,000
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws {@link InvalidArgumentError} for no field or more than 10,000, a field above 64 KiB, a
+   * value above 16 MiB, more than 1 GiB and a `ttlMs` below one millisecond or above 100 years;
+   * {@link WrongTypeError} if the keys hold something else; {@link OutOfMemoryError} if the memory
+   * of the server is full. In all cases nothing was set.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const sessions = (await connect('memory:')).volatileHash('sessions')
+   * await sessions.setMany({ ann: '1', bob: '2' }, 1_800_000)
+   * console.log(await sessions.getMany(['bob', 'cy'])) //=> [ '2', null ]
+   */
+  setMany(fields: Fields, ttlMs: number, options?: CallOptions): Promise<void>
+
+  /**
+   * A page of the fields that are live, those first that expire first, and by their bytes if they
+   * expire at the same time. Pages are not one snapshot: a field that is set or touched between two
+   * pages may be on both, and on neither if it now expires sooner. Every other field is on one
+   * page. A page may have fewer fields than its limit and still be followed by another one.
+   *
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; {@link WrongTypeError} if
+   * the keys hold something else.
+   *
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const pages = (await connect('memory:')).volatileHash('pages')
+   * await pages.set('/a', '…', 20_000)
+   * await pages.set('/b', '…', 10_000)
+   * const { fields, next } = await pages.fields({ limit: 1, omitValues: true })
+   * console.log(fields[0].field, (await pages.fields({ after: next })).fields[0].field) //=> /b /a
+   */
+  fields(options?: FieldQueryOptions): Promise<FieldPage<T>>
+
+  /**
+   * Frees the memory of up to `limit` fields and locks that have expired, those first that did so
+   * first, in one short step. Repeat it while it says that there is `more`. No read returns what
+   * has expired, whether it is removed or not.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. It can be
+   * repeated: it finds what is left.
+   *
+   * @param options.limit - the maximum number of fields and locks to remove, 1 to 1,000
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; otherwise as
+   * {@link VolatileHash.stats}.
+   *
+   * @example
+   * import { connect, ManualClock } from 'millpond'
+   *
+   * const clock = new ManualClock()
+   * const pages = (await connect('memory:', { clock })).volatileHash('pages')
+   * await pages.set('/', '…', 60_000)
+   * clock.advance(45_000)
+   * console.log((await pages.reap()).nextInMs) //=> 15000
+   * clock.advance(15_000)
+   * console.log((await pages.reap({ limit: 100 })).fields) //=> 1
+   */
+  reap(options?: CallOptions & { limit?: number | bigint | undefined }): Promise<Reaped>
+
+  /**
+   * Sets a field if it is not live, because it is absent or has expired; returns whether it was
+   * set. Also removes up to two fields that have expired.
+   *
+   * As {@link VolatileHash.setMany}.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param value - the value, at most 16 MiB, which may be empty
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.setMany}.
+   */
+  setIfAbsent(field: Member, value: Member, ttlMs: number, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Sets a field if it is live; returns whether it was set. Also removes up to two fields that have
+   * expired.
+   *
+   * As {@link VolatileHash.setMany}.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param value - the value, at most 16 MiB, which may be empty
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.setMany}.
+   */
+  setIfPresent(field: Member, value: Member, ttlMs: number, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Sets a field if the token holds the lock of the field, which is checked in the same step.
+   *
+   * As {@link VolatileHash.setMany}.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param value - the value, at most 16 MiB, which may be empty
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.setMany}; also {@link InvalidArgumentError} for a token that is
+   * empty or above 64 bytes, {@link LeaseLostError} if the lock has expired or another token holds
+   * it; {@link IncompatibleVersionError} or {@link CorruptError} if the locks cannot be read. In
+   * all cases nothing was set.
+   */
+  setLocked(
+    field: Member,
+    token: Member,
+    value: Member,
+    ttlMs: number,
+    options?: CallOptions
+  ): Promise<void>
+
+  /**
+   * Sets a field and releases its lock, all in one step, if the token holds the lock: the end of
+   * what {@link VolatileHash.getOrAcquire} began.
+   *
+   * As {@link VolatileHash.setMany}.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param value - the value, at most 16 MiB, which may be empty
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.setLocked}.
+   */
+  setAndRelease(
+    field: Member,
+    token: Member,
+    value: Member,
+    ttlMs: number,
+    options?: CallOptions
+  ): Promise<void>
+
+  /**
+   * The value of a field, or null if it is not live.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @throws {@link InvalidArgumentError} for a field above 64 KiB; {@link WrongTypeError} if the
+   * keys hold something else.
+   */
+  get(field: Member, options?: CallOptions): Promise<T | null>
+
+  /**
+   * The values of fields, in the same order, at one point in time; null for each that is not live.
+   *
+   * @param fields - the fields, 1 to 10,000
+   * @throws As {@link VolatileHash.get}; also {@link InvalidArgumentError} for no field or more
+   * than 10,000.
+   */
+  getMany(fields: Iterable<Member>, options?: CallOptions): Promise<(T | null)[]>
+
+  /**
+   * How long a field is still live, or null if it is not live.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @returns the time in milliseconds, which need not be whole
+   * @throws As {@link VolatileHash.get}.
+   */
+  ttl(field: Member, options?: CallOptions): Promise<number | null>
+
+  /**
+   * How many fields are live. If the server has evicted the values of a hash, it may still count
+   * them until they would have expired.
+   *
+   * @throws As {@link VolatileHash.stats}.
+   */
+  len(options?: CallOptions): Promise<number>
+
+  /**
+   * How many fields are live, how many have expired and are still in memory, and how many locks are
+   * held. If the server has evicted a part of a hash, it may still count that until it would have
+   * expired.
+   *
+   * @throws {@link WrongTypeError} if the keys hold something else;
+   * {@link IncompatibleVersionError} if the locks are of another version.
+   */
+  stats(options?: CallOptions): Promise<HashStats>
+
+  /**
+   * Makes a field expire after `ttlMs` from now, if it is live; returns whether it was. A field
+   * that has expired is never revived.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.get}; also {@link InvalidArgumentError} for a `ttlMs` below one
+   * millisecond or above 100 years.
+   */
+  touch(field: Member, ttlMs: number, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Removes fields; returns how many of them were live. Their locks stay.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done.
+   *
+   * @param fields - the fields, 1 to 10,000
+   * @throws As {@link VolatileHash.getMany}.
+   */
+  delete(fields: Iterable<Member>, options?: CallOptions): Promise<number>
+
+  /**
+   * Removes all fields; returns how many of them were live. Locks stay with their holders.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done.
+   *
+   * @throws {@link WrongTypeError} if the keys hold something else.
+   */
+  clear(options?: CallOptions): Promise<number>
+
+  /**
+   * Takes the lock of a field for `ttlMs` if it is free or has expired. If the token already holds
+   * it, the lock keeps its fence and runs for `ttlMs` from now.
+   *
+   * Each holder gets a higher fence than all before it in this hash. Only
+   * {@link VolatileHash.setLocked} and {@link VolatileHash.setAndRelease} check the lock where they
+   * write. For anything else that the lock protects, pass the fence along and refuse a lower one
+   * than the last: a holder that was stopped for longer than its `ttlMs` does not notice by itself.
+   * On servers with replicas a failover can lose a lock that was just taken. The fence still grows,
+   * unless the clock of the new server is behind by more than what was lost.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} the token may hold the lock.
+   * Acquiring it again with the same token is safe and returns the same fence.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws {@link InvalidArgumentError} for a field above 64 KiB, a token that is empty or above
+   * 64 bytes, and a `ttlMs` below one millisecond or above 100 years; {@link WrongTypeError} if the
+   * keys hold something else; {@link IncompatibleVersionError} or {@link CorruptError} if the locks
+   * cannot be read.
+   */
+  acquire(field: Member, token: Member, ttlMs: number, options?: CallOptions): Promise<Acquired>
+
+  /**
+   * The value of a field if it is live; otherwise takes the lock of the field for `ttlMs`, as
+   * {@link VolatileHash.acquire} does, so that one caller computes the value. All in one step.
+   *
+   * As {@link VolatileHash.acquire}.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.acquire}.
+   */
+  getOrAcquire(
+    field: Member,
+    token: Member,
+    ttlMs: number,
+    options?: CallOptions
+  ): Promise<ValueOrLock<T>>
+
+  /**
+   * Makes the lock of a field run for `ttlMs` from now; returns false and changes nothing if the
+   * token does not hold it.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; renewing again
+   * is safe.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.acquire}.
+   */
+  renew(field: Member, token: Member, ttlMs: number, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Releases the lock of a field; returns false and changes nothing if the token does not hold it.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; releasing
+   * again then returns false.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @throws As {@link VolatileHash.acquire}.
+   */
+  release(field: Member, token: Member, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Who holds the lock of a field, or null if it is free.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @throws As {@link VolatileHash.acquire}.
+   */
+  holder(field: Member, options?: CallOptions): Promise<LockHolder<T> | null>
 }
 
 /** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */

@@ -3,6 +3,7 @@
 const { pushDocChange: _, pushTaskChange: __, ...changes } = require('./lib/changes.js')
 const { ManualClock } = require('./lib/clock.js')
 const { Job } = require('./lib/job.js')
+const { VolatileHash } = require('./lib/generated/handles.js')
 const { Move, Reject, Release, Retry } = require('./lib/worker.js')
 
 module.exports = {
@@ -24,5 +25,6 @@ module.exports = {
   Reject,
   Release,
   Retry,
+  VolatileHash,
   ...require('./lib/errors.js').classes
 }

@@ -58,6 +58,7 @@ export const {
   TaskWorker,
   TimeoutError,
   UnavailableError,
+  VolatileHash,
   WrongTypeError,
   connect,
   shard,

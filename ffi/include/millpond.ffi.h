@@ -218,6 +218,10 @@ typedef struct millpond_tasks_store millpond_tasks_store;
 
 typedef struct millpond_tasks_worker millpond_tasks_worker;
 
+typedef struct millpond_volatile_hash millpond_volatile_hash;
+
+typedef struct millpond_volatile_result millpond_volatile_result;
+
 typedef struct {
     size_t items;
     size_t bytes;
@@ -803,6 +807,23 @@ typedef void (*millpond_event_handler)(millpond_events_job *job,
 typedef void (*millpond_event_report_handler)(const millpond_events_report *report, void *context);
 
 typedef struct {
+    uint64_t expires_us;
+    millpond_bytes field;
+} millpond_field_position;
+
+typedef struct {
+    size_t size;
+    const millpond_field_position *after;
+    int64_t limit;
+    bool omit_values;
+} millpond_field_query;
+
+typedef struct {
+    millpond_bytes field;
+    millpond_bytes value;
+} millpond_hash_pair;
+
+typedef struct {
     char *member;
     size_t member_length;
     double score;
@@ -836,6 +857,59 @@ typedef struct {
     const char *suspicion;
     const char *warnings;
 } millpond_recovered;
+
+typedef struct {
+    millpond_bytes field;
+    millpond_bytes value;
+    uint64_t expires_us;
+} millpond_hash_field;
+
+typedef struct {
+    millpond_bytes value;
+    int64_t fence;
+    int64_t remaining_ms;
+} millpond_value_or_lock;
+
+typedef struct {
+    int64_t fence;
+    int64_t remaining_ms;
+} millpond_lock_acquired;
+
+typedef struct {
+    millpond_bytes token;
+    uint64_t fence;
+    uint64_t remaining_ms;
+} millpond_lock_holder;
+
+typedef struct {
+    uint64_t fields;
+    uint64_t expired;
+    uint64_t locks;
+} millpond_hash_stats;
+
+typedef struct {
+    uint64_t fields;
+    uint64_t locks;
+    uint64_t orphans;
+    uint64_t more;
+    int64_t next_in_ms;
+} millpond_hash_reaped;
+
+typedef struct {
+    const millpond_hash_field *fields;
+    size_t field_count;
+    size_t field_size;
+    const millpond_field_position *next;
+    const millpond_bytes *values;
+    size_t value_count;
+    const millpond_value_or_lock *value_or_lock;
+    const millpond_lock_acquired *acquired;
+    const millpond_lock_holder *holder;
+    const millpond_hash_stats *stats;
+    const millpond_hash_reaped *reaped;
+    char *text;
+    size_t text_length;
+} millpond_volatile_data;
 
 typedef struct {
     const char *name;
@@ -1995,6 +2069,162 @@ millpond_status millpond_events_worker_drain(millpond_events_worker *worker,
                                              millpond_job_counts *counts,
                                              millpond_error **error);
 
+void millpond_field_query_init(millpond_field_query *options, size_t size);
+
+millpond_status millpond_volatile_hash_new(millpond_client *client,
+                                           const char *name,
+                                           size_t name_length,
+                                           millpond_volatile_hash **hash,
+                                           millpond_error **error);
+
+millpond_status millpond_volatile_set(millpond_volatile_hash *hash,
+                                      const char *field,
+                                      size_t field_length,
+                                      const char *value,
+                                      size_t value_length,
+                                      uint64_t ttl_ms,
+                                      millpond_error **error);
+
+millpond_status millpond_volatile_set_many(millpond_volatile_hash *hash,
+                                           const millpond_hash_pair *fields,
+                                           size_t field_count,
+                                           uint64_t ttl_ms,
+                                           millpond_error **error);
+
+millpond_status millpond_volatile_set_if_absent(millpond_volatile_hash *hash,
+                                                const char *field,
+                                                size_t field_length,
+                                                const char *value,
+                                                size_t value_length,
+                                                uint64_t ttl_ms,
+                                                bool *done,
+                                                millpond_error **error);
+
+millpond_status millpond_volatile_set_if_present(millpond_volatile_hash *hash,
+                                                 const char *field,
+                                                 size_t field_length,
+                                                 const char *value,
+                                                 size_t value_length,
+                                                 uint64_t ttl_ms,
+                                                 bool *done,
+                                                 millpond_error **error);
+
+millpond_status millpond_volatile_set_locked(millpond_volatile_hash *hash,
+                                             const char *field,
+                                             size_t field_length,
+                                             const char *token,
+                                             size_t token_length,
+                                             const char *value,
+                                             size_t value_length,
+                                             uint64_t ttl_ms,
+                                             millpond_error **error);
+
+millpond_status millpond_volatile_set_and_release(millpond_volatile_hash *hash,
+                                                  const char *field,
+                                                  size_t field_length,
+                                                  const char *token,
+                                                  size_t token_length,
+                                                  const char *value,
+                                                  size_t value_length,
+                                                  uint64_t ttl_ms,
+                                                  millpond_error **error);
+
+millpond_status millpond_volatile_get(millpond_volatile_hash *hash,
+                                      const char *field,
+                                      size_t field_length,
+                                      millpond_volatile_result **result,
+                                      millpond_error **error);
+
+millpond_status millpond_volatile_get_many(millpond_volatile_hash *hash,
+                                           const millpond_bytes *fields,
+                                           size_t field_count,
+                                           millpond_volatile_result **result,
+                                           millpond_error **error);
+
+millpond_status millpond_volatile_fields(millpond_volatile_hash *hash,
+                                         const millpond_field_query *query,
+                                         millpond_volatile_result **result,
+                                         millpond_error **error);
+
+millpond_status millpond_volatile_ttl(millpond_volatile_hash *hash,
+                                      const char *field,
+                                      size_t field_length,
+                                      int64_t *ttl_ms,
+                                      millpond_error **error);
+
+millpond_status millpond_volatile_len(millpond_volatile_hash *hash,
+                                      uint64_t *len,
+                                      millpond_error **error);
+
+millpond_status millpond_volatile_stats(millpond_volatile_hash *hash,
+                                        millpond_volatile_result **result,
+                                        millpond_error **error);
+
+millpond_status millpond_volatile_touch(millpond_volatile_hash *hash,
+                                        const char *field,
+                                        size_t field_length,
+                                        uint64_t ttl_ms,
+                                        bool *done,
+                                        millpond_error **error);
+
+millpond_status millpond_volatile_delete(millpond_volatile_hash *hash,
+                                         const millpond_bytes *fields,
+                                         size_t field_count,
+                                         uint64_t *number,
+                                         millpond_error **error);
+
+millpond_status millpond_volatile_clear(millpond_volatile_hash *hash,
+                                        uint64_t *number,
+                                        millpond_error **error);
+
+millpond_status millpond_volatile_reap(millpond_volatile_hash *hash,
+                                       size_t limit,
+                                       millpond_volatile_result **result,
+                                       millpond_error **error);
+
+millpond_status millpond_volatile_acquire(millpond_volatile_hash *hash,
+                                          const char *field,
+                                          size_t field_length,
+                                          const char *token,
+                                          size_t token_length,
+                                          uint64_t ttl_ms,
+                                          millpond_volatile_result **result,
+                                          millpond_error **error);
+
+millpond_status millpond_volatile_get_or_acquire(millpond_volatile_hash *hash,
+                                                 const char *field,
+                                                 size_t field_length,
+                                                 const char *token,
+                                                 size_t token_length,
+                                                 uint64_t ttl_ms,
+                                                 millpond_volatile_result **result,
+                                                 millpond_error **error);
+
+millpond_status millpond_volatile_renew(millpond_volatile_hash *hash,
+                                        const char *field,
+                                        size_t field_length,
+                                        const char *token,
+                                        size_t token_length,
+                                        uint64_t ttl_ms,
+                                        bool *done,
+                                        millpond_error **error);
+
+millpond_status millpond_volatile_release(millpond_volatile_hash *hash,
+                                          const char *field,
+                                          size_t field_length,
+                                          const char *token,
+                                          size_t token_length,
+                                          bool *done,
+                                          millpond_error **error);
+
+millpond_status millpond_volatile_holder(millpond_volatile_hash *hash,
+                                         const char *field,
+                                         size_t field_length,
+                                         millpond_volatile_result **result,
+                                         millpond_error **error);
+
+void millpond_volatile_hash_free(millpond_volatile_hash *hash);
+
 const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
 
 size_t millpond_keys_length(const millpond_keys *keys);
@@ -2089,6 +2319,16 @@ const millpond_schedule_info *millpond_events_result_schedule(const millpond_eve
                                                               size_t index);
 
 void millpond_events_result_free(millpond_events_result *result);
+
+const millpond_volatile_data *millpond_volatile_result_data(const millpond_volatile_result *result);
+
+const millpond_hash_field *millpond_volatile_result_field(const millpond_volatile_result *result,
+                                                          size_t index);
+
+const millpond_bytes *millpond_volatile_result_value(const millpond_volatile_result *result,
+                                                     size_t index);
+
+void millpond_volatile_result_free(millpond_volatile_result *result);
 
 void millpond_on_interrupt(bool (*check)(void));
 

@@ -934,6 +934,30 @@ typedef struct millpond_tasks_store millpond_tasks_store;
 typedef struct millpond_tasks_worker millpond_tasks_worker;
 
 /**
+ * A hash whose fields expire, each at its own time, with a lock for each field; made by
+ * `millpond_volatile_hash_new`.
+ *
+ * It is for what may be computed again: caches, sessions, results of slow calls. A field that
+ * has expired is not read any more, to the microsecond, on the clock of the server. Its memory
+ * is freed later, by a `millpond_volatile_reap` or a little by each `millpond_volatile_set`.
+ *
+ * A lock is named by a field and is independent of its value: with
+ * `millpond_volatile_get_or_acquire` one caller computes a value that many ask for. The holder
+ * of a lock is known by its token, which the caller chooses.
+ *
+ * Freed with `millpond_volatile_hash_free`.
+ *
+ * Any number of threads may use one hash at a time.
+ */
+typedef struct millpond_volatile_hash millpond_volatile_hash;
+
+/**
+ * The result of a call on a volatile hash. Freeing it does not affect the hash. The caller
+ * frees it with `millpond_volatile_result_free`. Any thread may read it.
+ */
+typedef struct millpond_volatile_result millpond_volatile_result;
+
+/**
  * The most that one call takes. Anything above is refused with `MILLPOND_INVALID_ARGUMENT`; code that builds lists
  * from input without a known end should stop there. See `millpond_limits_data`.
  */
@@ -3148,6 +3172,62 @@ typedef void (*millpond_event_handler)(millpond_events_job *job,
 typedef void (*millpond_event_report_handler)(const millpond_events_report *report, void *context);
 
 /**
+ * The position of a field in the order of its hash: by expiry, and by the bytes of the field
+ * if the expiries are equal.
+ *
+ * Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The field's `expires_us`.
+     */
+    uint64_t expires_us;
+    /**
+     * The field.
+     */
+    millpond_bytes field;
+} millpond_field_position;
+
+/**
+ * Which fields of a hash to read.
+ *
+ * `millpond_field_query_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * The page after this position. NULL: not set.
+     */
+    const millpond_field_position *after;
+    /**
+     * Reads at most this many fields; 100 by default, at most 1,000. `MILLPOND_NOT_SET`: the
+     * default.
+     */
+    int64_t limit;
+    /**
+     * Leaves out the values.
+     */
+    bool omit_values;
+} millpond_field_query;
+
+/**
+ * A field to set, and its value: any bytes. Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * The field.
+     */
+    millpond_bytes field;
+    /**
+     * Its value.
+     */
+    millpond_bytes value;
+} millpond_hash_pair;
+
+/**
  * A member and its score.
  */
 typedef struct {
@@ -3268,6 +3348,188 @@ typedef struct {
      */
     const char *warnings;
 } millpond_recovered;
+
+/**
+ * A field that is live.
+ */
+typedef struct {
+    /**
+     * The field.
+     */
+    millpond_bytes field;
+    /**
+     * Its value; NULL if the query omits values.
+     */
+    millpond_bytes value;
+    /**
+     * When it expires, in microseconds since the Unix epoch.
+     */
+    uint64_t expires_us;
+} millpond_hash_field;
+
+/**
+ * The value of a field, or else whether its lock was taken: exactly one of the three is there.
+ */
+typedef struct {
+    /**
+     * The value, if the field is live. Its lock was left as it is. NULL: none.
+     */
+    millpond_bytes value;
+    /**
+     * The fence, if the token holds the lock now: higher than that of every earlier holder of a
+     * lock of this hash. `MILLPOND_NOT_SET`: none.
+     */
+    int64_t fence;
+    /**
+     * How long until the lock of another token expires, unless it is renewed or released before.
+     * `MILLPOND_NOT_SET`: none.
+     */
+    int64_t remaining_ms;
+} millpond_value_or_lock;
+
+/**
+ * Whether a lock was taken: it has either a fence or the time that another holder has left.
+ */
+typedef struct {
+    /**
+     * The fence, if the token holds the lock now: higher than that of every earlier holder of a
+     * lock of this hash. `MILLPOND_NOT_SET`: none.
+     */
+    int64_t fence;
+    /**
+     * How long until the lock of another token expires, unless it is renewed or released before.
+     * `MILLPOND_NOT_SET`: none.
+     */
+    int64_t remaining_ms;
+} millpond_lock_acquired;
+
+/**
+ * Who holds a lock.
+ */
+typedef struct {
+    /**
+     * The token.
+     */
+    millpond_bytes token;
+    /**
+     * The fence.
+     */
+    uint64_t fence;
+    /**
+     * How long until the lock expires, unless it is renewed or released before.
+     */
+    uint64_t remaining_ms;
+} millpond_lock_holder;
+
+/**
+ * How much a volatile hash holds.
+ */
+typedef struct {
+    /**
+     * Fields that are live.
+     */
+    uint64_t fields;
+    /**
+     * Fields that have expired and have not been removed yet.
+     */
+    uint64_t expired;
+    /**
+     * Locks that are held.
+     */
+    uint64_t locks;
+} millpond_hash_stats;
+
+/**
+ * What a step removed, and what is left to remove.
+ */
+typedef struct {
+    /**
+     * Fields that had expired.
+     */
+    uint64_t fields;
+    /**
+     * Locks that had expired.
+     */
+    uint64_t locks;
+    /**
+     * Fields that no longer had an expiry, because the server had evicted the expiries; they were
+     * not live. Only on Redis.
+     */
+    uint64_t orphans;
+    /**
+     * Whether there is more to remove now. 1: yes, 0: no.
+     */
+    uint64_t more;
+    /**
+     * How long until the next field or lock expires: zero if one has expired already, and
+     * `MILLPOND_NOT_SET` if there is none.
+     */
+    int64_t next_in_ms;
+} millpond_hash_reaped;
+
+/**
+ * What is in a result. Which fields are set depends on the call; the others are empty.
+ *
+ * New versions may add fields to records, so a program must not index an array of them: use
+ * `millpond_volatile_result_field`, or advance by the number of bytes given beside the array.
+ */
+typedef struct {
+    /**
+     * The fields, those first that expire first.
+     */
+    const millpond_hash_field *fields;
+    /**
+     * How many there are.
+     */
+    size_t field_count;
+    /**
+     * How many bytes lie between the start of one and the start of the next.
+     */
+    size_t field_size;
+    /**
+     * Of `millpond_volatile_fields`: the position after which the next page starts. NULL: this was the last page.
+     */
+    const millpond_field_position *next;
+    /**
+     * Of `millpond_volatile_get` and `millpond_volatile_get_many`: the values, in the order in which the fields were
+     * passed. The `data` of one is NULL if its field is not live; an empty value has a `data` and the length 0.
+     */
+    const millpond_bytes *values;
+    /**
+     * How many there are.
+     */
+    size_t value_count;
+    /**
+     * Of `millpond_volatile_get_or_acquire`.
+     */
+    const millpond_value_or_lock *value_or_lock;
+    /**
+     * Of `millpond_volatile_acquire`.
+     */
+    const millpond_lock_acquired *acquired;
+    /**
+     * Of `millpond_volatile_holder`.
+     */
+    const millpond_lock_holder *holder;
+    /**
+     * Of `millpond_volatile_stats`.
+     */
+    const millpond_hash_stats *stats;
+    /**
+     * Of `millpond_volatile_reap`.
+     */
+    const millpond_hash_reaped *reaped;
+    /**
+     * All texts, one after another without gaps: those of each field, of the next position, of the values, of the
+     * value or lock, and of the holder, each in the order of its fields. For interpreters, which copy them in one go;
+     * not NUL-terminated.
+     */
+    const char *text;
+    /**
+     * The length of all texts, in bytes.
+     */
+    size_t text_length;
+} millpond_volatile_data;
 
 /**
  * The Lua script of a step, for a Redis connection of your own: send
@@ -7409,6 +7671,475 @@ millpond_status millpond_events_worker_drain(millpond_events_worker *worker,
                                              millpond_error **error);
 
 /**
+ * Fills a query with its defaults: the first page of all fields. Does nothing for NULL.
+ *
+ *     millpond_field_query query;
+ *     millpond_field_query_init(&query, sizeof query);
+ *     query.after = millpond_volatile_result_data(page)->next;
+ *     query.omit_values = true;
+ *
+ * Threads: any.
+ */
+void millpond_field_query_init(millpond_field_query *options, size_t size);
+
+/**
+ * The volatile hash with this name. Makes no call.
+ *
+ * `hash` is set to a handle, which the caller frees with `millpond_volatile_hash_free`, or on
+ * failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_hash_new(millpond_client *client,
+                                           const char *name,
+                                           size_t name_length,
+                                           millpond_volatile_hash **hash,
+                                           millpond_error **error);
+
+/**
+ * Sets a field to a value, which expires after `ttl_ms`. Also removes up to two fields that have
+ * expired.
+ *
+ * `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_set_many`.
+ *
+ * Delivery: as `millpond_volatile_set_many`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_set(millpond_volatile_hash *hash,
+                                      const char *field,
+                                      size_t field_length,
+                                      const char *value,
+                                      size_t value_length,
+                                      uint64_t ttl_ms,
+                                      millpond_error **error);
+
+/**
+ * Sets fields to values, which expire after `ttl_ms`, all in one step. Also removes up to two
+ * fields that have expired.
+ *
+ * `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no field or more than 10,000, a field above 64 KiB,
+ * a value above 16 MiB, more than 1 GiB and a `ttl_ms` below one millisecond or above 100 years;
+ * `MILLPOND_WRONG_TYPE` if the keys hold something else; `MILLPOND_OUT_OF_MEMORY` if the
+ * memory of the server is full. In all cases nothing was set; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may have been set, or
+ * none. A set that is sent again could overwrite what others have set since.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_set_many(millpond_volatile_hash *hash,
+                                           const millpond_hash_pair *fields,
+                                           size_t field_count,
+                                           uint64_t ttl_ms,
+                                           millpond_error **error);
+
+/**
+ * Sets a field if it is not live, because it is absent or has expired; `done` is set to
+ * whether it was set. Also removes up to two fields that have expired.
+ *
+ * `done` may be NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_set_many`.
+ *
+ * Delivery: as `millpond_volatile_set_many`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_set_if_absent(millpond_volatile_hash *hash,
+                                                const char *field,
+                                                size_t field_length,
+                                                const char *value,
+                                                size_t value_length,
+                                                uint64_t ttl_ms,
+                                                bool *done,
+                                                millpond_error **error);
+
+/**
+ * Sets a field if it is live; `done` is set to whether it was set. Also removes up to two
+ * fields that have expired.
+ *
+ * `done` may be NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_set_many`.
+ *
+ * Delivery: as `millpond_volatile_set_many`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_set_if_present(millpond_volatile_hash *hash,
+                                                 const char *field,
+                                                 size_t field_length,
+                                                 const char *value,
+                                                 size_t value_length,
+                                                 uint64_t ttl_ms,
+                                                 bool *done,
+                                                 millpond_error **error);
+
+/**
+ * Sets a field if the token holds the lock of the field, which is checked in the same step.
+ *
+ * `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_set_many`; also `MILLPOND_INVALID_ARGUMENT` for a token that
+ * is empty or above 64 bytes, `MILLPOND_LEASE_LOST` if the lock has expired or another token
+ * holds it; `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the locks cannot be read.
+ * In all cases nothing was set.
+ *
+ * Delivery: as `millpond_volatile_set_many`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_set_locked(millpond_volatile_hash *hash,
+                                             const char *field,
+                                             size_t field_length,
+                                             const char *token,
+                                             size_t token_length,
+                                             const char *value,
+                                             size_t value_length,
+                                             uint64_t ttl_ms,
+                                             millpond_error **error);
+
+/**
+ * Sets a field and releases its lock, all in one step, if the token holds the lock: the end of
+ * what `millpond_volatile_get_or_acquire` began.
+ *
+ * `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_set_locked`.
+ *
+ * Delivery: as `millpond_volatile_set_many`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_set_and_release(millpond_volatile_hash *hash,
+                                                  const char *field,
+                                                  size_t field_length,
+                                                  const char *token,
+                                                  size_t token_length,
+                                                  const char *value,
+                                                  size_t value_length,
+                                                  uint64_t ttl_ms,
+                                                  millpond_error **error);
+
+/**
+ * The value of a field, or NULL if it is not live.
+ *
+ * `millpond_volatile_result_value(result, 0)` is the value.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`;
+ * to NULL on failure, and also on success if there is none.
+ *
+ *     millpond_volatile_result *result;
+ *     status = millpond_volatile_get(hash, "ann", 3, &result, &error);
+ *     if (result != NULL)
+ *         printf("%.*s\n", (int)millpond_volatile_result_value(result, 0)->length,
+ *                millpond_volatile_result_value(result, 0)->data);
+ *     millpond_volatile_result_free(result);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a field above 64 KiB; `MILLPOND_WRONG_TYPE` if the
+ * keys hold something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_get(millpond_volatile_hash *hash,
+                                      const char *field,
+                                      size_t field_length,
+                                      millpond_volatile_result **result,
+                                      millpond_error **error);
+
+/**
+ * The values of fields, in the same order, at one point in time; NULL for each that is not
+ * live.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+ * or on failure to NULL.
+ *
+ * Errors: as `millpond_volatile_get`; also `MILLPOND_INVALID_ARGUMENT` for no field or more
+ * than 10,000.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_get_many(millpond_volatile_hash *hash,
+                                           const millpond_bytes *fields,
+                                           size_t field_count,
+                                           millpond_volatile_result **result,
+                                           millpond_error **error);
+
+/**
+ * A page of the fields that are live, those first that expire first, and by their bytes if
+ * they expire at the same time. Pages are not one snapshot: a field that is set or touched
+ * between two pages may be on both, and on neither if it now expires sooner. Every other field
+ * is on one page. A page may have fewer fields than its limit and still be followed by another
+ * one.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+ * or on failure to NULL. `query` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; `MILLPOND_WRONG_TYPE`
+ * if the keys hold something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_fields(millpond_volatile_hash *hash,
+                                         const millpond_field_query *query,
+                                         millpond_volatile_result **result,
+                                         millpond_error **error);
+
+/**
+ * `ttl_ms` is set to how many milliseconds a field is still live, rounded down, or to -1 if it
+ * is not live.
+ *
+ * Errors: as `millpond_volatile_get`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_ttl(millpond_volatile_hash *hash,
+                                      const char *field,
+                                      size_t field_length,
+                                      int64_t *ttl_ms,
+                                      millpond_error **error);
+
+/**
+ * How many fields are live. If the server has evicted the values of a hash, it may still count
+ * them until they would have expired. `len` is set to the result.
+ *
+ * Errors: as `millpond_volatile_stats`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_len(millpond_volatile_hash *hash,
+                                      uint64_t *len,
+                                      millpond_error **error);
+
+/**
+ * How many fields are live, how many have expired and are still in memory, and how many locks
+ * are held. If the server has evicted a part of a hash, it may still count that until it would
+ * have expired.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+ * or on failure to NULL.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if the keys hold something else;
+ * `MILLPOND_INCOMPATIBLE_VERSION` if the locks are of another version; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_stats(millpond_volatile_hash *hash,
+                                        millpond_volatile_result **result,
+                                        millpond_error **error);
+
+/**
+ * Makes a field expire after `ttl_ms` from now, if it is live; `done` is set to whether it was. A
+ * field that has expired is never revived.
+ *
+ * `done` may be NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_get`; also `MILLPOND_INVALID_ARGUMENT` for a `ttl_ms` below one
+ * millisecond or above 100 years.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_touch(millpond_volatile_hash *hash,
+                                        const char *field,
+                                        size_t field_length,
+                                        uint64_t ttl_ms,
+                                        bool *done,
+                                        millpond_error **error);
+
+/**
+ * Removes fields; `number` is set to how many of them were live. Their locks stay.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_volatile_get_many`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_delete(millpond_volatile_hash *hash,
+                                         const millpond_bytes *fields,
+                                         size_t field_count,
+                                         uint64_t *number,
+                                         millpond_error **error);
+
+/**
+ * Removes all fields; `number` is set to how many of them were live. Locks stay with their
+ * holders.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if the keys hold something else; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_clear(millpond_volatile_hash *hash,
+                                        uint64_t *number,
+                                        millpond_error **error);
+
+/**
+ * Frees the memory of up to `limit` fields and locks that have expired, those first that did
+ * so first, in one short step. Repeat it while it says that there is `more`. No read returns
+ * what has expired, whether it is removed or not.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+ * or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; otherwise as
+ * `millpond_volatile_stats`; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done. It
+ * can be repeated: it finds what is left.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_reap(millpond_volatile_hash *hash,
+                                       size_t limit,
+                                       millpond_volatile_result **result,
+                                       millpond_error **error);
+
+/**
+ * Takes the lock of a field for `ttl_ms` if it is free or has expired. If the token already holds
+ * it, the lock keeps its fence and runs for `ttl_ms` from now.
+ *
+ * Each holder gets a higher fence than all before it in this hash. Only
+ * `millpond_volatile_set_locked` and `millpond_volatile_set_and_release` check the lock where
+ * they write. For anything else that the lock protects, pass the fence along and refuse a
+ * lower one than the last: a holder that was stopped for longer than its `ttl_ms` does not notice
+ * by itself. On servers with replicas a failover can lose a lock that was just taken. The
+ * fence still grows, unless the clock of the new server is behind by more than what was lost.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+ * or on failure to NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a field above 64 KiB, a token that is empty or above
+ * 64 bytes, and a `ttl_ms` below one millisecond or above 100 years; `MILLPOND_WRONG_TYPE` if the
+ * keys hold something else; `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the locks
+ * cannot be read; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the token may hold the
+ * lock. Acquiring it again with the same token is safe and returns the same fence.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_acquire(millpond_volatile_hash *hash,
+                                          const char *field,
+                                          size_t field_length,
+                                          const char *token,
+                                          size_t token_length,
+                                          uint64_t ttl_ms,
+                                          millpond_volatile_result **result,
+                                          millpond_error **error);
+
+/**
+ * The value of a field if it is live; otherwise takes the lock of the field for `ttl_ms`, as
+ * `millpond_volatile_acquire` does, so that one caller computes the value. All in one step.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+ * or on failure to NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ *     const millpond_value_or_lock *found = millpond_volatile_result_data(result)->value_or_lock;
+ *     if (found->value.data != NULL)
+ *         use(found->value);
+ *     else if (found->fence != MILLPOND_NOT_SET)
+ *         compute_and_set();
+ *     else
+ *         wait_up_to(found->remaining_ms);
+ *
+ * Errors: as `millpond_volatile_acquire`.
+ *
+ * Delivery: as `millpond_volatile_acquire`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_get_or_acquire(millpond_volatile_hash *hash,
+                                                 const char *field,
+                                                 size_t field_length,
+                                                 const char *token,
+                                                 size_t token_length,
+                                                 uint64_t ttl_ms,
+                                                 millpond_volatile_result **result,
+                                                 millpond_error **error);
+
+/**
+ * Makes the lock of a field run for `ttl_ms` from now, if the token holds it, and `done` is
+ * set to whether it does; otherwise nothing changes.
+ *
+ * `done` may be NULL. `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_acquire`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done;
+ * renewing again is safe.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_renew(millpond_volatile_hash *hash,
+                                        const char *field,
+                                        size_t field_length,
+                                        const char *token,
+                                        size_t token_length,
+                                        uint64_t ttl_ms,
+                                        bool *done,
+                                        millpond_error **error);
+
+/**
+ * Releases the lock of a field, if the token holds it, and `done` is set to whether it did;
+ * otherwise nothing changes.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done;
+ * after another release `done` is then false.
+ *
+ * `done` may be NULL.
+ *
+ * Errors: as `millpond_volatile_acquire`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_release(millpond_volatile_hash *hash,
+                                          const char *field,
+                                          size_t field_length,
+                                          const char *token,
+                                          size_t token_length,
+                                          bool *done,
+                                          millpond_error **error);
+
+/**
+ * Who holds the lock of a field, or NULL if it is free.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`;
+ * to NULL on failure, and also on success if there is none.
+ *
+ * Errors: as `millpond_volatile_acquire`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_holder(millpond_volatile_hash *hash,
+                                         const char *field,
+                                         size_t field_length,
+                                         millpond_volatile_result **result,
+                                         millpond_error **error);
+
+/**
+ * Frees a hash. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_volatile_hash_free(millpond_volatile_hash *hash);
+
+/**
  * The keys as an array of `millpond_keys_length`. Lives until the list is freed. NULL for NULL
  * and for a freed or invalid handle.
  *
@@ -7777,6 +8508,44 @@ const millpond_schedule_info *millpond_events_result_schedule(const millpond_eve
  * Threads: any.
  */
 void millpond_events_result_free(millpond_events_result *result);
+
+/**
+ * What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+ * invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_volatile_data *millpond_volatile_result_data(const millpond_volatile_result *result);
+
+/**
+ * The field with this number, from 0; see `millpond_volatile_data`. Lives until the list is
+ * freed. NULL past the end, for NULL, and for a freed or invalid handle.
+ *
+ *     const millpond_hash_field *field;
+ *     for (size_t i = 0; (field = millpond_volatile_result_field(result, i)) != NULL; i++)
+ *         work_on(field->value.data, field->value.length);
+ *
+ * Threads: any.
+ */
+const millpond_hash_field *millpond_volatile_result_field(const millpond_volatile_result *result,
+                                                          size_t index);
+
+/**
+ * The value with this number, from 0, in the order in which the fields were passed; see
+ * `millpond_volatile_data`. Lives until the list is freed. NULL past the end, for NULL, and
+ * for a freed or invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_bytes *millpond_volatile_result_value(const millpond_volatile_result *result,
+                                                     size_t index);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_volatile_result_free(millpond_volatile_result *result);
 
 /**
  * Installs a callback that tells a waiting call whether to stop. If it returns true, the call

@@ -23,6 +23,7 @@ use crate::exclusive::{Exclusive, Own};
 use crate::ick::*;
 use crate::shuffle::*;
 use crate::tasks::*;
+use crate::volatile::*;
 
 /// The lowest bits are the kind. The very lowest is always set, unlike in an aligned pointer.
 const KIND_BITS: u32 = 7;
@@ -122,6 +123,8 @@ kinds! {
     EventsWorker(Box<crate::events::generated_worker::Worker>) = millpond_events_worker,
     EventsRun(Own<millpond::events::Run>) = millpond_events_run,
     EventsReport(Box<crate::report::Report<EventsResult>>) = millpond_events_report,
+    VolatileHash(Box<millpond::volatile::VolatileHash>) = millpond_volatile_hash,
+    VolatileResult(Box<crate::volatile::result::Parts>) = millpond_volatile_result,
 }
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");

@@ -40,15 +40,31 @@ pub(crate) fn own(text: Option<&[u8]>) -> millpond_bytes {
     text.map_or(millpond_bytes::NONE, millpond_bytes::of)
 }
 
-/// A fixed number of bytes, as the core has them.
-pub(crate) fn bytes<const N: usize>(
+/// Bytes as a record of the core has them.
+pub(crate) fn bytes<T: Owned>(
     caller: &Caller,
     argument: String,
     given: millpond_bytes,
-) -> Result<[u8; N]> {
-    let bytes = caller.given_bytes(|| argument.clone(), given)?;
-    let wrong = || invalid(format!("{argument} has {} bytes; it has to have {N}", bytes.len()));
-    bytes.try_into().map_err(|_| wrong())
+) -> Result<T> {
+    T::of(caller.given_bytes(|| argument.clone(), given)?, &argument)
+}
+
+/// Bytes that a record owns: any number of them, or a fixed one.
+pub(crate) trait Owned: Sized {
+    fn of(bytes: &[u8], argument: &str) -> Result<Self>;
+}
+
+impl Owned for Vec<u8> {
+    fn of(bytes: &[u8], _: &str) -> Result<Self> {
+        Ok(bytes.to_vec())
+    }
+}
+
+impl<const N: usize> Owned for [u8; N] {
+    fn of(bytes: &[u8], argument: &str) -> Result<Self> {
+        let wrong = || invalid(format!("{argument} has {} bytes; it has to have {N}", bytes.len()));
+        bytes.try_into().map_err(|_| wrong())
+    }
 }
 
 /// What a handle of keys refers to.

@@ -13,6 +13,8 @@
 //! | [`ick`] | the queue Ick |
 //! | [`shuffle`] | the shuffle queue |
 //! | [`tasks`] | stores of tasks |
+//! | [`events`] | queues of events |
+//! | [`volatile`] | volatile hashes |
 //! | [`keys`], [`options`], [`report`], [`script`] | what queues have in common |
 //! | [`signal_stop`] | signals that stop workers |
 
@@ -44,6 +46,8 @@ pub mod shuffle;
 pub mod tasks;
 
 pub mod events;
+
+pub mod volatile;
 
 /// What calls return.
 pub mod lists;

@@ -12,6 +12,7 @@ use crate::keys::millpond_bytes;
 use crate::recovery::millpond_recovered;
 use crate::shuffle::*;
 use crate::tasks::*;
+use crate::volatile::*;
 
 /// A list of byte strings, such as the keys of a queue. The caller frees it with
 /// `millpond_keys_free`. Any thread may read it.
@@ -533,5 +534,59 @@ pub unsafe extern "C" fn millpond_events_result_schedule(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_events_result_free(result: *mut millpond_events_result) {
+    caller::free(result);
+}
+
+/// The result of a call on a volatile hash. Freeing it does not affect the hash. The caller
+/// frees it with `millpond_volatile_result_free`. Any thread may read it.
+pub struct millpond_volatile_result {
+    _private: (),
+}
+
+/// What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+/// invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_result_data(
+    result: *const millpond_volatile_result,
+) -> *const millpond_volatile_data {
+    read(result, ptr::null(), |result| &raw const result.data)
+}
+
+/// The field with this number, from 0; see `millpond_volatile_data`. Lives until the list is
+/// freed. NULL past the end, for NULL, and for a freed or invalid handle.
+///
+///     const millpond_hash_field *field;
+///     for (size_t i = 0; (field = millpond_volatile_result_field(result, i)) != NULL; i++)
+///         work_on(field->value.data, field->value.length);
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_result_field(
+    result: *const millpond_volatile_result,
+    index: usize,
+) -> *const millpond_hash_field {
+    read(result, ptr::null(), |result| at(&result.fields, index))
+}
+
+/// The value with this number, from 0, in the order in which the fields were passed; see
+/// `millpond_volatile_data`. Lives until the list is freed. NULL past the end, for NULL, and
+/// for a freed or invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_result_value(
+    result: *const millpond_volatile_result,
+    index: usize,
+) -> *const millpond_bytes {
+    read(result, ptr::null(), |result| at(&result.values, index))
+}
+
+/// Frees it. NULL and what was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_result_free(result: *mut millpond_volatile_result) {
     caller::free(result);
 }

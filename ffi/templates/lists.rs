@@ -41,6 +41,13 @@
         work_on(event->payload.data, event->payload.length);\n\n"],
             ["published", "published_event", "published", ", in the order in which they were passed", ""],
             ["schedule", "schedule_info", "schedules", "", ""]]},
+    {"name": "volatile_result", "own": "result", "record": ["millpond_volatile_data", "What is in the result."],
+        "docs": "The result of a call on a volatile hash. Freeing it does not affect the hash.",
+        "tables": [
+            ["field", "hash_field", "fields", "", "    const millpond_hash_field *field;
+    for (size_t i = 0; (field = millpond_volatile_result_field(result, i)) != NULL; i++)
+        work_on(field->value.data, field->value.length);\n\n"],
+            ["value", "bytes", "values", ", in the order in which the fields were passed", ""]]},
 ] %}
 //! Lists that calls return, and the functions that read them.
 
@@ -54,6 +61,7 @@ use crate::keys::millpond_bytes;
 use crate::recovery::millpond_recovered;
 use crate::shuffle::*;
 use crate::tasks::*;
+use crate::volatile::*;
 {% macro reader(list, name, returns, docs, empty, part, index=False) %}
 
 {{ docs | doc }}///

@@ -83,6 +83,7 @@ static void handles(const struct backend *none) {
     struct backend backend = {none->kind, "memory:"};
     millpond_client *client = connect_to(&backend);
     millpond_events_queue *events;
+    millpond_volatile_hash *hash;
     millpond_error *error, *kept;
     int local;
     void *allocated = malloc(64);
@@ -121,6 +122,13 @@ static void handles(const struct backend *none) {
     millpond_events_queue_free(events);
     millpond_events_queue_free(events);
     with_every_handle(events, "is a millpond_events_queue that was freed");
+    client = connect_to(&backend);
+    OK(millpond_volatile_hash_new(client, S("handles"), &hash, &error));
+    millpond_client_free(client);
+    with_every_bit(hash);
+    millpond_volatile_hash_free(hash);
+    millpond_volatile_hash_free(hash);
+    with_every_handle(hash, "is a millpond_volatile_hash that was freed");
 
     /* One of another kind. It stays what it is, freed by whichever wrong function. */
     CHECK(millpond_connect(S("nonsense"), &client, &kept) == MILLPOND_INVALID_URL);

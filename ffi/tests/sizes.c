@@ -11,6 +11,7 @@
 static millpond_client *client;
 static millpond_shuffle_queue *queue;
 static millpond_tasks_store *store;
+static millpond_volatile_hash *hash;
 
 /* A structure, and a call that takes it. */
 struct kind {
@@ -38,6 +39,7 @@ INIT(doc_query)
 INIT(tasks_filter)
 INIT(task_filter)
 INIT(tasks_worker_options)
+INIT(field_query)
 
 static void init_task_change(void *it, size_t size) {
     millpond_task_change_init(it, size, NULL);
@@ -149,6 +151,13 @@ static millpond_status use_tasks_worker_options(void *it, millpond_error **error
     return status;
 }
 
+static millpond_status use_field_query(void *it, millpond_error **error) {
+    millpond_volatile_result *result;
+    millpond_status status = millpond_volatile_fields(hash, it, &result, error);
+    millpond_volatile_result_free(result);
+    return status;
+}
+
 #define KIND(kind) {"millpond_" #kind, sizeof(millpond_##kind), init_##kind, use_##kind}
 static const struct kind kinds[] = {
     KIND(options),
@@ -167,6 +176,7 @@ static const struct kind kinds[] = {
     KIND(task_filter),
     KIND(tasks_worker_options),
     KIND(tasks_modification),
+    KIND(field_query),
 };
 
 static void nothing_behind_is_touched(const struct backend *backend) {
@@ -180,6 +190,7 @@ static void nothing_behind_is_touched(const struct backend *backend) {
     client = connect_to(backend);
     store = store_of(client, "sizes", NULL);
     OK(millpond_shuffle_queue_new(client, S("sizes"), NULL, &queue, &error));
+    OK(millpond_volatile_hash_new(client, S("sizes"), &hash, &error));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct kind *kind = &kinds[i];
         for (size_t size = sizeof size; size <= kind->size; size += sizeof size) {
@@ -210,6 +221,7 @@ static void nothing_behind_is_touched(const struct backend *backend) {
     }
     millpond_shuffle_queue_free(queue);
     millpond_tasks_store_free(store);
+    millpond_volatile_hash_free(hash);
     millpond_client_free(client);
     CHECK(munmap(memory, 2 * page) == 0);
 }

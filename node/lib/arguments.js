@@ -27,31 +27,26 @@ function pairList(argument, pairs) {
   return list
 }
 
-/** An array of members, of many steps. */
-function memberList(argument, members, max = limits.step.CALL_ITEMS_MAX) {
+/** An array of members. */
+function memberList(argument, members, max) {
   const take = taking({ bytes: 0 }, members)
   return listOf(argument, members, max, take)
 }
 
-/** An array of members, of one step. */
-function batchMembers(argument, members) {
-  return memberList(argument, members, limits.ick.BATCH_MEMBERS_MAX)
-}
-
 /** The numbers of a channel's Icks. */
-function numberList(argument, numbers) {
+function numberList(argument, numbers, max) {
   const number = (argument, value, index) => smallSize(path(argument, index), value)
-  return listOf(argument, numbers, limits.ick.SHARDS_MAX, number)
+  return listOf(argument, numbers, max, number)
 }
 
-/** Names of queues: one string, or an iterable of several. */
-function names(argument, values) {
+/** Names: one string, or an iterable of several. */
+function names(argument, values, max = limits.tasks.CLAIM_QUEUES_MAX) {
   if (typeof values === 'string') return [text(argument, values)]
-  return texts(argument, values, limits.tasks.CLAIM_QUEUES_MAX)
+  return texts(argument, values, max)
 }
 
 /** An iterable of up to `max` strings. */
-function texts(argument, values, max = limits.tasks.PAGE_MAX) {
+function texts(argument, values, max) {
   return listOf(argument, values, max, text)
 }
 
@@ -138,10 +133,10 @@ function path(argument, index, part = '') {
 }
 
 /**
- * An iterable of up to `max` items, since it may be endless. A string is iterable too, by its
+ * An iterable of up to `max` items, or as many as a call may have, since it may be endless. A string is iterable too, by its
  * letters, which is never intended.
  */
-function iterable(argument, values, max) {
+function iterable(argument, values, max = limits.step.CALL_ITEMS_MAX) {
   const isSeveral =
     typeof values === 'object' &&
     values !== null &&
@@ -278,7 +273,6 @@ function kind(value) {
 
 module.exports = {
   abortSignal,
-  batchMembers,
   byte,
   bytes,
   flag,

@@ -8,21 +8,19 @@ const check = require('./arguments.js')
 const { invalid } = require('./errors.js')
 const { DEFAULT_STREAM } = require('./reader.js')
 
+const { FIELDS_MAX } = check.limits.shuffle
+
 /** `[field, value, field, value, …]` of an object, a Map or pairs. */
-function fieldList(argument, fields) {
+function fieldList(argument, fields, max = FIELDS_MAX) {
   const list = []
-  pushFields(list, fields, argument, { bytes: 0 })
+  pushFields(list, argument, fields, max, check.taking({ bytes: 0 }, fields))
   return list
 }
 
-/**
- * Appends the fields of a message to a list; returns how many there are. `total` is how many bytes the call has so far,
- * and `others` are what the fields come from, if anything.
- */
-function pushFields(list, fields, argument, total, ...others) {
-  const take = check.taking(total, fields, ...others)
+/** Appends up to `max` fields and values to a list, each of them taken; returns how many fields there are. */
+function pushFields(list, argument, fields, max, take) {
   let count = 0
-  for (const pair of pairsOf(fields, argument)) {
+  for (const pair of pairsOf(argument, fields, max)) {
     const path = `${argument}[${count}]`
     if (!Array.isArray(pair) || pair.length !== 2) throw check.wrong(path, '[field, value]', pair)
     list.push(take(path, pair[0], 0), take(path, pair[1], 1))
@@ -31,13 +29,13 @@ function pushFields(list, fields, argument, total, ...others) {
   return count
 }
 
-function pairsOf(fields, argument) {
+function pairsOf(argument, fields, max) {
   const isObject =
     typeof fields === 'object' &&
     fields !== null &&
     !ArrayBuffer.isView(fields) &&
     fields[Symbol.iterator] === undefined
-  return isObject ? Object.entries(fields) : check.iterable(argument, fields, check.limits.shuffle.FIELDS_MAX)
+  return isObject ? Object.entries(fields) : check.iterable(argument, fields, max)
 }
 
 /** For each message the shard key, the number of its fields, and then the fields. */
@@ -52,7 +50,8 @@ function messageList(argument, messages) {
       throw check.wrong(path, '[shardKey, fields]', message)
     }
     const place = list.push(take(path, message[0], 0), 0) - 1
-    list[place] = pushFields(list, message[1], `${path}[1]`, total, messages)
+    const takeField = check.taking(total, message[1], messages)
+    list[place] = pushFields(list, `${path}[1]`, message[1], FIELDS_MAX, takeField)
   }
   return list
 }

@@ -1444,6 +1444,100 @@ export class EventJob {
   readonly signal: AbortSignal
 }
 
+export interface Acquired {
+  //! fields volatile.Acquired
+}
+
+export interface ValueOrLock<T extends string | Buffer = string> {
+  //! fields volatile.ValueOrLock
+}
+
+export interface LockHolder<T extends string | Buffer = string> {
+  //! fields volatile.LockHolder
+}
+
+export interface HashField<T extends string | Buffer = string> {
+  //! fields volatile.HashField
+}
+
+/** The position of a field in the order of its hash, or a field as {@link VolatileHash.fields} returns it. */
+export interface FieldPosition<T extends Member = Member> {
+  //! fields volatile.FieldPosition
+}
+
+export interface FieldPage<T extends string | Buffer = string> {
+  //! fields volatile.FieldPage
+}
+
+export interface HashStats {
+  //! fields volatile.HashStats
+}
+
+export interface Reaped {
+  //! fields volatile.Reaped
+}
+
+/** Options of {@link VolatileHash.fields}. */
+export interface FieldQueryOptions extends CallOptions { //! volatile.FieldQuery
+  //! settings
+}
+
+/**+
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const pages = (await connect('memory:')).volatileHash('pages')
+ * const found = await pages.getOrAcquire('/', 'web-1', 30_000)
+ * console.log(found.value, found.fence !== null) //=> null true
+ * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).remainingMs > 0) //=> true
+ *
+ * await pages.setAndRelease('/', 'web-1', '<h1>…', 60_000) // what web-1 has computed
+ * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).value) //=> <h1>…
+ */
+export class VolatileHash<T extends string | Buffer = string> {
+  private constructor()
+
+  //! method set
+
+  /**+
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const sessions = (await connect('memory:')).volatileHash('sessions')
+   * await sessions.setMany({ ann: '1', bob: '2' }, 1_800_000)
+   * console.log(await sessions.getMany(['bob', 'cy'])) //=> [ '2', null ]
+   */
+  //! method setMany
+
+  /**+
+   * @example
+   * import { connect } from 'millpond'
+   *
+   * const pages = (await connect('memory:')).volatileHash('pages')
+   * await pages.set('/a', '…', 20_000)
+   * await pages.set('/b', '…', 10_000)
+   * const { fields, next } = await pages.fields({ limit: 1, omitValues: true })
+   * console.log(fields[0].field, (await pages.fields({ after: next })).fields[0].field) //=> /b /a
+   */
+  //! method fields
+
+  /**+
+   * @example
+   * import { connect, ManualClock } from 'millpond'
+   *
+   * const clock = new ManualClock()
+   * const pages = (await connect('memory:', { clock })).volatileHash('pages')
+   * await pages.set('/', '…', 60_000)
+   * clock.advance(45_000)
+   * console.log((await pages.reap()).nextInMs) //=> 15000
+   * clock.advance(15_000)
+   * console.log((await pages.reap({ limit: 100 })).fields) //=> 1
+   */
+  //! method reap
+
+  //! methods
+}
+
 /** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */
 export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
   /**

@@ -145,7 +145,8 @@ values! {
     number: u32 => *number;
     number: u64 => *number as f64;
     number: f64 => *number;
-    time: Duration => time.as_millis() as f64;
+    // Milliseconds, to the microsecond.
+    time: Duration => time.as_micros() as f64 / 1_000.0;
     id: MessageId => id.to_string();
     stream: Stream => match stream {
         Stream::Default => DEFAULT_STREAM,

@@ -55,7 +55,7 @@ class {{ class.name }} extends Handle {
     const { {{ call.taken | join(', ') }} } = check.options(options, {{ class.name ~ '_' ~ call.js if call.checks else 'SIGNAL' }})
   {% endif %}
   {% for arg in call.args if not arg.is_option %}
-    {{ arg.js }} = {{ arg.check }}('{{ arg.js }}', {{ arg.js }})
+    {{ arg.js }} = {{ arg.check }}('{{ arg.js }}', {{ arg.js }}{{ ', ' ~ arg.max if arg.max }})
   {% endfor %}
   {% if call.is_call %}
     const send = (number) => nativeOf(this).{{ call.js }}({{ (['number'] + call.sent) | join(', ') }})

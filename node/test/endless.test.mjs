@@ -35,7 +35,10 @@ const CALLS = [
   [({ store }) => store.queues({ prefixes: endless('q') }), 'prefixes has more than 10000 items'],
   [async ({ store }) => store.claims(endless('q')), 'queues has more than 1000 items'],
   [async ({ store }) => store.worker(endless('q')), 'queues has more than 1000 items'],
-  [async ({ channel }) => channel.batches(endless(0), 1), 'numbers has more than 65536 items']
+  [async ({ channel }) => channel.batches(endless(0), 1), 'numbers has more than 65536 items'],
+  [({ hash }) => hash.setMany(endless(['f', 'v']), 1_000), 'fields has more than 10000 items'],
+  [({ hash }) => hash.getMany(endless('f')), 'fields has more than 10000 items'],
+  [({ hash }) => hash.delete(endless('f')), 'fields has more than 10000 items']
 ]
 
 test('calls', { timeout: 120_000 }, async () => {
@@ -46,12 +49,14 @@ test('calls', { timeout: 120_000 }, async () => {
     channel: client.ickChannel('x', 2),
     queue,
     consumer: queue.consumer('g', 'c'),
-    store: client.tasks('x')
+    store: client.tasks('x'),
+    hash: client.volatileHash('x')
   }
   await allRefused(CALLS, made)
   assert.equal(await made.ick.stats(), null)
   assert.equal(await queue.len(), 0)
   assert.deepEqual(await made.store.queues(), new Map())
+  assert.deepEqual(await made.hash.stats(), { fields: 0, expired: 0, locks: 0 })
 })
 
 test('a generator is closed where reading it ends', async () => {

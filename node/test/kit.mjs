@@ -34,6 +34,11 @@ const EVENTS = {
   put: (queue, ...values) => queue.publishMany(values),
   size: async (queue) => (await queue.stats()).events
 }
+const VOLATILE = {
+  open: (client, name) => client.volatileHash(name),
+  put: (hash, ...values) => hash.setMany(values.map((value) => [value, value]), 60_000),
+  size: (hash) => hash.len()
+}
 
 const membersOf = (batch) => batch.map(([member]) => member)
 const numbersOf = (messages) => messages.map(({ fields: [[, value]] }) => value)
@@ -180,7 +185,7 @@ export const CALLS = {
   Client: {
     open: (client) => client,
     calls: { close: [], taskStores: [] },
-    handles: { ick: ['x'], ickChannel: ['x', 2], shuffleQueue: ['x'], tasks: ['x'] },
+    handles: { ick: ['x'], ickChannel: ['x', 2], shuffleQueue: ['x'], tasks: ['x'], volatileHash: ['x'] },
     plain: ['events', 'recovery']
   },
   Ick: {
@@ -267,5 +272,15 @@ export const CALLS = {
       syncSchedules: ['app', 1, [SCHEDULE]]
     },
     handles: { deliveries: [], worker: [] }
+  },
+  VolatileHash: {
+    ...VOLATILE,
+    calls: {
+      set: ['a', '1', 60_000], setMany: [{ a: '1' }, 60_000], setIfAbsent: ['a', '1', 60_000],
+      setIfPresent: ['a', '1', 60_000], setLocked: ['a', 'me', '1', 60_000], setAndRelease: ['a', 'me', '1', 60_000],
+      get: ['a'], getMany: [['a']], fields: [], ttl: ['a'], len: [], stats: [], touch: ['a', 60_000], delete: [['a']],
+      clear: [], reap: [], acquire: ['a', 'me', 60_000], getOrAcquire: ['a', 'me', 60_000],
+      renew: ['a', 'me', 60_000], release: ['a', 'me'], holder: ['a']
+    }
   }
 }

@@ -24,6 +24,7 @@ from ..event_values import (
     Schedules,
 )
 from ..records import (
+    Acquired,
     Added,
     DeadLetter,
     DocPage,
@@ -33,11 +34,15 @@ from ..records import (
     EventConfig,
     EventPage,
     EventStats,
+    FieldPage,
+    HashStats,
+    LockHolder,
     Modified,
     NamespaceStats,
     Position,
     Published,
     QueueStats,
+    Reaped,
     Reclaimed,
     Recovery,
     Renewed,
@@ -47,9 +52,10 @@ from ..records import (
     SyncedSchedules,
     TaskId,
     TaskPage,
+    ValueOrLock,
 )
 from ..task_values import DocHandles, Docs, TaskHandles, Tasks, Texts
-from ..values import Fields, Member, Members, Pairs, Seconds, Taken, Written
+from ..values import FieldPlace, Fields, Member, Members, Pairs, Seconds, Taken, Written
 
 Entries: TypeAlias = list[tuple[AnyStr, float]]
 Score: TypeAlias = float | None
@@ -175,6 +181,10 @@ class EventRun:
 class EventJob:
     @property
     def event(self) -> Event: ...
+    # methods
+
+@final
+class VolatileHash(Generic[AnyStr]):
     # methods
 
 @final

@@ -14,6 +14,7 @@ from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
+from .volatile import VolatileHash
 
 if TYPE_CHECKING:
     from . import _handles
@@ -131,6 +132,8 @@ class Client(Generic[AnyStr]):
     def events(self, name: Member) -> EventQueue: ...
 
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore: ...
+
+    def volatile_hash(self, name: Member) -> VolatileHash[AnyStr]: ...
 
     async def task_stores(self) -> list[AnyStr]: ...
 

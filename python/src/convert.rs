@@ -296,6 +296,23 @@ pub(crate) fn some_time(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Du
     }
 }
 
+/// The two parts of a tuple, or of what has them by these names.
+pub(crate) fn parts<'py>(
+    path: &str,
+    expected: &str,
+    names: [&str; 2],
+    value: &Bound<'py, PyAny>,
+) -> PyResult<[Bound<'py, PyAny>; 2]> {
+    if let Ok(tuple) = value.cast::<PyTuple>()
+        && tuple.len() == 2
+    {
+        return Ok([tuple.get_item(0)?, tuple.get_item(1)?]);
+    }
+    let [one, other] = names.map(|name| value.getattr(name));
+    let wrong = |_| wrong_type(path, expected, value);
+    Ok([one.map_err(wrong)?, other.map_err(wrong)?])
+}
+
 pub(crate) fn wrong_type(path: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let found = value.get_type().name();
     let found = found.map_or_else(|_| "something else".to_owned(), |name| name.to_string());

@@ -12,7 +12,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use crate::convert::{self, wrong_type};
+use crate::convert::{self, parts, wrong_type};
 use crate::fields::Fields;
 use crate::generated::EventJob;
 use crate::given::{Field, given, required};
@@ -28,22 +28,6 @@ impl EventJob {
     }
 }
 
-/// The two parts of a tuple, or of what has them by these names.
-fn parts<'py>(
-    path: &str,
-    names: [&str; 2],
-    value: &Bound<'py, PyAny>,
-) -> PyResult<[Bound<'py, PyAny>; 2]> {
-    if let Ok(tuple) = value.cast::<PyTuple>()
-        && tuple.len() == 2
-    {
-        return Ok([tuple.get_item(0)?, tuple.get_item(1)?]);
-    }
-    let [one, other] = names.map(|name| value.getattr(name));
-    let wrong = || wrong_type(path, &format!("an Event or ({}, {})", names[0], names[1]), value);
-    Ok([one.map_err(|_| wrong())?, other.map_err(|_| wrong())?])
-}
-
 fn id(path: &str, value: &Bound<'_, PyAny>) -> PyResult<EventId> {
     let text = match value.is_instance_of::<PyString>() {
         true => convert::text(path, value)?,
@@ -56,7 +40,7 @@ fn id(path: &str, value: &Bound<'_, PyAny>) -> PyResult<EventId> {
 }
 
 fn receipt(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Receipt> {
-    let [of, token] = parts(path, ["id", "token"], value)?;
+    let [of, token] = parts(path, "an Event or (id, token)", ["id", "token"], value)?;
     let token = convert::bytes(&format!("{path}.token"), &token)?;
     let wrong = |_| errors::invalid(value.py(), format!("{path}.token has to have 8 bytes"));
     Ok(Receipt { id: id(&format!("{path}.id"), &of)?, token: token.try_into().map_err(wrong)? })
@@ -101,7 +85,8 @@ impl Field for Vec<EventId> {
 
 impl Field for EventPosition {
     fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
-        let [at, of] = parts(name, ["state_at_us", "id"], value)?;
+        let expected = "an Event or (state_at_us, id)";
+        let [at, of] = parts(name, expected, ["state_at_us", "id"], value)?;
         let state_at_us = convert::whole(&format!("{name}.state_at_us"), &at)?.unwrap_or(u64::MAX);
         Ok(Self { state_at_us, id: id(&format!("{name}.id"), &of)? })
     }

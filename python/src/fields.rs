@@ -1,4 +1,4 @@
-//! What is written to a shuffle queue: fields with their values, and many messages of them.
+//! Fields with their values, and many messages of them.
 
 use millpond::shuffle::FIELDS_MAX;
 use millpond::tasks::Headers;
@@ -44,8 +44,12 @@ impl From<Fields> for Vec<(Vec<u8>, Vec<u8>)> {
     }
 }
 
-/// Reads a mapping, or an iterable of `(field, value)`.
-pub(crate) fn read(path: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyResult<Fields> {
+/// Reads a mapping, or an iterable of up to `max` pairs of a field and its value.
+pub(crate) fn read(
+    path: impl Fn() -> String,
+    values: &Bound<'_, PyAny>,
+    max: usize,
+) -> PyResult<Fields> {
     let mut fields = Fields::default();
     if let Ok(dict) = values.cast_exact::<PyDict>() {
         for (field, value) in dict.iter() {
@@ -58,7 +62,7 @@ pub(crate) fn read(path: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyRe
         Ok(mapping) => mapping.call_method0("items")?,
         Err(_) => values.clone(),
     };
-    for (index, item) in iterable(&path, &items, FIELDS_MAX)?.enumerate() {
+    for (index, item) in iterable(&path, &items, max)?.enumerate() {
         let path = || format!("{}[{index}]", path());
         let (field, value) = pair(path, "(field, value)", &item?)?;
         fields.push(|| format!("{}[0]", path()), &field)?;
@@ -69,7 +73,7 @@ pub(crate) fn read(path: impl Fn() -> String, values: &Bound<'_, PyAny>) -> PyRe
 
 /// Headers of a task, read as fields are.
 pub(crate) fn headers(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Headers> {
-    let fields = read(|| name.to_owned(), values)?;
+    let fields = read(|| name.to_owned(), values, FIELDS_MAX)?;
     Headers::new(fields.iter()).map_err(|error| invalid(values.py(), error.message().to_owned()))
 }
 
@@ -101,7 +105,7 @@ pub(crate) fn messages(values: &Bound<'_, PyAny>) -> PyResult<Messages> {
         let path = || format!("messages[{index}]");
         let (shard_key, fields) = pair(path, "(shard_key, fields)", &item?)?;
         let key = with_bytes(|| format!("{}[0]", path()), &shard_key, <[u8]>::to_vec)?;
-        let fields = read(|| format!("{}[1]", path()), &fields)?;
+        let fields = read(|| format!("{}[1]", path()), &fields, FIELDS_MAX)?;
         bytes += key.len() + fields.strings.total_bytes();
         check_bytes(values.py(), path, bytes)?;
         messages.push((key, fields));

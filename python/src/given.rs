@@ -66,7 +66,7 @@ fields! {
     Vec<u32> => convert::small_sizes,
     ByteList => convert::members,
     convert::Pairs => |_, value, _| convert::pairs(value),
-    Fields => |name: &str, value, _| fields::read(|| name.to_owned(), value),
+    Fields => |name: &str, value, max| fields::read(|| name.to_owned(), value, max),
     Messages => |_, value, _| fields::messages(value),
     Vec<Receipt> => |_, value, _| receipts(value),
     MessageId => |_, value, _| read_id(value),

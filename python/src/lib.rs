@@ -26,6 +26,7 @@ mod shuffle_message;
 mod task;
 mod task_handles;
 mod to_python;
+mod volatile;
 mod wakeup;
 mod when;
 
@@ -45,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use super::generated::{
         Client, EventJob, EventQueue, EventWorker, Ick, IckChannel, Job, ShuffleConsumer,
-        ShuffleJob, ShuffleQueue, ShuffleWorker, TaskStore, Worker,
+        ShuffleJob, ShuffleQueue, ShuffleWorker, TaskStore, VolatileHash, Worker,
     };
     #[pymodule_export]
     use super::handle::panic;

@@ -5,7 +5,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use millpond::shuffle::{self, MessageId, Stream};
+use millpond::shuffle::{self, FIELDS_MAX, MessageId, Stream};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple, PyType};
@@ -120,7 +120,7 @@ impl Message {
         deliveries: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (stream, id) = (read_stream(stream)?, read_id(id)?);
-        let fields = fields::read(|| "fields".to_owned(), fields)?;
+        let fields = fields::read(|| "fields".to_owned(), fields, FIELDS_MAX)?;
         let Some(text) = fields.is_text() else {
             return Err(PyTypeError::new_err("fields must be all str or all bytes"));
         };
@@ -196,7 +196,7 @@ pub(crate) fn undecodable(
     deliveries: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Message> {
     let (stream, id) = (read_stream(stream)?, read_id(id)?);
-    let fields = fields::read(|| "fields".to_owned(), fields)?.into();
+    let fields = fields::read(|| "fields".to_owned(), fields, FIELDS_MAX)?.into();
     let deliveries = read_deliveries(deliveries)?;
     Ok(Message::new(shuffle::Message { stream, id, deliveries, fields }, true))
 }

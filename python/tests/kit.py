@@ -154,7 +154,17 @@ EVENTS = Queue(
     size=lambda stats: stats.events,
     worker=lambda queue, **options: queue.worker(**options),
 )
-QUEUES = [ICK, SHUFFLE, TASKS, EVENTS]
+VOLATILE = Queue(
+    "volatile",
+    open=lambda client, name: client.volatile_hash(name),
+    put=lambda hash, number: hash.set(str(number), str(number), 3_600),
+    number=int,
+    takes=lambda hash, count: [hash.get(str(number)) for number in range(count)],
+    end=lambda hash, _: hash.clear(),
+    look=lambda hash: hash.stats(),
+    size=lambda stats: stats.fields,
+)
+QUEUES = [ICK, SHUFFLE, TASKS, EVENTS, VOLATILE]
 
 WAITS = [
     Wait("batches", ICK, lambda ick, wait: ick.batches(1, wait=wait)),
@@ -202,6 +212,11 @@ ITEMS = {
     "queues exact": Items("exact", 10_000, "q", lambda c, v: c.tasks("x").queues(v)),
     "queues prefixes": Items("prefixes", 10_000, "q", lambda c, v: c.tasks("x").queues((), v)),
     "publish_many": Items("events", 1_000_000, "e", lambda c, v: c.events("x").publish_many(v)),
+    "set_many": Items(
+        "fields", 10_000, ("f", "v"), lambda c, v: c.volatile_hash("x").set_many(v, 60)
+    ),
+    "get_many": Items("fields", 10_000, "f", lambda c, v: c.volatile_hash("x").get_many(v)),
+    "delete fields": Items("fields", 10_000, "f", lambda c, v: c.volatile_hash("x").delete(v)),
     "cancel": Items("ids", 1_000_000, "0" * 20, lambda c, v: c.events("x").cancel(v)),
 }
 

@@ -24,7 +24,7 @@ ENDLESS = 60.0
 async def put_take_end(kind: kit.Queue, client: Any, until: float) -> None:
     queue = kind.open(client, "x")
     while time.monotonic() < until:
-        await kind.put(queue, 1)
+        await kind.put(queue, 0)
         await kind.end(queue, await kind.takes(queue, 1)[0])
 
 

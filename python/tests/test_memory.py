@@ -139,6 +139,29 @@ async def use_events_async(queue: Any) -> None:
     assert (await queue.stats()).events == 0
 
 
+def use_volatile(hash: Any) -> None:
+    hash.set_many({str(number): "x" * 20 for number in range(10)}, 60)
+    with pytest.raises(millpond.InvalidArgumentError):
+        hash.set("x", "y", 0)
+    page = hash.fields(limit=5)
+    assert len(hash.fields(after=page.next).fields) == 5
+    assert hash.acquire("lock", "me", 60).fence
+    assert hash.holder("lock").token == b"me"
+    with pytest.raises(millpond.LeaseLostError):
+        hash.set_locked("lock", "you", "x", 60)
+    hash.set_and_release("lock", "me", "x", 60)
+    assert hash.get_many(["lock", "none"]) == [b"x", None]
+    assert hash.clear() == 11
+
+
+async def use_volatile_async(hash: Any) -> None:
+    assert (await hash.get_or_acquire("a", "me", 60)).fence
+    await hash.set_and_release("a", "me", "x" * 20, 60)
+    assert (await hash.get_or_acquire("a", "you", 60)).value
+    await hash.reap()
+    assert await hash.delete(["a"]) == 1
+
+
 class Use(NamedTuple):
     """How a queue is used, and how often: a step is slower on Redis and in a file."""
 
@@ -158,6 +181,7 @@ USES = {
     "shuffle": Use(shuffle, use_shuffle, use_shuffle_async, 120, 2_000),
     "tasks": Use(kit.TASKS.open, use_tasks, use_tasks_async, 40, 300),
     "events": Use(kit.EVENTS.open, use_events, use_events_async, 120, 1_000),
+    "volatile": Use(kit.VOLATILE.open, use_volatile, use_volatile_async, 400, 4_000),
 }
 each_use = pytest.mark.parametrize("use", USES.values(), ids=USES)
 

@@ -50,6 +50,20 @@ assert_type(queue.delete_tracked("j-1"), Optional[millpond.Receipt])
 assert_type(list(queue.gc(6)), list[list[str]])
 assert_type(millpond.shard(4, 2, "t"), list[int])
 
+hash = text.volatile_hash("x")
+hash.set_many({"a": b"b"}, ttl=1.5)
+assert_type(hash.get("a"), Optional[str])
+assert_type(client.volatile_hash(b"x").get_many(["a", b"b"]), list[Optional[bytes]])
+assert_type(hash.ttl("a"), Optional[float])
+page = hash.fields(after=(1, "a"), limit=1)
+assert_type(page, millpond.FieldPage[str])
+assert_type(page.next, Optional[millpond.FieldPosition[str]])
+assert_type(hash.fields(after=page.fields[0]).fields, list[millpond.HashField[str]])
+assert_type(hash.acquire("a", "t", 1).fence, Optional[int])
+assert_type(hash.get_or_acquire("a", "t", 1), millpond.ValueOrLock[str])
+assert_type(hash.holder("a"), Optional[millpond.LockHolder[str]])
+assert_type(hash.reap().next_in, Optional[float])
+
 store = text.tasks("x", claimant="me")
 task = store.insert("q", {"n": 1}, delay=1, priority=2)
 assert_type(task, millpond.Task[dict[str, int]])
@@ -137,6 +151,7 @@ async def main() -> None:
         async for messages in consumer.messages(1, wait=1):
             assert_type(messages, list[millpond.Message[str]])
             assert_type(await consumer.ack_and_delete(messages), int)
+        assert_type(await client.volatile_hash("x").get("a"), Optional[str])
 
 ick.add([(1, 2)])  # type: ignore[list-item]
 ick.reserve("1")  # type: ignore[arg-type]
@@ -144,6 +159,7 @@ ick.peek(1, set="both")  # type: ignore[arg-type]
 queue.write("t", {"a": 1})  # type: ignore[arg-type]
 client.shuffle_queue("x", track_keys="both")  # type: ignore[arg-type]
 consumer.ack("1-1")  # type: ignore[arg-type]
+hash.get_many([1])  # type: ignore[list-item]
 store.claim(1)  # type: ignore[arg-type]
 store.insert("q", priority="1")  # type: ignore[call-overload]
 gathered.delete("t")  # type: ignore[arg-type]
@@ -177,7 +193,7 @@ def test_a_program_of_users(tmp_path: Path) -> None:
 
 HANDLES = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"]
 HANDLES += ["Garbage", "Messages", "ShuffleConsumer", "ShuffleJob", "ShuffleQueue", "ShuffleWorker"]
-HANDLES += ["Claims", "Job", "Jobs", "TaskStore", "Worker"]
+HANDLES += ["Claims", "Job", "Jobs", "TaskStore", "VolatileHash", "Worker"]
 
 
 @pytest.mark.parametrize("name", HANDLES)

@@ -89,6 +89,13 @@ final class Client implements ClientInterface
         return $this->library->handle('millpond_events_queue_new', [$this->handle, $name, \strlen($name)], 'events_queue', $made);
     }
 
+    public function volatileHash(string $name): VolatileHash
+    {
+        $made = fn (CData $handle): VolatileHash => new VolatileHash($this, $handle);
+
+        return $this->library->handle('millpond_volatile_hash_new', [$this->handle, $name, \strlen($name)], 'volatile_hash', $made);
+    }
+
     public function taskStores(): array
     {
         return $this->library->keys($this->library->made('millpond_client_task_stores', [$this->handle], 'keys'));

@@ -69,6 +69,13 @@ interface ClientInterface extends IckFactoryInterface
     public function events(string $name): EventQueueInterface;
 
     /**
+     * The volatile hash with this name. Makes no call.
+     *
+     * @param string $name the hash's name, 1 to 64 KiB
+     */
+    public function volatileHash(string $name): VolatileHashInterface;
+
+    /**
      * The names of all task stores that hold tasks or documents, or that have a paused queue, by name.
      *
      * On Redis there is no list of stores, since maintaining one would make every insert more expensive.

@@ -1,6 +1,6 @@
 /**
- * Reads what the library returns about tasks and events, as PHP values. All texts of a result are in one piece and
- * are copied in one step, and the arrays are read word by word: see `ShuffleResults`.
+ * Reads what the library returns about tasks, events and volatile hashes, as PHP values. All texts of a result are in
+ * one piece and are copied in one step, and the arrays are read word by word: see `ShuffleResults`.
  *
  * @internal
  */

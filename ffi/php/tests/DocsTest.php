@@ -80,6 +80,7 @@ final class DocsTest extends TestCase
             'IckChannel.php', 'ManualClock.php', 'Messages.php', 'Millpond.php', 'Millpond.php', 'NewEvent.php',
             'Schedule.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
             'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleWorker.php',
+            'VolatileHash.php', 'VolatileHashInterface.php', 'VolatileHashInterface.php', 'VolatileHashInterface.php', 'VolatileHashInterface.php',
             'DependencyException.php', 'MillpondException.php', 'TaskMethods.php', 'Claims.php', 'Doc.php',
             'Job.php', 'Jobs.php', 'Modification.php', 'NewDoc.php', 'NewTask.php', 'Task.php', 'TaskChange.php',
             'TaskStore.php', 'TaskStoreInterface.php', 'TaskStoreInterface.php', 'Worker.php', 'WorkerInterface.php', 'WorkerOptions.php'], $files);

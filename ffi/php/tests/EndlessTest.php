@@ -11,6 +11,7 @@ use Millpond\Receipt;
 use Millpond\ShuffleQueue;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
+use Millpond\VolatileHash;
 
 /**
  * What takes an iterable reads it before anything is sent. One that may have no end is refused as it is read.
@@ -39,6 +40,8 @@ final class EndlessTest extends TestCase
             'tasks has more than 100000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->renew($items), new TaskId('t', 0)],
             'prefixes has more than 10000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->queues(prefixes: $items), 'q'],
             'ids has more than 1000000 items' => ['events', static fn (EventQueue $queue, $items) => $queue->fetch($items), '00000000000000000000'],
+            'fields has more than 1000000 items' => ['volatile', static fn (VolatileHash $hash, $items) => $hash->setMany($items, 60), ['f', 'v']],
+            'fields has more than 1000000' => ['volatile', static fn (VolatileHash $hash, $items) => $hash->delete($items), 'f'],
         ];
         foreach ($this->kinds() as [$kind]) {
             foreach ($ick + ($kind === 'memory' || $kind === 'redis' ? $others : []) as $message => $call) {

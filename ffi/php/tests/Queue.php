@@ -36,6 +36,7 @@ use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
 use Millpond\Tasks\WorkerOptions;
 use Millpond\TrackKeys;
+use Millpond\VolatileHash;
 
 /**
  * The table of queues: what tests of that which holds for every queue, call and loop need to know of each. A new
@@ -80,7 +81,8 @@ final class Queue
     public static function all(): array
     {
         return ['ick' => self::ick(), 'channel' => self::channel(), 'shuffle' => self::shuffle(),
-            'garbage' => self::garbage(), 'tasks' => self::tasks(), 'events' => self::events()];
+            'garbage' => self::garbage(), 'tasks' => self::tasks(), 'events' => self::events(),
+            'volatile' => self::volatile()];
     }
 
     /**
@@ -437,6 +439,74 @@ final class Queue
         $queue->triggerSchedule('b');
         $queue->removeSchedule('a');
         $queue->worker()->drain(static fn ($job) => $job->isLost());
+    }
+
+    private static function volatile(): self
+    {
+        return new self(
+            open: static fn (Client $client, string $name): VolatileHash => $client->volatileHash($name),
+            put: static fn (VolatileHash $hash, array $texts) => $hash->setMany(\array_map(static fn (string $text): array => [$text, ''], $texts), 60),
+            text: static fn (string $text): string => $text,
+            loops: [],
+            isEmpty: static fn (VolatileHash $hash): bool => \array_filter((array) $hash->stats()) === [],
+            calls: static fn (VolatileHash $hash): array => [
+                static fn () => $hash->set('a', '1', 60),
+                static fn () => $hash->setMany(['a' => '1'], 60),
+                static fn () => $hash->setIfAbsent('a', '1', 60),
+                static fn () => $hash->setIfPresent('a', '1', 60),
+                static fn () => $hash->setLocked('a', 't', '1', 60),
+                static fn () => $hash->setAndRelease('a', 't', '1', 60),
+                static fn () => $hash->get('a'),
+                static fn () => $hash->getMany(['a']),
+                static fn () => $hash->fields(),
+                static fn () => $hash->ttl('a'),
+                static fn () => $hash->touch('a', 60),
+                static fn () => $hash->delete('a'),
+                static fn () => $hash->acquire('a', 't', 60),
+                static fn () => $hash->getOrAcquire('a', 't', 60),
+                static fn () => $hash->renew('a', 't', 60),
+                static fn () => $hash->release('a', 't'),
+                static fn () => $hash->holder('a'),
+                $hash->len(...),
+                $hash->stats(...),
+                $hash->clear(...),
+                $hash->reap(...),
+            ],
+            use: self::useVolatileHash(...),
+            holders: static fn (VolatileHash $hash): array => [$hash],
+        );
+    }
+
+    private static function useVolatileHash(Client $client, string $name): void
+    {
+        $hash = $client->volatileHash($name);
+        $hash->setMany(['a' => \str_repeat('x', 1_000), '7' => ''], 60);
+        $hash->set('b', '1', 60);
+        $hash->setIfAbsent('b', '2', 60);
+        $hash->setIfPresent('b', '3', 60);
+        $hash->get('a');
+        $hash->get('none');
+        $hash->getMany(['a', 7, 'none']);
+        $hash->fields(after: $hash->fields(limit: 1)->next, omitValues: true);
+        $hash->ttl('a');
+        $hash->touch('a', 90);
+        $hash->acquire('a', 't', 60);
+        $hash->acquire('a', 'other', 60);
+        $hash->getOrAcquire('a', 't', 60);
+        $hash->getOrAcquire('c', 't', 60);
+        $hash->holder('c');
+        $hash->renew('c', 't', 90);
+        $hash->setLocked('c', 't', '1', 60);
+        $hash->setAndRelease('c', 't', '2', 60);
+        TestCase::thrown(static fn () => $hash->setLocked('c', 't', '1', 60));
+        TestCase::thrown(static fn () => $hash->set('c', '1', 0));
+        $hash->stats();
+        $hash->len();
+        $hash->release('a', 't');
+        $hash->holder('a');
+        $hash->delete(['a', '7']);
+        $hash->reap();
+        $hash->clear();
     }
 
     /**

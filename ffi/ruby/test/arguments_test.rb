@@ -18,10 +18,12 @@ class ArgumentsTest < MillpondTest
     @task = Millpond::Task.new(id: "t", version: 0)
     @doc = Millpond::Doc.new(namespace: "n", id: "d", version: 0)
     @events = @client.events("x")
+    @hash = @client.volatile_hash("x")
   end
 
   def contents
-    [@ick.stats, @shuffle.len, @store.queues, @store.namespace_stats, @events.stats.events, @events.list_schedules]
+    [@ick.stats, @shuffle.len, @store.queues, @store.namespace_stats, @events.stats.events, @events.list_schedules,
+     @hash.stats]
   end
 
   def each_call(calls)
@@ -56,7 +58,13 @@ class ArgumentsTest < MillpondTest
       ttl: [->(time) { @ick.lease(ttl: time) }, ->(time) { @client.shuffle_queue("x", ttl: time) },
             ->(time) { @store.insert("q", ttl: time) }, ->(time) { @events.publish("x", ttl: time) },
             ->(time) { @events.publish_many([{ payload: "x", ttl: time }]) },
-            ->(time) { @events.put_schedule("a", every: 1, ttl: time) }],
+            ->(time) { @events.put_schedule("a", every: 1, ttl: time) },
+            ->(time) { @hash.set("f", "v", time) }, ->(time) { @hash.set_many({ "f" => "v" }, time) },
+            ->(time) { @hash.set_if_absent("f", "v", time) }, ->(time) { @hash.set_if_present("f", "v", time) },
+            ->(time) { @hash.set_locked("f", "t", "v", time) },
+            ->(time) { @hash.set_and_release("f", "t", "v", time) },
+            ->(time) { @hash.touch("f", time) }, ->(time) { @hash.acquire("f", "t", time) },
+            ->(time) { @hash.get_or_acquire("f", "t", time) }, ->(time) { @hash.renew("f", "t", time) }],
       delay: [->(time) { @store.insert("q", delay: time) }, ->(time) { @task.change(delay: time) },
               ->(time) { @doc.change(delay: time) }, ->(time) { @events.publish("x", delay: time) },
               ->(time) { @events.reschedule([], delay: time) },
@@ -99,7 +107,8 @@ class ArgumentsTest < MillpondTest
             ->(max) { @events.receive(max) }, ->(max) { @events.deliveries(max: max) { flunk } }],
       limit: [->(limit) { @store.list("q", limit: limit) }, ->(limit) { @store.list_docs("n", limit: limit) },
               ->(limit) { @store.queues(limit: limit) }, ->(limit) { @store.queue_stats(limit: limit) },
-              ->(limit) { @store.namespace_stats(limit: limit) }, ->(limit) { @events.list(:ready, limit: limit) }],
+              ->(limit) { @store.namespace_stats(limit: limit) }, ->(limit) { @events.list(:ready, limit: limit) },
+              ->(limit) { @hash.fields(limit: limit) }, ->(limit) { @hash.reap(limit) }],
       shards: [->(count) { @client.ick_channel("x", count) }],
       streams: [->(count) { @client.shuffle_queue("x", streams: count) }, ->(count) { @shuffle.resize(count) }],
       streams_per_shard: [->(count) { @client.shuffle_queue("x", streams_per_shard: count) }],
@@ -138,6 +147,7 @@ class ArgumentsTest < MillpondTest
       client_name: [->(text) { Millpond.connect("redis://h", client_name: text) }],
       name: [->(name) { @client.ick(name) }, ->(name) { @client.ick_channel(name, 1) },
              ->(name) { @client.shuffle_queue(name) }, ->(name) { @client.tasks(name) }, ->(name) { @client.events(name) },
+             ->(name) { @client.volatile_hash(name) },
              ->(name) { Millpond::Ick.keys(name) }, ->(name) { Millpond::ShuffleQueue.keys(name) },
              ->(name) { Millpond::TaskStore.keys(name) }],
       member: [->(member) { @channel.ick_of(member) }],
@@ -150,7 +160,21 @@ class ArgumentsTest < MillpondTest
       "messages\\[0\\]\\[0\\]": [->(key) { @shuffle.write_many([[key, { "a" => "b" }]]) }],
       track_field: [->(field) { @shuffle.write_tracked("t", { "a" => "b" }, field) },
                     ->(field) { @shuffle.write_tracked_many([["t", { "a" => "b" }]], field) }],
-      value: [->(value) { @shuffle.delete_tracked(value) }],
+      field: [->(field) { @hash.set(field, "v", 1) }, ->(field) { @hash.set_if_absent(field, "v", 1) },
+              ->(field) { @hash.set_if_present(field, "v", 1) }, ->(field) { @hash.set_locked(field, "t", "v", 1) },
+              ->(field) { @hash.set_and_release(field, "t", "v", 1) }, ->(field) { @hash.get(field) },
+              ->(field) { @hash.ttl(field) }, ->(field) { @hash.touch(field, 1) }, ->(field) { @hash.holder(field) },
+              ->(field) { @hash.acquire(field, "t", 1) }, ->(field) { @hash.get_or_acquire(field, "t", 1) },
+              ->(field) { @hash.renew(field, "t", 1) }, ->(field) { @hash.release(field, "t") }],
+      "fields\\[1\\]": [->(field) { @hash.get_many(["f", field]) }, ->(field) { @hash.delete(["f", field]) }],
+      token: [->(token) { @hash.acquire("f", token, 1) }, ->(token) { @hash.get_or_acquire("f", token, 1) },
+              ->(token) { @hash.renew("f", token, 1) }, ->(token) { @hash.release("f", token) },
+              ->(token) { @hash.set_locked("f", token, "v", 1) },
+              ->(token) { @hash.set_and_release("f", token, "v", 1) }],
+      value: [->(value) { @shuffle.delete_tracked(value) }, ->(value) { @hash.set("f", value, 1) },
+              ->(value) { @hash.set_if_absent("f", value, 1) }, ->(value) { @hash.set_if_present("f", value, 1) },
+              ->(value) { @hash.set_locked("f", "t", value, 1) },
+              ->(value) { @hash.set_and_release("f", "t", value, 1) }],
       reason: [->(reason) { @consumer.reject(@receipt, reason) }],
       claimant: [->(claimant) { @client.tasks("x", claimant: claimant) }, ->(claimant) { @store.list("q", claimant: claimant) }],
       queue: [->(queue) { @store.insert(queue) }, ->(queue) { @task.change(queue: queue) },
@@ -191,7 +215,9 @@ class ArgumentsTest < MillpondTest
     { pairs: [->(pairs) { @ick.add(pairs) }, ->(pairs) { @channel.add(pairs) }],
       members: [->(members) { @ick.commit(members) }, ->(members) { @ick.exchange(1, members) }],
       numbers: [->(numbers) { @channel.each_batch(numbers, 1) }],
-      fields: [->(fields) { @shuffle.write("t", fields) }, ->(fields) { @shuffle.write_tracked("t", fields, "a") }],
+      fields: [->(fields) { @shuffle.write("t", fields) }, ->(fields) { @shuffle.write_tracked("t", fields, "a") },
+               ->(fields) { @hash.set_many(fields, 1) }, ->(fields) { @hash.get_many(fields) },
+               ->(fields) { @hash.delete(fields) }],
       messages: [->(list) { @shuffle.write_many(list) }, ->(list) { @shuffle.write_tracked_many(list, "a") },
                  *%i[ack ack_and_delete ack_each ack_and_delete_each renew].map do |method|
                    ->(list) { @consumer.public_send(method, list) }

@@ -47,6 +47,15 @@ class EndlessTest < MillpondTest
     assert_equal 0, queue.stats.events
   end
 
+  def test_volatile_hashes
+    hash = connect("memory:").volatile_hash("x")
+    refused("fields has more than 10000 items") { hash.set_many(endless(%w[f v]), 1) }
+    refused("fields has more than 10000 items") { hash.get_many(endless("f")) }
+    refused("fields has more than 10000 items") { hash.delete(endless("f")) }
+    refused("more than 1073741824 bytes") { hash.set_many([["f", "v" * (1 << 20)]] * 1_025, 1) }
+    assert_equal 0, hash.len
+  end
+
   def test_task_stores
     store = connect("memory:").tasks("x")
     task = Millpond::TaskId.new("t", 0)

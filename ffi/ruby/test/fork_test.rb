@@ -63,7 +63,7 @@ class ForkTest < MillpondTest
     end
   end
 
-  Kinds::ALL.each do |kind|
+  Kinds::WAITING.each do |kind|
     # It waits in threads of the parent's, and in each child for what comes there.
     define_method(:"test_forks_while_threads_wait_in_#{kind.label}") do
       client = connect(Servers.shared.url)
@@ -85,7 +85,9 @@ class ForkTest < MillpondTest
       queue.put(*0...threads.size)
       assert_equal [*0...threads.size], threads.flat_map(&:value).sort
     end
+  end
 
+  Kinds::ALL.each do |kind|
     %w[memory: file:].each do |engine|
       define_method(:"test_#{kind.label}_on_#{engine.chop}_belongs_to_its_process") do
         Dir.mktmpdir do |folder|
@@ -100,7 +102,7 @@ class ForkTest < MillpondTest
             Millpond.connect("memory:") do |own|
               other = kind.new(own, "x")
               other.put(1)
-              assert_equal [1], other.wait(kind.waits.first)
+              assert_equal [1], other.numbers(other.batches.first)
             end
           end
           under_way.each(&:call)

@@ -36,6 +36,11 @@ module Kinds
       numbers(batch)
     end
 
+    # The batches of a loop until there is nothing left.
+    def batches
+      public_send(self.class::LOOPS.first, 0)
+    end
+
     # Yields the numbers of each batch of one loop, or of one call after the other.
     def each(how)
       return loop { yield wait(how) } unless self.class::LOOPS.include?(how)
@@ -377,7 +382,50 @@ module Kinds
     end
   end
 
-  ALL = [Ick, Channel, Shuffle, Tasks, Events].freeze
+  # Where nothing waits.
+  class Volatile < Kind
+    LOOPS = CALLS = [].freeze
+
+    def initialize(client, name)
+      @hash = client.volatile_hash(name)
+    end
+
+    def put(*numbers)
+      numbers.map(&:to_s).all? { |field| @hash.set_if_absent(field, field, 3_600) }
+    end
+
+    # Pages of one field.
+    def batches
+      return enum_for(:batches) unless block_given?
+
+      page = nil
+      until page && page.next.nil?
+        page = @hash.fields(after: page&.next, limit: 1)
+        yield page.fields unless page.fields.empty?
+      end
+    end
+
+    def finish(batch)
+      @hash.delete(batch.map(&:field))
+    end
+
+    def numbers(batch)
+      batch.map { |field| Integer(field.value) }
+    end
+
+    def calls
+      [-> { put(9) }, -> { @hash.stats }, -> { @hash.get("9") }, -> { @hash.set("9", "9", 60) }, -> { @hash.reap },
+       -> { @hash.acquire("9", "me", 60) }, -> { @hash.get_or_acquire("none", "me", 60) }, -> { @hash.fields }]
+    end
+
+    def under_way
+      @hash.acquire("9", "me", 3_600)
+      [-> { @hash.set_locked("9", "me", "9", 60) }, -> { @hash.release("9", "me") }]
+    end
+  end
+
+  ALL = [Ick, Channel, Shuffle, Tasks, Events, Volatile].freeze
+  WAITING = ALL.reject { |kind| kind.waits.empty? }.freeze
   WITH_WORKERS = ALL.select { |kind| kind.include?(Works) }.freeze
 
   # Yields each loop and call that waits: its name in tests, its kind, and its own name.

@@ -11,7 +11,7 @@ class KindsTest < MillpondTest
       queue = kind.new(client, name_of_queue)
       queue.put(*0...6)
       under_way = queue.under_way
-      assert_raises(Millpond::ClosedError) { queue.public_send(kind::LOOPS.first, 0).each { client.close } }
+      assert_raises(Millpond::ClosedError) { queue.batches.each { client.close } }
       waits = kind.waits.map { |how| -> { queue.wait(how) } }
       [*queue.calls, *under_way, *waits, -> { kind.new(client, "x").put(1) }].each do |call|
         assert_raises(Millpond::ClosedError, &call)
@@ -23,7 +23,7 @@ class KindsTest < MillpondTest
       queue = Thread.new { kind.new(Millpond.connect("memory:"), "x") }.value
       3.times { GC.start }
       queue.put(*0...3)
-      batches = queue.public_send(kind::LOOPS.first, 0)
+      batches = queue.batches
       batch = batches.next
       queue = nil
       3.times { GC.start }
@@ -37,8 +37,7 @@ class KindsTest < MillpondTest
       putting.each(&:join)
       taking = Array.new(kind::SHARED.empty? ? 1 : 4) do
         Thread.new do
-          batches = queue.public_send(kind::LOOPS.first, 0)
-          batches.flat_map { |batch| queue.numbers(batch.tap { queue.finish(batch) }) }
+          queue.batches.flat_map { |batch| queue.numbers(batch.tap { queue.finish(batch) }) }
         end
       end
       assert_equal [*0...100], taking.flat_map(&:value).sort

@@ -103,6 +103,23 @@ class MemoryTest < MillpondTest
     assert_nil queue.get_schedule("own")
   end
 
+  calls_of :volatile_hashes, 3_000, 300, ->(client, name) { client.volatile_hash(name) } do |hash|
+    hash.set_many({ "a" => MORE, "b" => MORE }, 60)
+    hash.set("a", MORE, 60)
+    assert_equal [MORE, nil], hash.get_many(%w[a none])
+    page = hash.fields(limit: 1)
+    hash.fields(after: page.next)
+    hash.get_or_acquire("a", "me", 60)
+    hash.acquire("a", "me", 60)
+    hash.holder("a")
+    hash.set_and_release("a", "me", MORE, 60)
+    assert_match(/token/, refused { hash.acquire("a", MORE, 60) }.message)
+    refused(Millpond::LeaseLostError) { hash.set_locked("a", "me", MORE, 60) }
+    hash.reap
+    hash.stats
+    assert_equal 2, hash.clear
+  end
+
   # Does not grow with what is made and dropped.
   def makes(few, many)
     few.times { |number| yield number }
@@ -192,6 +209,11 @@ class MemoryTest < MillpondTest
       queue = client.events("x")
       queue.publish("x" * 200_000)
       -> { queue.list(:ready) }
+    end,
+    volatile_hashes: lambda do |client|
+      hash = client.volatile_hash("x")
+      hash.set("f", "x" * 200_000, 3_600)
+      -> { hash.get("f") }
     end
   }.freeze
 

@@ -93,7 +93,7 @@ class WaitingTest < MillpondTest
     end
   end
 
-  Kinds::ALL.each do |kind|
+  Kinds::WAITING.each do |kind|
     kind::SHARED.each do |how|
       on_every_backend :"many_threads_wait_in_#{kind.label}_#{how}_and_each_gets_one" do |url|
         queue = queue_of(kind, url)

@@ -18,7 +18,10 @@ $sizes = ['millpond_ick_pair' => 32, 'millpond_ick_stats' => 88, 'millpond_ick_e
     'millpond_tasks_worker_options' => 80, 'millpond_report_data' => 56, 'millpond_shuffle_worker_options' => 64,
     'millpond_job_counts' => 32, 'millpond_schedule' => 160, 'millpond_schedule_info' => 128,
     'millpond_schedules_synced' => 40, 'millpond_events_data' => 120,
-    'millpond_task_outcome' => 56];
+    'millpond_task_outcome' => 56, 'millpond_hash_pair' => 32, 'millpond_hash_field' => 40,
+    'millpond_field_position' => 24, 'millpond_value_or_lock' => 32, 'millpond_lock_acquired' => 16,
+    'millpond_lock_holder' => 32, 'millpond_hash_stats' => 24, 'millpond_hash_reaped' => 40,
+    'millpond_field_query' => 32, 'millpond_volatile_data' => 104];
 foreach ($sizes as $type => $size) {
     $found = FFI::sizeof($millpond->type($type));
     $found === $size or exit("$type has $found bytes in place of $size\n");

@@ -48,6 +48,14 @@ const {
   task,
   taskId,
   taskPage,
+  acquired,
+  fieldPage,
+  fieldPosition,
+  hashField,
+  hashStats,
+  lockHolder,
+  reaped,
+  valueOrLock,
   jobCounts
 } = require('./records.js')
 
@@ -55,6 +63,7 @@ const SIGNAL = { signal: check.abortSignal }
 
 /** How results are read. */
 const read = {
+  acquired: of((reader) => acquired(reader)),
   cancelledList: of((reader) => reader.some(() => reader.one())),
   consumerLease: (native) => (native === null ? null : new made.ConsumerLease(native)),
   deadLetterList: ofBytes((reader) => reader.some(made.deadLetter)),
@@ -65,8 +74,11 @@ const read = {
   eventOrNullList: of((reader) => reader.some(() => reader.maybe(event))),
   eventPage: of((reader) => eventPage(reader)),
   eventStats: of((reader) => eventStats(reader)),
+  fieldPage: of((reader) => fieldPage(reader)),
   flagList: of((reader) => reader.some(() => reader.one())),
+  hashStats: of((reader) => hashStats(reader)),
   heldList: of((reader) => reader.some(() => reader.one())),
+  lockHolderOrNull: of((reader) => reader.maybe(lockHolder)),
   modified: of((reader) => modified(reader)),
   namespaceStatsList: of((reader) => reader.some(namespaceStats)),
   publishedList: of((reader) => reader.some(published)),
@@ -74,6 +86,7 @@ const read = {
   putStatus: of((reader) => reader.one()),
   queueStatsList: of((reader) => reader.some(queueStats)),
   queues: of((reader) => new Map(reader.some(() => [reader.one(), reader.one()]))),
+  reaped: of((reader) => reaped(reader)),
   receipt: of((reader) => receipt(reader)),
   receiptList: of((reader) => reader.some(receipt)),
   receiptOrNull: of((reader) => reader.maybe(receipt)),
@@ -91,7 +104,10 @@ const read = {
   taskList: of((reader) => reader.some(task)),
   taskOrNull: of((reader) => reader.maybe(task)),
   taskPage: of((reader) => taskPage(reader)),
-  valueList: ofBytes((reader) => reader.some(() => reader.one()))
+  valueList: ofBytes((reader) => reader.some(() => reader.one())),
+  valueOrLock: of((reader) => valueOrLock(reader)),
+  valueOrNull: of((reader) => reader.one()),
+  valueOrNullList: of((reader) => reader.some(() => reader.one()))
 }
 
 const Client_ick = { returnBuffers: check.flag }
@@ -99,6 +115,7 @@ const Client_ickChannel = { returnBuffers: check.flag }
 const Client_shuffleQueue = { ...kinds.shuffleQueue, returnBuffers: check.flag }
 const Client_tasks = { ...kinds.taskStore }
 const Client_taskStores = { returnBuffers: check.flag, ...SIGNAL }
+const Client_volatileHash = { returnBuffers: check.flag }
 const EventQueue_list = { ...kinds.eventQueryOptions, ...SIGNAL }
 const EventQueue_redriveAll = { ...kinds.redriveEventsOptions, ...SIGNAL }
 const EventQueue_purge = { ...kinds.purgeEventsOptions, ...SIGNAL }
@@ -136,6 +153,8 @@ const TaskStore_redrive = { ...kinds.taskFilter, ...SIGNAL }
 const TaskStore_claimDocs = { leaseMs: check.milliseconds, ...SIGNAL }
 const TaskStore_listDocs = { ...kinds.docQuery, ...SIGNAL }
 const TaskStore_namespaceStats = { ...kinds.filter, ...SIGNAL }
+const VolatileHash_fields = { ...kinds.fieldQuery, ...SIGNAL }
+const VolatileHash_reap = { limit: check.size, ...SIGNAL }
 
 class Client extends Handle {
   constructor(native) {
@@ -181,6 +200,13 @@ class Client extends Handle {
     const { returnBuffers, signal } = check.options(options, Client_taskStores)
     const send = (number) => nativeOf(this).taskStores(number, returnBuffers)
     return unwrap(await begin(signal, read.valueList, send))
+  }
+
+  volatileHash(name, options) {
+    const { returnBuffers } = check.options(options, Client_volatileHash)
+    name = check.bytes('name', name)
+    const native = atOnce(() => nativeOf(this).volatileHash(name, returnBuffers))
+    return new made.VolatileHash(native)
   }
 }
 made.Client = Client
@@ -469,7 +495,7 @@ class ConsumerLease extends Handle {
   async exchange(max, members = [], options = undefined) {
     const { signal } = check.options(options, SIGNAL)
     max = check.size('max', max)
-    members = check.batchMembers('members', members)
+    members = check.memberList('members', members, 250000)
     const send = (number) => nativeOf(this).exchange(number, max, members)
     return unwrap(await begin(signal, entries, send))
   }
@@ -512,7 +538,7 @@ class Ick extends Handle {
   async exchange(max, members = [], options = undefined) {
     const { backwash, signal } = check.options(options, Ick_exchange)
     max = check.size('max', max)
-    members = check.batchMembers('members', members)
+    members = check.memberList('members', members, 250000)
     const send = (number) => nativeOf(this).exchange(number, max, members, backwash)
     return unwrap(await begin(signal, entries, send))
   }
@@ -584,7 +610,7 @@ class IckChannel extends Handle {
 
   batches(numbers, max, options) {
     const { signal, ...said } = check.options(options, IckChannel_batches)
-    numbers = check.numberList('numbers', numbers)
+    numbers = check.numberList('numbers', numbers, 65536)
     max = check.size('max', max)
     const native = atOnce(() => nativeOf(this).batches(numbers, max, check.stepsOf(said)))
     return new made.Batches(native, signal, this)
@@ -684,7 +710,7 @@ class ShuffleQueue extends Handle {
   async write(shardKey, fields, options) {
     const { signal } = check.options(options, SIGNAL)
     shardKey = check.bytes('shardKey', shardKey)
-    fields = check.fieldList('fields', fields)
+    fields = check.fieldList('fields', fields, 32768)
     const send = (number) => nativeOf(this).write(number, shardKey, fields)
     return unwrap(await begin(signal, read.receipt, send))
   }
@@ -699,7 +725,7 @@ class ShuffleQueue extends Handle {
   async writeTracked(shardKey, fields, trackField, options) {
     const { deadline, signal } = check.options(options, ShuffleQueue_writeTracked)
     shardKey = check.bytes('shardKey', shardKey)
-    fields = check.fieldList('fields', fields)
+    fields = check.fieldList('fields', fields, 32768)
     trackField = check.bytes('trackField', trackField)
     const send = (number) => nativeOf(this).writeTracked(number, shardKey, fields, trackField, deadline)
     return unwrap(await begin(signal, read.receipt, send))
@@ -824,7 +850,7 @@ class Job extends Handle {
   async claimDocs(namespace, keys, options) {
     const { waitMs, signal } = check.options(options, Job_claimDocs)
     namespace = check.text('namespace', namespace)
-    keys = check.names('keys', keys)
+    keys = check.names('keys', keys, 1000)
     const send = (number) => nativeOf(this).claimDocs(number, namespace, keys, waitMs)
     return unwrap(await begin(signal, read.docList, send))
   }
@@ -886,14 +912,14 @@ class TaskStore extends Handle {
 
   async claim(queues, options) {
     const { leaseMs = 30000, signal } = check.options(options, TaskStore_claim)
-    queues = check.names('queues', queues)
+    queues = check.names('queues', queues, 1000)
     const send = (number) => nativeOf(this).claim(number, queues, leaseMs)
     return unwrap(await begin(signal, read.taskOrNull, send))
   }
 
   async claimMany(queues, max, options) {
     const { leaseMs = 30000, signal } = check.options(options, TaskStore_claimMany)
-    queues = check.names('queues', queues)
+    queues = check.names('queues', queues, 1000)
     max = check.size('max', max)
     const send = (number) => nativeOf(this).claimMany(number, queues, leaseMs, max)
     return unwrap(await begin(signal, read.taskList, send))
@@ -901,21 +927,21 @@ class TaskStore extends Handle {
 
   claims(queues, options) {
     const { signal, ...said } = check.options(options, TaskStore_claims)
-    queues = check.names('queues', queues)
+    queues = check.names('queues', queues, 1000)
     const native = atOnce(() => nativeOf(this).claims(queues, check.stepsOf(said)))
     return new made.Claims(native, signal, this)
   }
 
   async cancel(ids, options) {
     const { signal } = check.options(options, SIGNAL)
-    ids = check.texts('ids', ids)
+    ids = check.texts('ids', ids, 10000)
     const send = (number) => nativeOf(this).cancel(number, ids)
     return unwrap(await begin(signal, read.flagList, send))
   }
 
   async fetch(ids, options) {
     const { signal } = check.options(options, SIGNAL)
-    ids = check.texts('ids', ids)
+    ids = check.texts('ids', ids, 10000)
     const send = (number) => nativeOf(this).fetch(number, ids)
     return unwrap(await begin(signal, read.taskList, send))
   }
@@ -985,7 +1011,7 @@ class TaskStore extends Handle {
   async claimDocs(namespace, keys, options) {
     const { leaseMs = 30000, signal } = check.options(options, TaskStore_claimDocs)
     namespace = check.text('namespace', namespace)
-    keys = check.names('keys', keys)
+    keys = check.names('keys', keys, 1000)
     const send = (number) => nativeOf(this).claimDocs(number, namespace, keys, leaseMs)
     return unwrap(await begin(signal, read.docList, send))
   }
@@ -993,7 +1019,7 @@ class TaskStore extends Handle {
   async fetchDocs(namespace, ids, options) {
     const { signal } = check.options(options, SIGNAL)
     namespace = check.text('namespace', namespace)
-    ids = check.texts('ids', ids)
+    ids = check.texts('ids', ids, 10000)
     const send = (number) => nativeOf(this).fetchDocs(number, namespace, ids)
     return unwrap(await begin(signal, read.docList, send))
   }
@@ -1019,4 +1045,174 @@ class TaskStore extends Handle {
 }
 made.TaskStore = TaskStore
 
-module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, SIGNAL, read }
+class VolatileHash extends Handle {
+  constructor(native) {
+    super(native, Native.VolatileHash, 'volatileHash() of a Client')
+  }
+
+  async set(field, value, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    value = check.bytes('value', value)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).set(number, field, value, ttlMs)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async setMany(fields, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    fields = check.fieldList('fields', fields, 10000)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).setMany(number, fields, ttlMs)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async setIfAbsent(field, value, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    value = check.bytes('value', value)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).setIfAbsent(number, field, value, ttlMs)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async setIfPresent(field, value, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    value = check.bytes('value', value)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).setIfPresent(number, field, value, ttlMs)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async setLocked(field, token, value, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    token = check.bytes('token', token)
+    value = check.bytes('value', value)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).setLocked(number, field, token, value, ttlMs)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async setAndRelease(field, token, value, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    token = check.bytes('token', token)
+    value = check.bytes('value', value)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).setAndRelease(number, field, token, value, ttlMs)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async get(field, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    const send = (number) => nativeOf(this).get(number, field)
+    return unwrap(await begin(signal, read.valueOrNull, send))
+  }
+
+  async getMany(fields, options) {
+    const { signal } = check.options(options, SIGNAL)
+    fields = check.memberList('fields', fields, 10000)
+    const send = (number) => nativeOf(this).getMany(number, fields)
+    return unwrap(await begin(signal, read.valueOrNullList, send))
+  }
+
+  async fields(options) {
+    const { signal, ...said } = check.options(options, VolatileHash_fields)
+    const send = (number) => nativeOf(this).fields(number, check.stepsOf(said))
+    return unwrap(await begin(signal, read.fieldPage, send))
+  }
+
+  async ttl(field, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    const send = (number) => nativeOf(this).ttl(number, field)
+    return unwrap(await begin(signal, read.valueOrNull, send))
+  }
+
+  async len(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).len(number)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async stats(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).stats(number)
+    return unwrap(await begin(signal, read.hashStats, send))
+  }
+
+  async touch(field, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).touch(number, field, ttlMs)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async delete(fields, options) {
+    const { signal } = check.options(options, SIGNAL)
+    fields = check.memberList('fields', fields, 10000)
+    const send = (number) => nativeOf(this).delete(number, fields)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async clear(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).clear(number)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async reap(options) {
+    const { limit = 5, signal } = check.options(options, VolatileHash_reap)
+    const send = (number) => nativeOf(this).reap(number, limit)
+    return unwrap(await begin(signal, read.reaped, send))
+  }
+
+  async acquire(field, token, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    token = check.bytes('token', token)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).acquire(number, field, token, ttlMs)
+    return unwrap(await begin(signal, read.acquired, send))
+  }
+
+  async getOrAcquire(field, token, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    token = check.bytes('token', token)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).getOrAcquire(number, field, token, ttlMs)
+    return unwrap(await begin(signal, read.valueOrLock, send))
+  }
+
+  async renew(field, token, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    token = check.bytes('token', token)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).renew(number, field, token, ttlMs)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async release(field, token, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    token = check.bytes('token', token)
+    const send = (number) => nativeOf(this).release(number, field, token)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async holder(field, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    const send = (number) => nativeOf(this).holder(number, field)
+    return unwrap(await begin(signal, read.lockHolderOrNull, send))
+  }
+}
+made.VolatileHash = VolatileHash
+
+module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, VolatileHash, SIGNAL, read }

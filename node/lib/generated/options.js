@@ -187,5 +187,10 @@ module.exports = {
     prefetch: check.wholeNumber,
     timeoutMs: check.milliseconds,
     waitMs: check.milliseconds
+  },
+  fieldQuery: {
+    after: check.parts({ expiresUs: check.wholeNumber, field: check.bytes }),
+    limit: check.wholeNumber,
+    omitValues: check.flag
   }
 }

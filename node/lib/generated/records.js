@@ -365,6 +365,69 @@ function taskPage(reader) {
   }
 }
 
+function acquired(reader) {
+  return {
+    fence: reader.one(),
+    remainingMs: reader.one()
+  }
+}
+
+function fieldPage(reader) {
+  return {
+    fields: reader.some(hashField),
+    next: reader.maybe(fieldPosition)
+  }
+}
+
+function fieldPosition(reader) {
+  return {
+    expiresUs: reader.one(),
+    field: reader.one()
+  }
+}
+
+function hashField(reader) {
+  return {
+    field: reader.one(),
+    value: reader.one(),
+    expiresUs: reader.one()
+  }
+}
+
+function hashStats(reader) {
+  return {
+    fields: reader.one(),
+    expired: reader.one(),
+    locks: reader.one()
+  }
+}
+
+function lockHolder(reader) {
+  return {
+    token: reader.one(),
+    fence: reader.one(),
+    remainingMs: reader.one()
+  }
+}
+
+function reaped(reader) {
+  return {
+    fields: reader.one(),
+    locks: reader.one(),
+    orphans: reader.one(),
+    more: reader.one(),
+    nextInMs: reader.one()
+  }
+}
+
+function valueOrLock(reader) {
+  return {
+    value: reader.one(),
+    fence: reader.one(),
+    remainingMs: reader.one()
+  }
+}
+
 function jobCounts(reader) {
   return {
     done: reader.one(),
@@ -375,6 +438,7 @@ function jobCounts(reader) {
 }
 
 module.exports = {
+  acquired,
   dependency,
   doc,
   DocFields,
@@ -386,13 +450,19 @@ module.exports = {
   eventPage,
   eventPosition,
   eventStats,
+  fieldPage,
+  fieldPosition,
+  hashField,
+  hashStats,
   jobCounts,
+  lockHolder,
   made,
   modified,
   namespaceStats,
   position,
   published,
   queueStats,
+  reaped,
   receipt,
   reclaimed,
   recovery,
@@ -405,5 +475,6 @@ module.exports = {
   task,
   TaskFields,
   taskId,
-  taskPage
+  taskPage,
+  valueOrLock
 }

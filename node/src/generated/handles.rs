@@ -94,6 +94,20 @@ impl Client {
         let call = |core: &millpond::Client<Async>| Ok(core.task_stores());
         Ok(self.0.start(number, call, written_bytes))
     }
+
+    /// [`volatile_hash`](millpond::Client::volatile_hash).
+    #[napi]
+    pub fn volatile_hash(
+        &self,
+        env: Env,
+        name: Bytes,
+        buffers: Option<bool>,
+    ) -> napi::Result<VolatileHash> {
+        let call = |core: &millpond::Client<Async>| Ok(core.volatile_hash(&name.0));
+        let made = self.0.at_once(&env, call)?;
+        let made = self.0.with(made).buffers(buffers);
+        Ok(VolatileHash::new(made))
+    }
 }
 
 /// [`millpond::events::EventQueue`].
@@ -1309,5 +1323,233 @@ impl TaskStore {
     pub fn time(&self, number: u32) -> napi::Result<bool> {
         let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.time());
         Ok(self.0.start(number, call, CallResult::count))
+    }
+}
+
+/// [`millpond::volatile::VolatileHash`].
+#[napi]
+pub struct VolatileHash(pub(crate) Handle<millpond::volatile::VolatileHash<Async>>);
+
+impl VolatileHash {
+    pub(crate) fn new(core: Handle<millpond::volatile::VolatileHash<Async>>) -> Self {
+        Self(core)
+    }
+}
+
+#[napi]
+impl VolatileHash {
+    /// [`set`](millpond::volatile::VolatileHash::set).
+    #[napi]
+    pub fn set(&self, number: u32, field: Bytes, value: Bytes, ttl_ms: f64) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.set(&field.0, &value.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`set_many`](millpond::volatile::VolatileHash::set_many).
+    #[napi]
+    pub fn set_many(&self, number: u32, fields: Fields, ttl_ms: f64) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.set_many(fields.iter(), duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`set_if_absent`](millpond::volatile::VolatileHash::set_if_absent).
+    #[napi]
+    pub fn set_if_absent(
+        &self,
+        number: u32,
+        field: Bytes,
+        value: Bytes,
+        ttl_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.set_if_absent(&field.0, &value.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`set_if_present`](millpond::volatile::VolatileHash::set_if_present).
+    #[napi]
+    pub fn set_if_present(
+        &self,
+        number: u32,
+        field: Bytes,
+        value: Bytes,
+        ttl_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.set_if_present(&field.0, &value.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`set_locked`](millpond::volatile::VolatileHash::set_locked).
+    #[napi]
+    pub fn set_locked(
+        &self,
+        number: u32,
+        field: Bytes,
+        token: Bytes,
+        value: Bytes,
+        ttl_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.set_locked(&field.0, &token.0, &value.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`set_and_release`](millpond::volatile::VolatileHash::set_and_release).
+    #[napi]
+    pub fn set_and_release(
+        &self,
+        number: u32,
+        field: Bytes,
+        token: Bytes,
+        value: Bytes,
+        ttl_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.set_and_release(&field.0, &token.0, &value.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`get`](millpond::volatile::VolatileHash::get).
+    #[napi]
+    pub fn get(&self, number: u32, field: Bytes) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.get(&field.0));
+        Ok(self.0.start(number, call, written_text))
+    }
+
+    /// [`get_many`](millpond::volatile::VolatileHash::get_many).
+    #[napi]
+    pub fn get_many(&self, number: u32, fields: Members) -> napi::Result<bool> {
+        let call =
+            |core: &millpond::volatile::VolatileHash<Async>| Ok(core.get_many(fields.0.iter()));
+        Ok(self.0.start(number, call, written_text))
+    }
+
+    /// [`fields`](millpond::volatile::VolatileHash::fields).
+    #[napi]
+    pub fn fields(&self, number: u32, query: Entries) -> napi::Result<bool> {
+        let query = query.reader().field_query(millpond::volatile::FieldQuery::new())?;
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.fields(query));
+        Ok(self.0.start(number, call, written_text))
+    }
+
+    /// [`ttl`](millpond::volatile::VolatileHash::ttl).
+    #[napi]
+    pub fn ttl(&self, number: u32, field: Bytes) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.ttl(&field.0));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`len`](millpond::volatile::VolatileHash::len).
+    #[napi]
+    pub fn len(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.len());
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`stats`](millpond::volatile::VolatileHash::stats).
+    #[napi]
+    pub fn stats(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.stats());
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`touch`](millpond::volatile::VolatileHash::touch).
+    #[napi]
+    pub fn touch(&self, number: u32, field: Bytes, ttl_ms: f64) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.touch(&field.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`delete`](millpond::volatile::VolatileHash::delete).
+    #[napi]
+    pub fn delete(&self, number: u32, fields: Members) -> napi::Result<bool> {
+        let call =
+            |core: &millpond::volatile::VolatileHash<Async>| Ok(core.delete(fields.0.iter()));
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`clear`](millpond::volatile::VolatileHash::clear).
+    #[napi]
+    pub fn clear(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.clear());
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`reap`](millpond::volatile::VolatileHash::reap).
+    #[napi]
+    pub fn reap(&self, number: u32, limit: Size) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.reap(limit.0 as _));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`acquire`](millpond::volatile::VolatileHash::acquire).
+    #[napi]
+    pub fn acquire(
+        &self,
+        number: u32,
+        field: Bytes,
+        token: Bytes,
+        ttl_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.acquire(&field.0, &token.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`get_or_acquire`](millpond::volatile::VolatileHash::get_or_acquire).
+    #[napi]
+    pub fn get_or_acquire(
+        &self,
+        number: u32,
+        field: Bytes,
+        token: Bytes,
+        ttl_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.get_or_acquire(&field.0, &token.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, written_text))
+    }
+
+    /// [`renew`](millpond::volatile::VolatileHash::renew).
+    #[napi]
+    pub fn renew(
+        &self,
+        number: u32,
+        field: Bytes,
+        token: Bytes,
+        ttl_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.renew(&field.0, &token.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`release`](millpond::volatile::VolatileHash::release).
+    #[napi]
+    pub fn release(&self, number: u32, field: Bytes, token: Bytes) -> napi::Result<bool> {
+        let call =
+            |core: &millpond::volatile::VolatileHash<Async>| Ok(core.release(&field.0, &token.0));
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`holder`](millpond::volatile::VolatileHash::holder).
+    #[napi]
+    pub fn holder(&self, number: u32, field: Bytes) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.holder(&field.0));
+        Ok(self.0.start(number, call, written_text))
     }
 }

@@ -559,4 +559,22 @@ impl Reader<'_> {
         }
         Ok(of)
     }
+
+    pub(crate) fn field_query(
+        &mut self,
+        mut of: millpond::volatile::FieldQuery,
+    ) -> napi::Result<millpond::volatile::FieldQuery> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "after" => of.after(millpond::volatile::FieldPosition {
+                    expires_us: self.count()? as _,
+                    field: self.bytes()?.into(),
+                }),
+                "limit" => of.limit(self.count()? as _),
+                "omitValues" => of.omit_values(),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
 }

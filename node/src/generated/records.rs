@@ -336,6 +336,69 @@ impl Push for millpond::tasks::TaskPage {
     }
 }
 
+impl Push for millpond::volatile::Acquired {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.fence.push(list)?;
+        self.remaining.push(list)
+    }
+}
+
+impl Push for millpond::volatile::FieldPage {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.fields.push(list)?;
+        self.next.push(list)
+    }
+}
+
+impl Push for millpond::volatile::FieldPosition {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.expires_us.push(list)?;
+        self.field.push(list)
+    }
+}
+
+impl Push for millpond::volatile::HashField {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.field.push(list)?;
+        self.value.push(list)?;
+        self.expires_us.push(list)
+    }
+}
+
+impl Push for millpond::volatile::HashStats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.fields.push(list)?;
+        self.expired.push(list)?;
+        self.locks.push(list)
+    }
+}
+
+impl Push for millpond::volatile::LockHolder {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.token.push(list)?;
+        self.fence.push(list)?;
+        self.remaining.push(list)
+    }
+}
+
+impl Push for millpond::volatile::Reaped {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.fields.push(list)?;
+        self.locks.push(list)?;
+        self.orphans.push(list)?;
+        self.more.push(list)?;
+        self.next_in.push(list)
+    }
+}
+
+impl Push for millpond::volatile::ValueOrLock {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.value.push(list)?;
+        self.fence.push(list)?;
+        self.remaining.push(list)
+    }
+}
+
 impl Push for millpond::tasks::JobCounts {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.done.push(list)?;

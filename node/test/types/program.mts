@@ -17,8 +17,11 @@ import {
   type EventPage,
   EventQueue,
   EventWorker,
+  type FieldPage,
+  type FieldPosition,
   type Fields,
   Garbage,
+  type HashField,
   Ick,
   IckChannel,
   Job,
@@ -51,7 +54,9 @@ import {
   TaskStore,
   TaskWorker,
   TimeoutError,
-  version
+  type ValueOrLock,
+  version,
+  VolatileHash
 } from 'millpond'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -176,6 +181,28 @@ await eventWorker.run(async ({ event, signal }) => {
   signal.throwIfAborted()
   same<typeof event.payload, Buffer>(true)
 }, { onEvent: ({ job }) => console.log(job?.event.id) })
+
+const hash: VolatileHash = client.volatileHash('pages')
+const hashOfBuffers: VolatileHash<Buffer> = client.volatileHash(Buffer.from('pages'), { returnBuffers: true })
+const sameHash = buffers.volatileHash('pages')
+same<typeof sameHash, VolatileHash<Buffer>>(true)
+await hash.set('/', Buffer.from('1'), 1_500.5, { signal: AbortSignal.timeout(1000) })
+for (const all of [{ a: '1' }, new Map([['a', new Uint8Array()]]), [['a', '1']] as const]) await hash.setMany(all, 1000)
+const value = await hash.get('/')
+same<typeof value, string | null>(true)
+const values = await hashOfBuffers.getMany(new Set(['/', Buffer.from('/a')]))
+same<typeof values, (Buffer | null)[]>(true)
+const leftMs: number | null = await hash.ttl('/')
+const hashPage: FieldPage = await hash.fields({ limit: 10n, omitValues: true })
+const hashField: HashField = hashPage.fields[0]!
+const nextFields = await hashOfBuffers.fields({ after: hashField })
+same<typeof nextFields.next, FieldPosition<Buffer> | null>(true)
+await hash.fields({ after: nextFields.next ?? { expiresUs: 1, field: '/' } })
+const found: ValueOrLock = await hash.getOrAcquire('/', 'web-1', 1000)
+const wait: number | null = found.remainingMs
+const fence: number | null = (await hash.acquire('/', Buffer.from('web-1'), 1000)).fence
+const holder: string | undefined = (await hash.holder('/'))?.token
+const nextInMs: number | null = (await hash.reap({ limit: 100 })).nextInMs
 
 const store: TaskStore = client.tasks('shop', { claimant: 'me' })
 const sameForBuffers = buffers.tasks('shop')
@@ -347,6 +374,16 @@ await events.ack(published.id)
 await events.list('waiting')
 // @ts-expect-error made by a queue
 new EventWorker()
+// @ts-expect-error a field does not live forever
+await hash.set('/', '1')
+// @ts-expect-error values are no numbers
+await hash.setMany({ a: 1 }, 1000)
+// @ts-expect-error it may not be there
+const length: number = (await hash.get('/')).length
+// @ts-expect-error several fields are an iterable
+await hash.delete(5)
+// @ts-expect-error made by a client
+new VolatileHash()
 // @ts-expect-error there may be no task
 claimed.value
 // @ts-expect-error tasks are changed by what change() makes

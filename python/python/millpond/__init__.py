@@ -22,7 +22,8 @@ Added(new=2, lowered=0)
 {'outbox': 1}
 
 The queues are described in :mod:`millpond.ick`, :mod:`millpond.shuffle`, :mod:`millpond.tasks` and
-:mod:`millpond.events`; :mod:`millpond.aio` has the same for asyncio.
+:mod:`millpond.events`, hashes whose fields expire in :mod:`millpond.volatile`; :mod:`millpond.aio` has
+the same for asyncio.
 """
 
 from . import aio
@@ -60,6 +61,7 @@ from .event_values import NewEvent, Schedule
 from .events import Deliveries, EventJob, EventQueue, EventWorker
 from .ick import Batches, ConsumerLease, Ick, IckChannel
 from .records import (
+    Acquired,
     Added,
     DeadLetter,
     DocId,
@@ -71,11 +73,17 @@ from .records import (
     EventPage,
     EventPosition,
     EventStats,
+    FieldPage,
+    FieldPosition,
+    HashField,
+    HashStats,
+    LockHolder,
     Modified,
     NamespaceStats,
     Position,
     Published,
     QueueStats,
+    Reaped,
     Reclaimed,
     Recovery,
     Renewed,
@@ -86,6 +94,7 @@ from .records import (
     SyncedSchedules,
     TaskId,
     TaskPage,
+    ValueOrLock,
 )
 from .shuffle import (
     Garbage,
@@ -116,9 +125,11 @@ from .tasks import (
     Worker,
 )
 from .values import UNSET, Stats, Unset
+from .volatile import VolatileHash
 
 __all__ = [
     "UNSET",
+    "Acquired",
     "Added",
     "AlreadyExistsError",
     "AuthenticationFailedError",
@@ -149,8 +160,12 @@ __all__ = [
     "EventQueue",
     "EventStats",
     "EventWorker",
+    "FieldPage",
+    "FieldPosition",
     "ForkedError",
     "Garbage",
+    "HashField",
+    "HashStats",
     "Ick",
     "IckChannel",
     "IncompatibleVersionError",
@@ -160,6 +175,7 @@ __all__ = [
     "Job",
     "Jobs",
     "LeaseLostError",
+    "LockHolder",
     "LockedError",
     "ManualClock",
     "Message",
@@ -176,6 +192,7 @@ __all__ = [
     "Published",
     "QueueFullError",
     "QueueStats",
+    "Reaped",
     "Receipt",
     "Reclaimed",
     "Recovery",
@@ -205,6 +222,8 @@ __all__ = [
     "TimeoutError",
     "UnavailableError",
     "Unset",
+    "ValueOrLock",
+    "VolatileHash",
     "Worker",
     "WrongTypeError",
     "__version__",

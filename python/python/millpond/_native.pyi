@@ -29,6 +29,7 @@ from ._handles import ShuffleQueue as ShuffleQueue
 from ._handles import ShuffleRun as ShuffleRun
 from ._handles import ShuffleWorker as ShuffleWorker
 from ._handles import TaskStore as TaskStore
+from ._handles import VolatileHash as VolatileHash
 from ._handles import Worker as Worker
 from .aio import _handles as _aio
 from .values import UNSET, Fields, Member, Seconds, Unset

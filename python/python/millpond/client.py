@@ -16,6 +16,7 @@ from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
+from .volatile import VolatileHash
 
 if TYPE_CHECKING:
     from . import _handles
@@ -198,6 +199,13 @@ class Client(Generic[AnyStr]):
           this claimant holds the task until then
         """
         return TaskStore(self._native.tasks(name, claimant))
+
+    def volatile_hash(self, name: Member) -> VolatileHash[AnyStr]:
+        """The volatile hash with this name. Makes no call.
+
+        :param name: the queue's name, 1 to 64 KiB
+        """
+        return VolatileHash(self._native.volatile_hash(name))
 
     def task_stores(self) -> list[AnyStr]:
         """The names of all task stores that hold tasks or documents, or that have a paused queue,

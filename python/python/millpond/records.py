@@ -14,6 +14,7 @@ from .event_values import DeadReason, EventState, Status
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 __all__ = [
+    "Acquired",
     "Added",
     "DeadLetter",
     "DocId",
@@ -24,12 +25,18 @@ __all__ = [
     "EventPage",
     "EventPosition",
     "EventStats",
+    "FieldPage",
+    "FieldPosition",
+    "HashField",
+    "HashStats",
     "JobCounts",
+    "LockHolder",
     "Modified",
     "NamespaceStats",
     "Position",
     "Published",
     "QueueStats",
+    "Reaped",
     "Reclaimed",
     "Recovery",
     "Renewed",
@@ -40,6 +47,7 @@ __all__ = [
     "SyncedSchedules",
     "TaskId",
     "TaskPage",
+    "ValueOrLock",
 ]
 
 
@@ -79,15 +87,15 @@ class EventConfig(NamedTuple):
     changes it later.
     """
     lease: float
-    """How long an event is leased to its receiver."""
+    """How long an event is leased to its receiver, in seconds."""
     max_attempts: int
     """How often an event is delivered before it becomes a dead letter; 0 for no limit."""
     max_crashes: int
     """How often a lease of an event may expire before it becomes a dead letter; 0 for no limit."""
     backoff_min: float
-    """The longest delay before the second attempt; it doubles with each attempt."""
+    """The longest delay before the second attempt, in seconds; it doubles with each attempt."""
     backoff_max: float
-    """The longest delay before any attempt."""
+    """The longest delay before any attempt, in seconds."""
     events_max: int
     """How many events a partition may hold, including dead letters; 0 for no limit."""
     dedup_ids_max: int
@@ -108,7 +116,9 @@ class EventConfig(NamedTuple):
     and at least one.
     """
     retention: float
-    """How long an event can still be read after it is done; by default it is not kept."""
+    """How long an event can still be read after it is done, in seconds; by default it is not
+    kept.
+    """
 
 
 class Event(NamedTuple):
@@ -194,7 +204,7 @@ class ScheduleInfo(NamedTuple):
     zone: str | None
     """The zone of the cron expression."""
     every: float | None
-    """The time between two ticks, if that is what it follows."""
+    """The time between two ticks, in seconds, if that is what it follows."""
     payload: bytes
     """What its events carry."""
     paused: bool
@@ -491,6 +501,113 @@ class TaskPage(NamedTuple):
     """The tasks, by time and id."""
     next: Position | None
     """The position after which the next page begins; None on the last page."""
+
+
+class Acquired(NamedTuple):
+    """Whether a lock was taken: it has either a fence or the time that another holder has left."""
+
+    fence: int | None
+    """The fence, if the token holds the lock now: higher than that of every earlier holder of a
+    lock of this hash.
+    """
+    remaining: float | None
+    """How long until the lock of another token expires, in seconds, unless it is renewed or
+    released before.
+    """
+
+
+@dataclass(frozen=True)
+class FieldPage(Generic[AnyStr]):
+    """One page of a hash."""
+
+    fields: list[HashField[AnyStr]]
+    """The fields, those first that expire first."""
+    next: FieldPosition[AnyStr] | None
+    """The position after which the next page begins; None on the last page."""
+
+
+@dataclass(frozen=True)
+class FieldPosition(Generic[AnyStr]):
+    """The position of a field in the order of its hash: by expiry, and by the bytes of the field
+    if the expiries are equal.
+    """
+
+    expires_us: int
+    """The field's ``expires_us``."""
+    field: AnyStr
+    """The field."""
+
+
+@dataclass(frozen=True)
+class HashField(Generic[AnyStr]):
+    """A field that is live."""
+
+    field: AnyStr
+    """The field."""
+    value: AnyStr | None
+    """Its value; None if the query omits values."""
+    expires_us: int
+    """When it expires, in microseconds since the Unix epoch."""
+
+
+class HashStats(NamedTuple):
+    """How much a volatile hash holds."""
+
+    fields: int
+    """Fields that are live."""
+    expired: int
+    """Fields that have expired and have not been removed yet."""
+    locks: int
+    """Locks that are held."""
+
+
+@dataclass(frozen=True)
+class LockHolder(Generic[AnyStr]):
+    """Who holds a lock."""
+
+    token: AnyStr
+    """The token."""
+    fence: int
+    """The fence."""
+    remaining: float
+    """How long until the lock expires, in seconds, unless it is renewed or released before."""
+
+
+class Reaped(NamedTuple):
+    """What a step removed, and what is left to remove."""
+
+    fields: int
+    """Fields that had expired."""
+    locks: int
+    """Locks that had expired."""
+    orphans: int
+    """Fields that no longer had an expiry, because the server had evicted the expiries; they were
+    not live. Only on Redis.
+    """
+    more: bool
+    """Whether there is more to remove now."""
+    next_in: float | None
+    """How long until the next field or lock expires, in seconds: zero if one has expired already,
+    and None if there is none.
+    """
+
+
+@dataclass(frozen=True)
+class ValueOrLock(Generic[AnyStr]):
+    """The value of a field, or else whether its lock was taken: exactly one of the three is
+    there.
+    """
+
+    value: AnyStr | None
+    """The value, if the field is live. Its lock was left as it is."""
+    fence: int | None
+    """The fence, if the token holds the lock now: higher than that of every earlier holder of a
+    lock of this hash.
+    """
+    remaining: float | None
+    """How long until the lock of another token expires, in seconds, unless it is renewed or
+    released before.
+    """
 
 
 class JobCounts(NamedTuple):

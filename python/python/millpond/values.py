@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, AnyStr, Final, Generic, Literal, Optional, Union
 
 from ._native import Message, Receipt
-from .records import DeadLetter, Recovery
+from .records import DeadLetter, FieldPosition, HashField, Recovery
 
 if TYPE_CHECKING:
     from . import _handles
 
 __all__ = [
     "UNSET",
+    "FieldPlace",
     "Fields",
     "Member",
     "Pair",
@@ -37,13 +38,16 @@ Pairs = Iterable[Pair]
 Members = Iterable[Member]
 
 Fields = Union[Mapping[str, Member], Mapping[bytes, Member], Iterable[tuple[Member, Member]]]
-"""The fields of a message: a mapping, or pairs of a field and its value."""
+"""Fields and their values: a mapping, or pairs of a field and its value."""
 
 Written = Iterable[tuple[Member, Fields]]
 """Messages to write: pairs of a shard key and fields."""
 
 Taken = Union[Message[Any], Receipt, Iterable[Union[Message[Any], Receipt]]]
 """A message that was taken, or several; a receipt works as well as the message."""
+
+FieldPlace = Union[FieldPosition[Any], HashField[Any], tuple[int, Member]]
+"""The position of a field of a volatile hash, or the field itself, or when it expires and its name."""
 
 Seconds = Union[float, datetime.timedelta]
 """A time in seconds, or a timedelta."""

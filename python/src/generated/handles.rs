@@ -136,6 +136,14 @@ impl Client {
         Ok(TaskStore::new(core, self.text))
     }
 
+    fn volatile_hash(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<VolatileHash> {
+        let name: Vec<u8> = required("name", name)?;
+
+        let core = derive!(self.core(py)?, |core| core.volatile_hash(&name));
+
+        Ok(VolatileHash::new(core, self.text))
+    }
+
     fn task_stores(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         call!(py, core, |core| core.task_stores(), decoded(self.text))
@@ -3035,6 +3043,297 @@ impl Worker {
 
         let core = self.core(py)?;
         plain(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct VolatileHash {
+    pub(crate) core:
+        Handle<millpond::volatile::VolatileHash, millpond::volatile::VolatileHash<Async>>,
+    pub(crate) text: bool,
+}
+
+impl VolatileHash {
+    pub(crate) fn new(
+        core: Handle<millpond::volatile::VolatileHash, millpond::volatile::VolatileHash<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::volatile::VolatileHash, millpond::volatile::VolatileHash<Async>>>
+    {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::volatile::VolatileHash<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, VolatileHash::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::volatile::VolatileHash<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, VolatileHash::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl VolatileHash {
+    fn set(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let value: Vec<u8> = required("value", value)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.set(&field, &value, ttl), decoded(self.text))
+    }
+
+    fn set_many(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let fields: Fields = up_to("fields", fields, 10000)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.set_many(fields.iter(), ttl), decoded(self.text))
+    }
+
+    fn set_if_absent(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let value: Vec<u8> = required("value", value)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.set_if_absent(&field, &value, ttl), decoded(self.text))
+    }
+
+    fn set_if_present(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let value: Vec<u8> = required("value", value)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.set_if_present(&field, &value, ttl), decoded(self.text))
+    }
+
+    fn set_locked(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        token: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let token: Vec<u8> = required("token", token)?;
+        let value: Vec<u8> = required("value", value)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.set_locked(&field, &token, &value, ttl), decoded(self.text))
+    }
+
+    fn set_and_release(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        token: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let token: Vec<u8> = required("token", token)?;
+        let value: Vec<u8> = required("value", value)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(
+            py,
+            core,
+            |core| core.set_and_release(&field, &token, &value, ttl),
+            decoded(self.text)
+        )
+    }
+
+    fn get(&self, py: Python<'_>, field: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.get(&field), decoded(self.text))
+    }
+
+    fn get_many(&self, py: Python<'_>, fields: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let fields: ByteList = up_to("fields", fields, 10000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.get_many(fields.iter()), decoded(self.text))
+    }
+
+    fn fields(
+        &self,
+        py: Python<'_>,
+        after: Option<&Bound<'_, PyAny>>,
+        limit: Option<&Bound<'_, PyAny>>,
+        omit_values: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let after: Option<millpond::volatile::FieldPosition> = given("after", after)?;
+        let limit: Option<_> = match limit {
+            Some(limit) => Some(amount("limit", limit)?),
+            None => None,
+        };
+        let mut query = millpond::volatile::FieldQuery::new();
+        if let Some(after) = after {
+            query = query.after(after);
+        }
+        if let Some(limit) = limit {
+            query = query.limit(limit);
+        }
+        if omit_values {
+            query = query.omit_values();
+        }
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.fields(query), decoded(self.text))
+    }
+
+    fn ttl(&self, py: Python<'_>, field: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ttl(&field), decoded(self.text))
+    }
+
+    fn len(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.len(), decoded(self.text))
+    }
+
+    fn stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.stats(), decoded(self.text))
+    }
+
+    fn touch(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.touch(&field, ttl), decoded(self.text))
+    }
+
+    fn delete(&self, py: Python<'_>, fields: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let fields: ByteList = up_to("fields", fields, 10000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.delete(fields.iter()), decoded(self.text))
+    }
+
+    fn clear(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.clear(), decoded(self.text))
+    }
+
+    fn reap(&self, py: Python<'_>, limit: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let limit = amount("limit", limit)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reap(limit), decoded(self.text))
+    }
+
+    fn acquire(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        token: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let token: Vec<u8> = required("token", token)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.acquire(&field, &token, ttl), decoded(self.text))
+    }
+
+    fn get_or_acquire(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        token: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let token: Vec<u8> = required("token", token)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.get_or_acquire(&field, &token, ttl), decoded(self.text))
+    }
+
+    fn renew(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        token: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let token: Vec<u8> = required("token", token)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.renew(&field, &token, ttl), decoded(self.text))
+    }
+
+    fn release(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        token: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let token: Vec<u8> = required("token", token)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.release(&field, &token), decoded(self.text))
+    }
+
+    fn holder(&self, py: Python<'_>, field: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.holder(&field), decoded(self.text))
     }
 }
 

@@ -413,6 +413,92 @@ impl ToPython for millpond::tasks::TaskPage {
     }
 }
 
+impl ToPython for millpond::volatile::Acquired {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { fence, remaining, .. } = self;
+        let values = [fence.to_python(py, text)?, remaining.to_python(py, text)?];
+        named_tuple(class!(py, "Acquired"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::volatile::FieldPage {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { fields, next, .. } = self;
+        let values = [("fields", fields.to_python(py, text)?), ("next", next.to_python(py, text)?)];
+        data_class(class!(py, "FieldPage"), values)
+    }
+}
+
+impl ToPython for millpond::volatile::FieldPosition {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { expires_us, field, .. } = self;
+        let values = [
+            ("expires_us", expires_us.to_python(py, text)?),
+            ("field", field.to_python(py, text)?),
+        ];
+        data_class(class!(py, "FieldPosition"), values)
+    }
+}
+
+impl ToPython for millpond::volatile::HashField {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { field, value, expires_us, .. } = self;
+        let values = [
+            ("field", field.to_python(py, text)?),
+            ("value", value.to_python(py, text)?),
+            ("expires_us", expires_us.to_python(py, text)?),
+        ];
+        data_class(class!(py, "HashField"), values)
+    }
+}
+
+impl ToPython for millpond::volatile::HashStats {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { fields, expired, locks, .. } = self;
+        let values =
+            [fields.to_python(py, text)?, expired.to_python(py, text)?, locks.to_python(py, text)?];
+        named_tuple(class!(py, "HashStats"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::volatile::LockHolder {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { token, fence, remaining, .. } = self;
+        let values = [
+            ("token", token.to_python(py, text)?),
+            ("fence", fence.to_python(py, text)?),
+            ("remaining", remaining.to_python(py, text)?),
+        ];
+        data_class(class!(py, "LockHolder"), values)
+    }
+}
+
+impl ToPython for millpond::volatile::Reaped {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { fields, locks, orphans, more, next_in, .. } = self;
+        let values = [
+            fields.to_python(py, text)?,
+            locks.to_python(py, text)?,
+            orphans.to_python(py, text)?,
+            more.to_python(py, text)?,
+            next_in.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "Reaped"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::volatile::ValueOrLock {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { value, fence, remaining, .. } = self;
+        let values = [
+            ("value", value.to_python(py, text)?),
+            ("fence", fence.to_python(py, text)?),
+            ("remaining", remaining.to_python(py, text)?),
+        ];
+        data_class(class!(py, "ValueOrLock"), values)
+    }
+}
+
 impl ToPython for millpond::tasks::JobCounts {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { done, retried, dead, others, .. } = self;

@@ -6,7 +6,7 @@ import * as millpond from '../../../node/index.mjs'
 import { workerCalls } from './node_jobs.mjs'
 import { encoded, made, Unsupported } from './node_values.mjs'
 
-const { connect, DependencyError, InvalidArgumentError, MillpondError } = millpond
+const { connect, DependencyError, InvalidArgumentError, MillpondError, TaskStore } = millpond
 const WORKER = workerCalls({ perform: respond, attempt })
 
 let client
@@ -25,10 +25,11 @@ function later({ ms, request }) {
 function called(on, call, given) {
   if (call in WORKER) return WORKER[call](on, given.jobs)
   if (call === 'shard') return made(millpond, call, given)
-  const { tasks, docs, ...rest } = given
   // The jobs of a request are worked on one after the other.
   if (call === 'worker') return made(on, call, { concurrency: 1, ...given })
-  return made(on, call, call === 'renew' ? { held: { tasks, docs }, ...rest } : given)
+  if (call !== 'renew' || !(on instanceof TaskStore)) return made(on, call, given)
+  const { tasks, docs, ...rest } = given
+  return made(on, call, { held: { tasks, docs }, ...rest })
 }
 
 /** What a call returns; of a loop the first batch, and of a collection of garbage all of them. */

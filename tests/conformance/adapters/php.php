@@ -43,7 +43,7 @@ function over(string $url): BorrowedClient
     return Millpond::over($redis);
 }
 
-/** What a call returns; of a loop the first batch, of a collection of garbage all, and the sizes of queues as pairs. */
+/** What a call returns; of a loop the first batch, of a collection of garbage all, the sizes of queues as pairs, and a time. */
 function gathered(mixed $found): mixed
 {
     if (is_object($found) && method_exists($found, 'scanned')) {
@@ -53,6 +53,9 @@ function gathered(mixed $found): mixed
     }
     if ($found instanceof Traversable) {
         return $found->next() ?? [];
+    }
+    if (is_float($found)) {
+        return milliseconds($found);
     }
 
     return is_array($found) && !array_is_list($found)

@@ -6,11 +6,15 @@
 
 declare(strict_types=1);
 
+use Millpond\Acquired;
 use Millpond\Entry;
 use Millpond\EventConfig;
 use Millpond\EventPosition;
 use Millpond\EventReceipt;
+use Millpond\FieldPosition;
+use Millpond\LockHolder;
 use Millpond\NewEvent;
+use Millpond\Reaped;
 use Millpond\Receipt;
 use Millpond\Schedule;
 use Millpond\ScheduleInfo;
@@ -24,6 +28,7 @@ use Millpond\Tasks\Task;
 use Millpond\Tasks\TaskChange;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\Value;
+use Millpond\ValueOrLock;
 
 /** PHP, or the package, cannot express this. */
 final class Unsupported extends Exception
@@ -32,7 +37,10 @@ final class Unsupported extends Exception
 
 /** What a request has by its fields, and the package by a class. */
 const RECORDS = [Receipt::class, TaskId::class, DocId::class, Position::class, DocPosition::class, EventReceipt::class,
-    EventPosition::class];
+    EventPosition::class, FieldPosition::class];
+
+/** The records whose floats are times, which a response has in milliseconds. */
+const TIMED = [EventConfig::class, ScheduleInfo::class, Acquired::class, ValueOrLock::class, LockHolder::class, Reaped::class];
 
 function snake(string $name): string
 {
@@ -85,6 +93,12 @@ function recorded(array $fields): object
 function seconds(mixed $milliseconds): mixed
 {
     return is_int($milliseconds) || is_float($milliseconds) ? $milliseconds / 1000 : $milliseconds;
+}
+
+/** Seconds as milliseconds. */
+function milliseconds(?float $seconds): ?int
+{
+    return $seconds === null ? null : (int) round($seconds * 1000);
 }
 
 /** Takes from what is given the arguments of these parameters; those of options and of what is new too. */
@@ -216,8 +230,8 @@ function fields(object $of): array
         $json = $of instanceof Doc ? 'content' : 'value';
         $table = is_array($value) && !array_is_list($value);
         $pairs = $table ? array_map(null, array_map(strval(...), array_keys($value)), array_values($value)) : $value;
-        $isTime = ($of instanceof EventConfig || $of instanceof ScheduleInfo) && is_float($value);
-        $shown[$name === 'json' ? $json : snake($name) . ($isTime ? '_ms' : '')] = encoded($isTime ? (int) round($value * 1000) : $pairs);
+        $isTime = in_array($of::class, TIMED, true) && ltrim((string) (new ReflectionProperty($of, $name))->getType(), '?') === 'float';
+        $shown[$name === 'json' ? $json : snake($name) . ($isTime ? '_ms' : '')] = encoded($isTime ? milliseconds($value) : $pairs);
     }
 
     return $shown;

@@ -11,7 +11,7 @@ import time
 
 import millpond
 from python_jobs import drain, run, work
-from python_values import LISTS, Unsupported, finished, first, listed, made, settled, shown
+from python_values import LISTS, Unsupported, finished, first, listed, made, milliseconds, settled, shown
 
 
 class Session:
@@ -105,9 +105,11 @@ class Session:
 
 
 async def gathered(found):
-    """What a call returns; of a loop the first batch, of a collection of garbage all, and of the sizes
-    of queues a list.
+    """What a call returns; of a loop the first batch, of a collection of garbage all, of the sizes
+    of queues a list, and of a time its milliseconds.
     """
+    if isinstance(found, float):
+        return milliseconds(found)
     if hasattr(found, "scanned"):
         seen = [value for batch in await listed(found) for value in batch]
         return {"scanned": found.scanned, "deleted": found.deleted, "seen": seen}

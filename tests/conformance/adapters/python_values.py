@@ -8,6 +8,7 @@ import millpond
 
 # What a request has by its fields, and the package by a type.
 RECORDS = ("Receipt", "TaskId", "DocId", "Position", "DocPosition", "EventPosition")
+RECORDS += ("FieldPosition", "HashField")
 FIELDS = {}
 # Lists of a modification and of what it met.
 LISTS = ("inserts", "changes", "deletes", "depends", "claims")
@@ -123,6 +124,21 @@ def modification(lists):
     return gathered
 
 
+def milliseconds(time):
+    """Seconds as a response has them."""
+    ms = round(time * 1000, 3)
+    return int(ms) if ms.is_integer() else ms
+
+
+def shown_field(of, name, value):
+    """A field of a record, which is in milliseconds if it is a length of time."""
+    annotation = of.__annotations__[name]
+    # A named tuple has its annotations as references.
+    if getattr(annotation, "__forward_arg__", annotation) not in ("float", "float | None"):
+        return name, shown(value)
+    return f"{name}_ms", None if value is None else milliseconds(value)
+
+
 def shown(value):
     """A value of a response as JSON has it."""
     if isinstance(value, bytes):
@@ -136,13 +152,11 @@ def shown(value):
         return {name: shown(item) for name, item in value.items()}
     if type(value).__module__.startswith("millpond"):
         names = fields(type(value))
-        if isinstance(value, (millpond.EventConfig, millpond.ScheduleInfo)):
-            parts = value._asdict().items()
-            ms = {f"{name}_ms": round(part * 1000) for name, part in parts if isinstance(part, float)}
-            return ms | {name: shown(part) for name, part in parts if not isinstance(part, float)}
         if isinstance(value, millpond.Event):
             headers = [[name, shown(header)] for name, header in value.headers.items()]
             return {name: shown(part) for name, part in value._asdict().items()} | {"headers": headers}
+        if type(value).__module__ == "millpond.records":
+            return dict(shown_field(type(value), name, getattr(value, name)) for name in names)
         if "json" not in names:
             return {name: shown(getattr(value, name)) for name in names}
         text = "value" if "value" in names else "content"

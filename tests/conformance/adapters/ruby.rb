@@ -71,10 +71,11 @@ class Session
     { scanned: garbage.scanned, deleted: garbage.deleted, seen: seen }
   end
 
-  # What a call returns: of a loop the first batch, and the sizes of queues as pairs.
+  # What a call returns: of a loop the first batch, the sizes of queues as pairs, and a time in milliseconds.
   def shown(found)
     case found
     when Enumerator then found.first || []
+    when Float then milliseconds(found)
     when Hash then found.key?(:scanned) || found.key?(:drained) ? found : found.to_a
     else found
     end

@@ -4,11 +4,13 @@
 module Arguments
   # What a request has by its fields, and the gem by a type.
   RECORDS = [Millpond::Receipt, Millpond::TaskId, Millpond::DocId, Millpond::Position, Millpond::DocPosition,
-             Millpond::EventReceipt, Millpond::EventPosition].freeze
+             Millpond::EventReceipt, Millpond::EventPosition, Millpond::FieldPosition].freeze
   # What an event to publish has.
   EVENT = Millpond::EventQueue.instance_method(:publish).parameters
   # What a schedule has.
   SCHEDULE = Millpond::EventQueue.instance_method(:put_schedule).parameters
+  # The fields of results that are times, or nil.
+  TIMES = %i[remaining next_in].freeze
   # Texts that the gem has as symbols.
   SYMBOLS = %i[set track_keys if_exists state missed overlap].freeze
 
@@ -54,6 +56,11 @@ module Arguments
     end
   end
 
+  # Milliseconds of seconds, with microseconds as a fraction.
+  def milliseconds(seconds)
+    seconds && (seconds * 1000).round(3)
+  end
+
   def pairs(given)
     given.map do |score, member|
       raise Unsupported, "a score of nil is the server's time" if score.nil?
@@ -76,7 +83,9 @@ module Arguments
     if value.is_a?(Millpond::EventConfig) || value.is_a?(Millpond::ScheduleInfo)
       return value.to_h.to_h { |name, part| part.is_a?(Float) ? [:"#{name}_ms", (part * 1000).round] : [name, part] }
     end
-    return value.to_h if value.is_a?(Struct)
+    if value.is_a?(Struct)
+      return value.to_h.to_h { |name, part| TIMES.include?(name) ? [:"#{name}_ms", milliseconds(part)] : [name, part] }
+    end
 
     names = value.class.instance_method(:initialize).parameters.map(&:last)
     found = names.to_h { |name| [name, value.public_send(name)] }

@@ -252,6 +252,9 @@ impl C<'_> {
                 Type::Named(key) if is_fixed(key) => list(&c_struct(key), "list"),
                 Type::Tuple(of) => match of.as_slice() {
                     [Type::Option(_), Type::Bytes] => list("millpond_ick_pair", "list"),
+                    [Type::Bytes, Type::Bytes] if owner.starts_with("volatile.") => {
+                        list("millpond_hash_pair", "list")
+                    }
                     [Type::Bytes, Type::Bytes] => list("millpond_shuffle_field", "list"),
                     [Type::Bytes, Type::List(_)] => {
                         list("millpond_shuffle_new_message", "messages")
@@ -393,7 +396,10 @@ impl C<'_> {
         };
         let handle = match returns {
             Type::Unit => return Some(Out::default()),
-            Type::Bool if !is_query => return Some(plain("found", "bool", "false")),
+            Type::Bool if !is_query => {
+                let found = if owner.starts_with("volatile.") { "done" } else { "found" };
+                return Some(plain(found, "bool", "false"));
+            }
             Type::Bool => {
                 return Some(plain(name, "bool", if name == "lost" { "true" } else { "false" }));
             }
@@ -444,11 +450,13 @@ impl C<'_> {
                     return each(params, &ty, own_name(&ty[9..]), &nothing, map);
                 }
                 of if of.named().is_some() && has_results(queue) => format!("{queue}_result"),
+                Type::Option(of) if **of == Type::Bytes => format!("{queue}_result"),
                 Type::Named(key) => plural(key),
                 Type::Bytes => "keys".to_owned(),
                 _ => return None,
             },
             Type::Bytes if !method.is_call => "keys".to_owned(),
+            Type::Bytes if is_optional => format!("{queue}_result"),
             Type::Named(key) if key == "tasks.Modified" && !params.contains("modification") => {
                 return Some(Out::default());
             }
@@ -471,6 +479,7 @@ impl C<'_> {
             ("result", of) if of_event(of, "events.Published") => "what became of each",
             ("result", of) if of_event(of, "events.SyncedSchedules") => "what it came to",
             ("result", _) if given => "what was inserted and changed",
+            ("result", _) if queue == "volatile" => "the result",
             ("result", _) => "what was found",
             ("call", _) => "the command",
             _ if method.is_call => "the result",
@@ -648,7 +657,7 @@ fn each(params: &str, ty: &str, one: &str, nothing: &str, map: &str) -> Option<O
 
 /// Whether what calls of a queue return is in one kind of result.
 fn has_results(queue: &str) -> bool {
-    ["tasks", "events"].contains(&queue)
+    ["tasks", "events", "volatile"].contains(&queue)
 }
 
 /// Whether it is of this type, or a list of them.

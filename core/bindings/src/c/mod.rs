@@ -113,7 +113,8 @@ impl C<'_> {
         let record = &self.model.types[key];
         let fields = record.fields.iter().map(|field| {
             let (own, from) = (&c_name(&field.name, &field.ty), &field.name);
-            let is_text = matches!(&field.ty, Type::Option(of) if **of == Type::Text);
+            let is_text =
+                matches!(&field.ty, Type::Option(of) if [Type::Text, Type::Bytes].contains(of));
             let is_enum =
                 |ty: &Type| ty.named().is_some_and(|of| self.model.enums.contains_key(of));
             let none = match () {
@@ -137,7 +138,10 @@ impl C<'_> {
                     format!("caller.text(|| of(\"{own}\"), self.{own})?.into()"),
                 ),
                 Type::Option(_) if is_text => {
-                    let text = format!("from.{from}.as_deref().map(str::as_bytes)");
+                    let text = match field.ty == Type::Option(Box::new(Type::Text)) {
+                        true => format!("from.{from}.as_deref().map(str::as_bytes)"),
+                        false => format!("from.{from}.as_deref()"),
+                    };
                     ("millpond_bytes", format!("cut({text})"), text, String::new())
                 }
                 Type::Headers => {
@@ -164,6 +168,9 @@ impl C<'_> {
                 Type::Option(of) => {
                     let unit = if **of == Type::Duration { ".as_millis()" } else { "" };
                     ("i64", given(unit), String::new(), String::new())
+                }
+                Type::Duration => {
+                    ("u64", format!("from.{from}.as_millis() as u64"), String::new(), String::new())
                 }
                 Type::Number(64) => {
                     ("u64", format!("from.{from}"), String::new(), format!("self.{own}"))
@@ -594,8 +601,10 @@ pub(crate) fn results(abi: &CAbi) -> Vec<(&'static str, &'static str)> {
         },
         _ => None,
     };
-    let data = abi.structs.iter().filter(|of| of.name.ends_with("s_data"));
+    let is_data = |name: &str| QUEUES.iter().any(|(queue, _)| name == format!("{queue}_data"));
+    let data = abi.structs.iter().filter(|of| is_data(&of.name));
     let structures = data.flat_map(|data| &data.fields).filter_map(|(_, ty)| of(ty));
+    let structures = structures.filter(|name| name != "bytes");
     let known = |name: &String| RECORDS.iter().chain(OPTIONS).find(|(_, of)| of == name).copied();
     let mut found = Vec::new();
     for structure in structures {

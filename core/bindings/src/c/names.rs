@@ -19,6 +19,13 @@ pub(crate) const RECORDS: &[(&str, &str)] = &[
     ("events.Stats", "event_stats"),
     ("events.ScheduleInfo", "schedule_info"),
     ("events.SyncedSchedules", "schedules_synced"),
+    ("volatile.HashField", "hash_field"),
+    ("volatile.FieldPosition", "field_position"),
+    ("volatile.HashStats", "hash_stats"),
+    ("volatile.Reaped", "hash_reaped"),
+    ("volatile.Acquired", "lock_acquired"),
+    ("volatile.ValueOrLock", "value_or_lock"),
+    ("volatile.LockHolder", "lock_holder"),
 ];
 
 /// Enums, which C passes as numbers from 1 on, what the names of their values begin with, and whether calls take them.
@@ -92,6 +99,7 @@ pub(crate) const OPTIONS: &[(&str, &str)] = &[
     ("events.EventQuery", "event_query"),
     ("events.RedriveFilter", "event_redrive_filter"),
     ("events.PurgeFilter", "event_purge_filter"),
+    ("volatile.FieldQuery", "field_query"),
 ];
 
 /// What is by hand and has comments of the core's: structures, enums and functions.
@@ -129,6 +137,7 @@ pub(crate) const QUEUES: &[(&str, &str)] = &[
     ("shuffle", "shuffle queues"),
     ("tasks", "stores of tasks"),
     ("events", "queues of events"),
+    ("volatile", "volatile hashes"),
 ];
 
 /// Handles whose functions begin with their queue alone; the first has the functions of a client and a name.
@@ -138,6 +147,7 @@ pub(crate) const MAIN: &[&str] = &[
     "shuffle.ShuffleConsumer",
     "tasks.TaskStore",
     "events.EventQueue",
+    "volatile.VolatileHash",
 ];
 
 /// What C calls otherwise.

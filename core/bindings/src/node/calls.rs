@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::docs::{camel, snake};
 use crate::model::{Kind, Method, Model, Param, Type, Value, own_name, rust_path};
-use crate::node::names::{BY_HAND, NO_HANDLES, PLACES, READ_BY_HAND};
+use crate::node::names::{BY_HAND, LIMITED, NO_HANDLES, PLACES, READ_BY_HAND};
 use crate::node::types::node_name;
 use crate::node::{has_steps, js_name_of, read, reader, records};
 use crate::output::Output;
@@ -20,6 +20,8 @@ pub(crate) struct Argument {
     pub(crate) js: String,
     /// The function that checks and converts it.
     pub(crate) check: String,
+    /// How many items of it are read, if it is a list that has its limit from the call.
+    max: Option<u64>,
     /// What it is if it is left out.
     pub(crate) default: Option<String>,
     /// Whether it is among the options, or is all of them.
@@ -178,7 +180,7 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
         }
         ty => {
             let (convert, of) = match has_bytes(model, ty) {
-                true if key.starts_with("ick.") => ("written_text", "of"),
+                true if is_text(key) => ("written_text", "of"),
                 true => ("written_bytes", "ofBytes"),
                 false => ("written", "of"),
             };
@@ -279,6 +281,11 @@ fn reader_name(ty: &Type) -> String {
     }
 }
 
+/// Whether a call of a handle fails if strings are wanted and bytes are no text; other handles return those as Buffers.
+fn is_text(key: &str) -> bool {
+    key.starts_with("ick.") || key.starts_with("volatile.")
+}
+
 /// Whether it holds bytes, which are no text perhaps.
 fn has_bytes(model: &Model, ty: &Type) -> bool {
     match ty {
@@ -319,9 +326,6 @@ fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<
             "Date | number | bigint",
         ),
         Type::List(of) => match &**of {
-            Type::Bytes if method.name == "exchange" => {
-                ("batchMembers", "Members", "{}.0.iter()", "Iterable<Member>")
-            }
             Type::Bytes => ("memberList", "Members", "{}.0.iter()", "Iterable<Member>"),
             Type::Text if ["queues", "keys"].contains(&name) => {
                 ("names", "Vec<String>", "{}", "string | Iterable<string>")
@@ -406,6 +410,7 @@ fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<
     let js = camel(&js_name_of(name, &param.ty));
     Some(Argument {
         check: if is_steps { camel(&snake_of(check)) } else { format!("check.{check}") },
+        max: param.max().filter(|_| LIMITED.contains(&check)),
         is_option: place.is_none() && (default.is_some() || is_steps),
         default: match default {
             Some(Value::Duration(number) | Value::Number(number)) => Some(number.to_string()),

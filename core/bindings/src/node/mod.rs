@@ -340,7 +340,8 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
         }
         Type::Named(key) if model.is(key, Kind::Record) => {
             let fields = model.types[key].fields.iter().map(|field| {
-                let into = if field.ty == Type::Text { ".into()" } else { "" };
+                let is_owned = matches!(field.ty, Type::Text | Type::Bytes);
+                let into = if is_owned { ".into()" } else { "" };
                 Some(format!("{}: {}{into}", field.name, taken(model, &field.ty)?.1))
             });
             let fields = fields.collect::<Option<Vec<_>>>()?.join(", ");

@@ -49,6 +49,9 @@ pub(crate) const PLACES: [(&str, &str, &str); 5] = [
     ("receive", "max", "1"),
 ];
 
+/// The functions that read a list up to the limit that its call has.
+pub(crate) const LIMITED: [&str; 5] = ["fieldList", "memberList", "names", "numberList", "texts"];
+
 /// What is called otherwise than in the core.
 pub(crate) const NAMES: &[(&str, &str)] = &[
     ("client.Options", "ConnectOptions"),
@@ -72,4 +75,5 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("tasks.TaskId", "TaskHandle"),
     ("tasks.TaskQuery", "ListOptions"),
     ("tasks.Worker", "TaskWorker"),
+    ("volatile.FieldQuery", "FieldQueryOptions"),
 ];

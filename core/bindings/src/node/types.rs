@@ -235,6 +235,11 @@ impl Page<'_> {
             let words = self.model.surface.of(&self.owner.key, name, &of.core)?;
             Some(tag(&format!("options.{}", of.js), &of.js, &words.docs))
         }));
+        let of = self.model.types.get(&self.owner.key);
+        if of.is_some_and(|of| of.methods.iter().any(|of| of.name == name && of.returns.is_time()))
+        {
+            tags.push("@returns the time in milliseconds, which need not be whole".to_owned());
+        }
         let errors = renderer.blocks(docs.section("Errors"));
         tags.extend(errors.iter().map(|error| format!("@throws {error}")));
         text.extend(tags);

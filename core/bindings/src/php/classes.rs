@@ -269,6 +269,7 @@ impl Php<'_> {
             call.returns = php_type(&method.returns).0;
             let of = match inner {
                 Type::Named(key) => camel(&snake(class(key))[1..]),
+                _ if ty.ends_with("_result") => "value".to_owned(),
                 _ => String::new(),
             };
             let is_one = *ty == "**tasks_result" && matches!(method.returns, Type::Option(_));
@@ -393,6 +394,10 @@ fn doc_type(native: &str, name: &str, key: &str) -> String {
         "members" => "iterable<string>",
         "numbers" => "iterable<int>",
         "pairs" => "iterable<array{float|int|null, string}|string>",
+        "fields" if native == "string|iterable" => "string|iterable<string|int>",
+        "fields" if key.starts_with("volatile.") => {
+            "iterable<string>|iterable<array{string|int, string}>"
+        }
         "fields" => "iterable<string>|iterable<array{string, string}>",
         "messages" if native == "iterable" => {
             "iterable<array{string, iterable<string>|iterable<array{string, string}>}>"

@@ -27,6 +27,10 @@ pub(crate) fn emit(root: &Path, model: &Model, abi: &CAbi, output: &mut Output) 
     let templates = Templates::read(root, "ffi/php/templates");
     let mut php = Php { model, comments, abi, templates, output, known: BTreeSet::new() };
     php.known = php.names(root);
+    let records_and_options = records(model).into_iter().map(|key| (key, class(key)));
+    let records_and_options =
+        records_and_options.chain(OPTIONS.iter().map(|(key, name, _)| (*key, *name)));
+    php.known.extend(records_and_options.map(|(key, name)| full_name(folder(key), name)));
     model.errors.iter().for_each(|error| php.exception(error));
     ENUMS.iter().for_each(|(key, name)| php.enumeration(key, name));
     records(model).into_iter().for_each(|key| php.record(key));
@@ -132,7 +136,7 @@ impl Php<'_> {
                 _ => Some("null"),
             };
             let text = self.phrase(key, &field.name, field.docs.first(), &ty);
-            let name = property(&field.name);
+            let name = field_name(key, &field.name);
             Param { name, ty, doc, default: default.map(str::to_owned), text, promoted: promoted() }
         };
         let mut params: Vec<_> =
@@ -434,10 +438,7 @@ impl Php<'_> {
             for entry in entries {
                 let name =
                     entry.expect("it can be read").file_name().to_string_lossy().into_owned();
-                names.extend(
-                    name.strip_suffix(".php")
-                        .map(|name| format!("Millpond\\{folder}\\{name}").replace("\\\\", "\\")),
-                );
+                names.extend(name.strip_suffix(".php").map(|name| full_name(folder, name)));
             }
         }
         names
@@ -472,7 +473,7 @@ impl Words for PhpWords<'_> {
         let is_property = self.model.is(key, Kind::Options)
             || fields.iter().any(|field| field.name == member)
             || settings.iter().any(|setting| setting.name == member);
-        let name = property(member);
+        let name = field_name(key, member);
         match (is_property, key == owner) {
             _ if !text.ends_with(member) => text.to_owned(),
             (true, _) => format!("`{name}`"),
@@ -581,6 +582,11 @@ fn folder(key: &str) -> &'static str {
     if key.starts_with("tasks.") { "Tasks" } else { "" }
 }
 
+/// The name of a class with its namespace.
+fn full_name(folder: &str, name: &str) -> String {
+    format!("Millpond\\{folder}\\{name}").replace("\\\\", "\\")
+}
+
 pub(crate) fn class(key: &str) -> &str {
     match key {
         "events.Config" => "EventConfig",
@@ -594,6 +600,11 @@ pub(crate) fn class(key: &str) -> &str {
         "shuffle.Worker" => "ShuffleWorker",
         _ => own_name(key),
     }
+}
+
+/// What a field of a record is called: only the values of tasks are JSON.
+fn field_name(key: &str, name: &str) -> String {
+    if name == "value" && folder(key) != "Tasks" { camel(name) } else { property(name) }
 }
 
 /// A JSON text is `json`, whatever it is the text of.

@@ -64,6 +64,7 @@ pub(crate) const CLASSES: &[(&str, &str, &str, &str)] = &[
     ("Tasks/Jobs", "tasks.Jobs", "", "Job"),
     ("Tasks/TaskStore", "tasks.TaskStore", "tasks_store", ""),
     ("Tasks/Worker", "tasks.Worker", "", ""),
+    ("VolatileHash", "volatile.VolatileHash", "volatile_hash", ""),
 ];
 
 /// The classes without one, whose methods have the core's comments in place.
@@ -97,6 +98,13 @@ pub(crate) const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
     ("*ick_pair+", "pairs", "iterable", "pairs(ffi, ...Arguments::pairs($))", ""),
     ("*shuffle_field+", "fields", "iterable", "fields(ffi, ShuffleArguments::fields('%', $))", ""),
     (
+        "*hash_pair+",
+        "fields",
+        "iterable",
+        "fields(ffi, VolatileArguments::values('%', $), 'millpond_hash_pair *')",
+        "",
+    ),
+    (
         "*shuffle_id+",
         "letters",
         "DeadLetter|string|iterable",
@@ -122,6 +130,13 @@ pub(crate) const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
         "events.ids:",
         "Event|Published|string|iterable",
         "members(ffi, EventArguments::ids($))",
+        "",
+    ),
+    (
+        "*bytes+",
+        "volatile.fields:",
+        "string|iterable",
+        "members(ffi, VolatileArguments::names('%', $))",
         "",
     ),
     ("*bytes+", "members:", "iterable", "members(ffi, Arguments::members($))", ""),
@@ -154,6 +169,13 @@ pub(crate) const ARGUMENTS: &[(&str, &str, &str, &str, &str)] = &[
     ("*schedule", "", "Schedule", "EventArguments::schedules(ffi, '%', [$])", "$->array"),
     ("*schedule+", "", "iterable", "EventArguments::schedules(ffi, '%', $)", "$->array|$->count"),
     ("*event_position", "", "EventPosition|Event", "EventArguments::position(ffi, $)", "$->array"),
+    (
+        "*field_position",
+        "",
+        "FieldPosition|HashField",
+        "VolatileArguments::position(ffi, $)",
+        "$->array",
+    ),
     ("*task_position", "", "Position|Task", "TaskArguments::position(ffi, $)", "$->array"),
     ("*doc_position", "", "DocPosition|Doc", "TaskArguments::docPosition(ffi, $)", "$->array"),
 ];
@@ -184,4 +206,9 @@ pub(crate) const RESULTS: &[(&str, &str, &str)] = &[
     ("**shuffle_dead_letters", "letters", "!ShuffleResults::letters($ffi, $call->letters[0])"),
     ("**tasks_result", "result", "!TaskResults::of($ffi, $call->result[0], '%')"),
     ("**events_result", "events_result", "!EventResults::of($ffi, $call->events_result[0], '%')"),
+    (
+        "**volatile_result",
+        "volatile_result",
+        "!VolatileResults::of($ffi, $call->volatile_result[0], '%')",
+    ),
 ];

@@ -117,6 +117,19 @@ impl Host<'_> {
         Value::from(Serde(self.comments.of(key, &[])))
     }
 
+    /// What is said of a field, and if it is a time, that it is in seconds.
+    fn said_of_field(&self, key: &str, ty: &Type) -> Value {
+        let mut comment = self.comments.of(key, &[]);
+        let inner = if let Type::Option(inner) = ty { inner } else { ty };
+        let text = comment.as_mut().and_then(|of| of.text.first_mut());
+        if let (Type::Duration, Some(text)) = (inner, text)
+            && let Some(end) = text.find(['.', ',', ';', ':']).filter(|_| !text.contains("seconds"))
+        {
+            text.insert_str(end, ", in seconds");
+        }
+        Value::from(Serde(comment))
+    }
+
     /// A record; of a class of the native half, those fields first that are positional, and then the one that
     /// is JSON.
     fn record(&self, key: &str, class: Option<(&str, usize, usize, &str)>) -> Value {
@@ -129,14 +142,14 @@ impl Host<'_> {
         }
         // Events have bytes.
         let bytes = if key.starts_with("events.") { "bytes" } else { "AnyStr" };
-        let annotation = |ty: &Type| annotation(ty).replace("AnyStr", bytes);
-        let is_generic = record.fields.iter().any(|of| annotation(&of.ty).contains("AnyStr"));
+        let annotation = |ty: &Type| self.annotation(ty).replace("AnyStr", bytes);
+        let is_generic = self.is_generic(key);
         let view = |(index, field): (usize, Field)| {
             let name = &field.name;
             context! {
                 name,
                 annotation => annotation(&field.ty),
-                comment => self.said(&format!("{key}.{name}")),
+                comment => self.said_of_field(&format!("{key}.{name}"), &field.ty),
                 is_getter => index >= record.fields.len(),
                 is_optional => matches!(field.ty, Type::Option(_)),
                 // The name of the same as a datetime, of a time.
@@ -150,6 +163,40 @@ impl Host<'_> {
         let fields = fields.into_iter().map(view).collect::<Vec<_>>();
         let (name, path) = (class_name(key), rust_path(key));
         context! { name, path, comment => self.said(key), is_generic, fields }
+    }
+
+    /// Whether bytes are in it, which are bytes or text as the client's option wants them.
+    fn is_generic(&self, key: &str) -> bool {
+        let of = |record: &Struct| {
+            record.fields.iter().any(|of| self.annotation(&of.ty).contains("AnyStr"))
+        };
+        !key.starts_with("events.") && self.model.types.get(key).is_some_and(of)
+    }
+
+    fn annotation(&self, ty: &Type) -> String {
+        match ty {
+            Type::Unit => "None".to_owned(),
+            Type::Bool => "bool".to_owned(),
+            Type::Number(_) | Type::Signed => "int".to_owned(),
+            Type::Float | Type::Duration => "float".to_owned(),
+            Type::Text => "str".to_owned(),
+            Type::Bytes => "AnyStr".to_owned(),
+            Type::Headers => "dict[str, bytes]".to_owned(),
+            Type::Option(inner) => format!("{} | None", self.annotation(inner)),
+            Type::List(inner) => format!("list[{}]", self.annotation(inner)),
+            Type::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.annotation(part)).collect::<Vec<_>>();
+                format!("tuple[{}]", parts.join(", "))
+            }
+            Type::Named(key) => match key.as_str() {
+                "step.StreamId" | "events.EventId" => "str".to_owned(),
+                "shuffle.Message" => "Message[AnyStr]".to_owned(),
+                "tasks.Task" | "tasks.Doc" => format!("{}[Any]", class_name(key)),
+                _ if self.is_generic(key) => format!("{}[AnyStr]", class_name(key)),
+                _ => class_name(key).to_owned(),
+            },
+            Type::Other(text) => panic!("Python has no {text}"),
+        }
     }
 
     /// A module with the core's comments in place of each `core` that is a docstring, and with the bodies of the
@@ -330,30 +377,6 @@ pub(crate) fn class_name(key: &str) -> &str {
 /// What a class is in the core; nothing if it is not there.
 fn key_of(model: &Model, class: &str) -> String {
     model.key_of(|key| class_name(key) == class).unwrap_or_default()
-}
-
-fn annotation(ty: &Type) -> String {
-    match ty {
-        Type::Unit => "None".to_owned(),
-        Type::Bool => "bool".to_owned(),
-        Type::Number(_) | Type::Signed => "int".to_owned(),
-        Type::Float | Type::Duration => "float".to_owned(),
-        Type::Text => "str".to_owned(),
-        Type::Bytes => "AnyStr".to_owned(),
-        Type::Headers => "dict[str, bytes]".to_owned(),
-        Type::Option(inner) => format!("{} | None", annotation(inner)),
-        Type::List(inner) => format!("list[{}]", annotation(inner)),
-        Type::Tuple(parts) => {
-            format!("tuple[{}]", parts.iter().map(annotation).collect::<Vec<_>>().join(", "))
-        }
-        Type::Named(key) => match key.as_str() {
-            "step.StreamId" | "events.EventId" => "str".to_owned(),
-            "shuffle.Message" => "Message[AnyStr]".to_owned(),
-            "tasks.Task" | "tasks.Doc" => format!("{}[Any]", class_name(key)),
-            _ => class_name(key).to_owned(),
-        },
-        Type::Other(text) => panic!("Python has no {text}"),
-    }
 }
 
 /// How Python's docs say things.

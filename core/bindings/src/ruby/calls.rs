@@ -8,6 +8,20 @@ use crate::model::{Method, Model, Param, Type};
 use crate::ruby::name;
 use crate::ruby::names::{ARGUMENTS, HANDLES, RESULTS};
 
+/// The parts of results that are no lists.
+const WHOLE: [&str; 10] = [
+    "",
+    "acquired",
+    "config",
+    "holder",
+    "modified",
+    "reaped",
+    "stats",
+    "swept",
+    "synced",
+    "value_or_lock",
+];
+
 /// The body of a method, each statement on a line.
 pub(crate) fn body(
     model: &Model,
@@ -104,7 +118,7 @@ fn result(
         ]);
     }
     let of = match inner {
-        Type::Named(key) if out.ends_with("s_result") => {
+        Type::Named(key) if out.ends_with("_result") => {
             let own = snake(&name(key)).trim_start_matches('_').to_owned();
             match own.as_str() {
                 "published" => own,
@@ -113,16 +127,18 @@ fn result(
                 "queue_stats" => "queues".to_owned(),
                 "namespace_stats" => "namespaces".to_owned(),
                 "schedule_info" => "schedules".to_owned(),
+                "lock_holder" => "holder".to_owned(),
                 "synced_schedules" => "synced".to_owned(),
                 _ if model.types[key].fields.is_empty() => own,
-                "modified" | "swept" => own,
+                "acquired" | "modified" | "reaped" | "swept" | "value_or_lock" => own,
                 _ => format!("{own}s"),
             }
         }
+        // Bytes, or none.
+        _ if out.ends_with("_result") => "values".to_owned(),
         _ => String::new(),
     };
-    let is_whole = ["", "config", "modified", "stats", "swept", "synced"].contains(&&*of);
-    let is_one = !is_list && !is_whole;
+    let is_one = !is_list && !WHOLE.contains(&&*of);
     let safe = if is_optional { "&" } else { "" };
     let first = if is_one { format!("{safe}.first") } else { String::new() };
     Ok(vec![format!("{made}{}{first}", if_any(&format!("{safe}."), &of))])

@@ -191,12 +191,7 @@ impl Ruby<'_> {
             Some((ty, text)) => (ty.to_owned(), text),
             None => (self.taken(of, default), of.text.as_str()),
         };
-        // Behind the first part of a sentence, which is not within code.
-        let is_code = |at: usize| text[..at].matches('`').count() % 2 == 1;
-        let mut ends = text.match_indices(['.', ';', ':', '(']).map(|(at, _)| at);
-        let end = ends.find(|at| !is_code(*at)).unwrap_or(text.len());
-        let (first, rest) = text.split_at(if of.is_time { end } else { text.len() });
-        let unit = if of.is_time { ", in seconds" } else { "" };
+        let text = if of.is_time { in_seconds(text) } else { text.to_owned() };
         let endless = if of.name == "wait" && !of.has_end {
             "; `Float::INFINITY` waits without limit"
         } else {
@@ -209,7 +204,7 @@ impl Ruby<'_> {
             true => format!("; {} by default", of.default),
             false => String::new(),
         };
-        format!("@param {} [{ty}] {first}{unit}{rest}{endless}{more}", of.name)
+        format!("@param {} [{ty}] {text}{endless}{more}", of.name)
     }
 
     /// The type of a parameter, by its default or else by that of the core.
@@ -260,6 +255,14 @@ impl Ruby<'_> {
             ty => self.yard(ty),
         }
     }
+}
+
+/// What is said of a time, with its unit behind the first part of the sentence.
+pub(crate) fn in_seconds(text: &str) -> String {
+    let is_code = |at: usize| text[..at].matches('`').count() % 2 == 1;
+    let mut ends = text.match_indices(['.', ';', ':', '(']).map(|(at, _)| at);
+    let (first, rest) = text.split_at(ends.find(|at| !is_code(*at)).unwrap_or(text.len()));
+    format!("{first}, in seconds{rest}")
 }
 
 /// What an error is raised for; or `(see …)` for what is as elsewhere.

@@ -204,6 +204,7 @@ impl Ruby<'_> {
     /// Makes records of the numbers of a structure; `texts` has what addresses point to.
     fn readers(&self, out: &mut String, abi: &CAbi) {
         *out += "  # Makes records of the numbers of a structure.\n  #\n  # @api private\n  module Records\n";
+        let (bytes, bytes_or_none) = (Type::Bytes, Type::Option(Box::new(Type::Bytes)));
         for (key, structure) in crate::c::results(abi) {
             let is_struct = !CLASSES.contains(&key);
             let own = |name: &str| name.strip_suffix("_name").unwrap_or(name).to_owned();
@@ -224,7 +225,7 @@ impl Ruby<'_> {
                     (Some((_, true)), Type::Headers) => {
                         format!("Headers.of(texts.cut({name},\u{a0}{name}_length))")
                     }
-                    (Some((_, true)), Type::Bytes) => {
+                    (Some((_, true)), ty) if [&bytes, &bytes_or_none].contains(&ty) => {
                         format!("texts.bytes({name},\u{a0}{name}_length)")
                     }
                     (Some((_, true)), _) => format!("texts.cut({name},\u{a0}{name}_length)"),
@@ -273,13 +274,15 @@ impl Ruby<'_> {
 
     fn part(&self, key: &str, name: &str, ty: &Type, docs: &Docs) -> Part {
         let text = self.comments.inline(key, docs.first());
+        let text = text.trim_end_matches('.');
+        let text = if ty.is_time() { comments::in_seconds(text) } else { text.to_owned() };
         // A sentence as it stands behind a tag.
-        let (first, rest) = text.trim_end_matches('.').split_at(1);
+        let (first, rest) = text.split_at(1);
         let more = match ty {
             Type::Named(key) if key == "shuffle.Stream" => {
                 ", by its number; nil for the default stream"
             }
-            Type::Option(of) if **of == Type::Duration => ", in seconds; nil if there is none",
+            Type::Option(_) if ty.is_time() && !text.contains("nil") => "; nil if there is none",
             _ => "",
         };
         let name = find(NAMES, &format!("{key}.{name}")).unwrap_or(name).to_owned();

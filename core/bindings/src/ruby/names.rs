@@ -38,6 +38,7 @@ pub(crate) const HANDLES: &[(&str, &str)] = &[
     ("shuffle.ShuffleQueue", "shuffle_queue"),
     ("tasks.Job", "tasks_job"),
     ("tasks.TaskStore", "tasks_store"),
+    ("volatile.VolatileHash", "volatile_hash"),
 ];
 
 /// How arguments are converted: the kind of C; the name, behind that of its queue, if only that is meant; what makes
@@ -49,10 +50,11 @@ pub(crate) const ARGUMENTS: &[(&str, &str, &str, bool)] = &[
     ("*bytes+", "", "TaskArguments.names(\"$\", $, #)", true),
     ("*event_receipt", "", "EventResults.delivery($)", false),
     ("*event_receipt+", "", "EventResults.receipts($)", true),
+    ("*hash_pair+", "", "Convert.field_list(\"$\", $, #)", true),
     ("*ick_pair+", "", "Convert.pairs($)", true),
     ("*new_event+", "", "EventResults.new_events($)", true),
     ("*schedule+", "", "EventResults.schedules($)", true),
-    ("*shuffle_field+", "", "ShuffleArguments.fields($)", true),
+    ("*shuffle_field+", "", "Convert.field_list(\"$\", $, #)", true),
     ("*shuffle_id+", "", "ShuffleArguments.letter_ids($)", true),
     ("*shuffle_receipt+", "", "ShuffleArguments.receipts($)", true),
     ("*tasks_modification", "", "TaskArguments.modification($)", false),
@@ -81,13 +83,15 @@ pub(crate) const RESULTS: &[(&str, &str)] = &[
     ("**keys", "Convert.keys(@encoding)"),
     ("**shuffle_stats", "ShuffleResults.stats"),
     ("**tasks_result", "TaskResults.of"),
+    ("**volatile_result", "VolatileResults.of(@encoding)"),
 ];
 
 /// What is taken for a type of the core, where that is more than its name.
 pub(crate) const TAKEN: &str = "tasks.TaskId=Task, TaskId;tasks.DocId=Doc, DocId;tasks.Position=Position, Task;\
     tasks.DocPosition=DocPosition, Doc;shuffle.Receipt=Message, Receipt;step.StreamId=DeadLetter, String;\
     tasks.DocKey=String;events.Receipt=Event, EventReceipt;events.EventId=String, Event, Published;\
-    events.EventPosition=EventPosition, Event;events.NewEvent=Hash, String;events.Schedule=Hash";
+    events.EventPosition=EventPosition, Event;events.NewEvent=Hash, String;events.Schedule=Hash;\
+    volatile.FieldPosition=FieldPosition, HashField";
 
 /// What a list has several of, and one does not stand for a list of one: a Hash is a list of pairs already.
 pub(crate) const LISTED: [&str; 2] = ["events.NewEvent", "events.Schedule"];

@@ -84,6 +84,8 @@ final class Library
             millpond_events_report *events_report[1];
             millpond_events_job *events_job[1];
             millpond_events_result *events_result[1];
+            millpond_volatile_hash *volatile_hash[1];
+            millpond_volatile_result *volatile_result[1];
             millpond_bytes text[1];
             uint64_t number[1];
             int64_t milliseconds[1];

@@ -94,11 +94,11 @@ final class Packed
     }
 
     /**
-     * An array of millpond_shuffle_field.
+     * An array of millpond_shuffle_field, or of another structure of a field and its value.
      *
      * @param list<string> $strings field, value, field, value, …
      */
-    public static function fields(FFI $ffi, array $strings): self
+    public static function fields(FFI $ffi, array $strings, string $type = 'millpond_shuffle_field *'): self
     {
         $count = \count($strings) >> 1;
         if ($count === 0) {
@@ -106,7 +106,7 @@ final class Packed
         }
         $block = self::block($ffi, $count * self::FIELD_BYTES, self::joined($strings));
         self::strings($block, 0, $block->address + $count * self::FIELD_BYTES, $strings);
-        $array = $block->views['millpond_shuffle_field *'] ??= $ffi->cast('millpond_shuffle_field *', $block->memory);
+        $array = $block->views[$type] ??= $ffi->cast($type, $block->memory);
 
         return new self($array, $count, $block);
     }

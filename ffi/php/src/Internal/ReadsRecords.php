@@ -8,21 +8,28 @@ namespace Millpond\Internal;
 use FFI;
 use FFI\CData;
 use FFI\CType;
+use Millpond\Acquired;
 use Millpond\DeadReason;
 use Millpond\Event;
 use Millpond\EventConfig;
 use Millpond\EventPosition;
 use Millpond\EventState;
 use Millpond\EventStats;
+use Millpond\FieldPosition;
+use Millpond\HashField;
+use Millpond\HashStats;
+use Millpond\LockHolder;
 use Millpond\PublishStatus;
 use Millpond\Published;
+use Millpond\Reaped;
 use Millpond\ScheduleInfo;
 use Millpond\SyncedSchedules;
 use Millpond\Tasks;
+use Millpond\ValueOrLock;
 
 /**
- * Reads what the library returns about tasks and events, as PHP values. All texts of a result are in one piece and
- * are copied in one step, and the arrays are read word by word: see `ShuffleResults`.
+ * Reads what the library returns about tasks, events and volatile hashes, as PHP values. All texts of a result are in
+ * one piece and are copied in one step, and the arrays are read word by word: see `ShuffleResults`.
  *
  * @internal
  */
@@ -417,6 +424,146 @@ trait ReadsRecords
                 \substr($texts, $words[$word] - $base, $words[$word + 1]),
                 $words[$word + 2],
                 $words[$word + 3],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<HashField>
+     */
+    private function readHashField(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new HashField(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2] === 0 ? null : \substr($texts, $words[$word + 2] - $base, $words[$word + 3]),
+                $words[$word + 4],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<FieldPosition>
+     */
+    private function readFieldPosition(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new FieldPosition(
+                $words[$word],
+                \substr($texts, $words[$word + 1] - $base, $words[$word + 2]),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<ValueOrLock>
+     */
+    private function readValueOrLock(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new ValueOrLock(
+                $words[$word] === 0 ? null : \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2] < 0 ? null : $words[$word + 2],
+                $words[$word + 3] < 0 ? null : $words[$word + 3] / 1000,
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<Acquired>
+     */
+    private function readAcquired(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Acquired(
+                $words[$word] < 0 ? null : $words[$word],
+                $words[$word + 1] < 0 ? null : $words[$word + 1] / 1000,
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<LockHolder>
+     */
+    private function readLockHolder(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new LockHolder(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2],
+                $words[$word + 3] / 1000,
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<HashStats>
+     */
+    private function readHashStats(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new HashStats(
+                $words[$word],
+                $words[$word + 1],
+                $words[$word + 2],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<Reaped>
+     */
+    private function readReaped(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Reaped(
+                $words[$word],
+                $words[$word + 1],
+                $words[$word + 2],
+                ($words[$word + 3] & 1) === 1,
+                $words[$word + 4] < 0 ? null : $words[$word + 4] / 1000,
             );
         }
 

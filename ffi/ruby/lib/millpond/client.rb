@@ -6,6 +6,7 @@ require "millpond/ick_channel"
 require "millpond/manual_clock"
 require "millpond/shuffle_queue"
 require "millpond/task_store"
+require "millpond/volatile_hash"
 
 module Millpond
   # Access to the queues on a server or an embedded engine. Safe to use from many threads and, on Redis, after a
@@ -116,6 +117,18 @@ module Millpond
     #   Millpond.connect("memory:").events("orders").publish("paid").status # => :created
     def events(name)
       EventQueue.new(self, name)
+    end
+
+    # The volatile hash with this name. Makes no call.
+    #
+    # @param name [String] the queue's name, 1 to 64 KiB
+    # @return [VolatileHash]
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   Millpond.connect("memory:").volatile_hash("sessions").name # => "sessions"
+    def volatile_hash(name)
+      VolatileHash.new(self, name)
     end
 
     # The names of all task stores that hold tasks or documents, or that have a paused queue, by name.

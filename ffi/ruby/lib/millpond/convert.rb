@@ -146,6 +146,34 @@ module Millpond
       list(Native::Bytes, strings) { |row, _, address, string| row << address << string.bytesize }
     end
 
+    # @return [Array(FFI::Pointer, Integer)] the list of these fields with their values and how many there are
+    def self.field_list(argument, values, max)
+      # A field is two texts.
+      memory, count = texts(field_strings(argument, values, max))
+      [memory, count / 2]
+    end
+
+    # @return [Array<String>] each field followed by its value
+    def self.field_strings(argument, values, max = LIMITS[:fields])
+      named = values.is_a?(Hash)
+      elements(argument, values, max).each_with_index.flat_map do |pair, index|
+        raise wrong_type("#{argument}[#{index}]", "[field, value]", pair) unless pair.is_a?(Array) && pair.size == 2
+
+        field, value = pair
+        [string(field) { named ? "the key #{field.inspect} of #{argument}" : "#{argument}[#{index}][0]" },
+         string(value) { named ? "#{argument}[#{field.inspect}]" : "#{argument}[#{index}][1]" }]
+      end
+    end
+
+    # The argument's name is requested only for an invalid value, since inspecting a long field
+    # takes time.
+    #
+    # @yieldreturn [String] the name of the argument
+    # @return [String] a private copy; see {bytes}
+    def self.string(value)
+      value.is_a?(String) ? String.new(value) : raise(wrong_type(yield, "a String", value))
+    end
+
     # Scores and members for the library.
     #
     # @return [Array(FFI::Pointer, Integer)] their list and how many there are

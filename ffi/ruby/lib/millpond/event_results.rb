@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "millpond/contents"
 require "millpond/headers"
 require "millpond/task_arguments"
 
@@ -119,47 +120,23 @@ module Millpond
     end
     private_class_method :receipt
 
-    # Copies what a result holds. Its texts are copied in one step.
-    class Contents
+    # What a result holds.
+    class Contents < Millpond::Contents
       attr_reader :events, :published, :next, :stats, :config, :schedules, :synced
 
       def initialize(pointer, encoding)
-        @data = Native::EventsData.new(pointer)
-        @encoding = encoding
-        text = @data[:text]
-        @start = text.address
-        @text = text.read_bytes(@data[:text_length])
+        super(Native::EventsData.new(pointer), encoding)
         @events = rows(:events, :event_count, Native::Event, :event_size).map { |row| Records.event(row, self) }
         @published = rows(:published, :published_count, Native::PublishedEvent, :published_size).map do |row|
           Records.published_event(row, self)
         end
-        @next = rows(:next, nil, Native::EventPosition).map { |row| Records.event_position(row, self) }.first
-        @stats = rows(:stats, nil, Native::EventStats).map { |row| Records.event_stats(row, self) }.first
+        @next = one(:next, Native::EventPosition, :event_position)
+        @stats = one(:stats, Native::EventStats, :event_stats)
         @schedules = rows(:schedules, :schedule_count, Native::ScheduleInfo, :schedule_size).map do |row|
           Records.schedule_info(row, self)
         end
-        @synced = rows(:synced, nil, Native::SchedulesSynced).map { |row| Records.schedules_synced(row, self) }.first
-        @config = rows(:config, nil, Native::EventConfig).map { |row| Records.event_config(row, self) }.first
-      end
-
-      # @return [String, nil] the text at an address; nil for NULL
-      def cut(address, length)
-        @text.byteslice(address - @start, length).force_encoding(Encoding::UTF_8).freeze unless address.zero?
-      end
-
-      # @return [String] the bytes at an address, in the client's encoding if they are valid in it
-      def bytes(address, length)
-        Convert.text(@text.byteslice(address - @start, length), @encoding).freeze
-      end
-
-      private
-
-      # The structures that a field points to, each as a list of its numbers.
-      def rows(field, count, kind, stride = nil)
-        pointer = @data[field]
-        return [] if pointer.null?
-
-        kind.rows(pointer, count ? @data[count] : 1, stride ? @data[stride] : kind.size)
+        @synced = one(:synced, Native::SchedulesSynced, :schedules_synced)
+        @config = one(:config, Native::EventConfig, :event_config)
       end
     end
   end

@@ -12,15 +12,6 @@ module Millpond
     TRACK_KEYS = { global: 1, queue: 2 }.freeze
     ID = /\A(\d{1,20})-(\d{1,20})\z/.freeze
 
-    # The fields of one message.
-    #
-    # @return [Array(FFI::Pointer, Integer)] their list and how many there are
-    def self.fields(values)
-      # A field is two texts.
-      memory, count = Convert.texts(field_strings("fields", values))
-      [memory, count / 2]
-    end
-
     # Messages to write. The list exists until the block ends.
     #
     # @yieldparam list [FFI::Pointer]
@@ -33,8 +24,8 @@ module Millpond
           raise Convert.wrong_type("messages[#{index}]", "[shard_key, fields]", message)
         end
 
-        keys << string(message[0]) { "messages[#{index}][0]" }
-        strings = field_strings("messages[#{index}][1]", message[1])
+        keys << Convert.string(message[0]) { "messages[#{index}][0]" }
+        strings = Convert.field_strings("messages[#{index}][1]", message[1])
         bytes = Convert.check_bytes(strings, bytes)
         strings
       end
@@ -116,29 +107,6 @@ module Millpond
       raise Convert.invalid("#{argument} is #{id.inspect}; an id has the form of 1700000000000-0")
     end
 
-    # @return [Array<String>] each field followed by its value
-    def self.field_strings(argument, values)
-      named = values.is_a?(Hash)
-      Convert.elements(argument, values, Convert::LIMITS[:fields]).each_with_index.flat_map do |pair, index|
-        unless pair.is_a?(Array) && pair.size == 2
-          raise Convert.wrong_type("#{argument}[#{index}]", "[field, value]", pair)
-        end
-
-        field, value = pair
-        [string(field) { named ? "the key #{field.inspect} of #{argument}" : "#{argument}[#{index}][0]" },
-         string(value) { named ? "#{argument}[#{field.inspect}]" : "#{argument}[#{index}][1]" }]
-      end
-    end
-
-    # The argument's name is requested only for an invalid value, since inspecting a long field
-    # takes time.
-    #
-    # @yieldreturn [String] the name of the argument
-    # @return [String] a private copy; see {Convert.bytes}
-    def self.string(value)
-      value.is_a?(String) ? String.new(value) : raise(Convert.wrong_type(yield, "a String", value))
-    end
-
-    private_class_method :receipt?, :receipt, :id_numbers, :field_strings, :string
+    private_class_method :receipt?, :receipt, :id_numbers
   end
 end

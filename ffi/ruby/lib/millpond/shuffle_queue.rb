@@ -100,7 +100,7 @@ module Millpond
     #   queue.len # => 2
     def write(shard_key, fields)
       shard_key = Convert.sized("shard_key", shard_key)
-      fields = ShuffleArguments.fields(fields)
+      fields = Convert.field_list("fields", fields, 32_768)
       ShuffleResults.receipt do |out, error|
         Native.millpond_shuffle_write(@native, *shard_key, *fields, out, error)
       end

@@ -49,7 +49,7 @@ module Millpond
     #   queue.delete_tracked("j-1").nil? # => false
     def write_tracked(shard_key, fields, track_field, deadline: nil)
       shard_key = Convert.sized("shard_key", shard_key)
-      fields = ShuffleArguments.fields(fields)
+      fields = Convert.field_list("fields", fields, 32_768)
       track_field = Convert.sized("track_field", track_field)
       deadline = ShuffleArguments.deadline(deadline)
       ShuffleResults.receipt do |out, error|

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "millpond/contents"
 require "millpond/modification"
 
 module Millpond
@@ -52,19 +53,16 @@ module Millpond
       Renewed.new(tasks, docs, at_ms, cancelled.map { |task, _| task.id }.freeze).freeze
     end
 
-    # Copies what a result holds. Its texts are copied in one step.
-    class Contents
+    # What a result holds.
+    class Contents < Millpond::Contents
       attr_reader :tasks, :docs, :next, :next_doc, :queues, :namespaces
 
       def initialize(pointer)
-        @data = Native::TasksData.new(pointer)
-        text = @data[:text]
-        @start = text.address
-        @text = text.read_bytes(@data[:text_length]).force_encoding(Encoding::UTF_8)
+        super(Native::TasksData.new(pointer), Encoding::UTF_8)
         @tasks = rows(:tasks, :task_count, Native::Task, :task_size).map { |row| Records.task(row, self) }
         @docs = rows(:docs, :doc_count, Native::Doc, :doc_size).map { |row| Records.doc(row, self) }
-        @next = rows(:next, nil, Native::TaskPosition).map { |row| Records.task_position(row, self) }.first
-        @next_doc = rows(:next_doc, nil, Native::DocPosition).map { |row| Records.doc_position(row, self) }.first
+        @next = one(:next, Native::TaskPosition, :task_position)
+        @next_doc = one(:next_doc, Native::DocPosition, :doc_position)
         @queues = rows(:queues, :queue_count, Native::TaskQueueStats, :queue_size).map do |row|
           Records.task_queue_stats(row, self)
         end
@@ -83,21 +81,6 @@ module Millpond
       # @return [Swept]
       def swept
         Swept.new(@data[:swept_count], @next).freeze
-      end
-
-      # @return [String, nil] the text at an address; nil for NULL
-      def cut(address, length)
-        @text.byteslice(address - @start, length).freeze unless address.zero?
-      end
-
-      private
-
-      # The structures that a field points to, each as a list of its numbers.
-      def rows(field, count, kind, stride = nil)
-        pointer = @data[field]
-        return [] if pointer.null?
-
-        kind.rows(pointer, count ? @data[count] : 1, stride ? @data[stride] : kind.size)
       end
     end
   end

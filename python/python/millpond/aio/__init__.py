@@ -32,6 +32,7 @@ from .shuffle import (
     ShuffleWorker,
 )
 from .tasks import Claims, Job, Jobs, TaskStore, Worker
+from .volatile import VolatileHash
 
 __all__ = [
     "Batches",
@@ -53,6 +54,7 @@ __all__ = [
     "ShuffleQueue",
     "ShuffleWorker",
     "TaskStore",
+    "VolatileHash",
     "Worker",
     "connect",
 ]

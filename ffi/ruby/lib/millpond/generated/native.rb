@@ -114,12 +114,25 @@ module Millpond
     structure :tasks_worker_options, size: :size_t, lease_ms: :int64, wait_ms: :int64, backoff_ms: :int64,
       backoff_max_ms: :int64, max_attempts: :uint32, max_crashes: :uint32, error_queue: Bytes, concurrency: :uint32,
       prefetch: :uint32, timeout_ms: :int64
+    structure :hash_field, field: Bytes, value: Bytes, expires_us: :uint64
+    structure :field_position, expires_us: :uint64, field: Bytes
+    structure :hash_stats, fields: :uint64, expired: :uint64, locks: :uint64
+    structure :hash_reaped, fields: :uint64, locks: :uint64, orphans: :uint64, more: :uint64, next_in_ms: :int64
+    structure :lock_acquired, fence: :int64, remaining_ms: :int64
+    structure :value_or_lock, value: Bytes, fence: :int64, remaining_ms: :int64
+    structure :lock_holder, token: Bytes, fence: :uint64, remaining_ms: :uint64
+    structure :field_query, size: :size_t, after: :pointer, limit: :int64, omit_values: :bool
+    structure :hash_pair, field: Bytes, value: Bytes
+    structure :volatile_data, fields: :pointer, field_count: :size_t, field_size: :size_t, next: :pointer,
+      values: :pointer, value_count: :size_t, value_or_lock: :pointer, acquired: :pointer, holder: :pointer,
+      stats: :pointer, reaped: :pointer, text: :pointer, text_length: :size_t
 
     handles :client, :clock, :events_queue, :events_deliveries, :events_job, :events_worker, :events_run,
       :events_report, :ick_batches, :ick_lease, :ick_channel, :keys, :ick_entries, :shuffle_batch,
-      :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :events_result, :shuffle_consumer,
-      :shuffle_queue, :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker, :shuffle_run,
-      :shuffle_report, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run, :tasks_report
+      :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :events_result, :volatile_result,
+      :shuffle_consumer, :shuffle_queue, :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker,
+      :shuffle_run, :shuffle_report, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run,
+      :tasks_report, :volatile_hash
 
     function :options_init, [:pointer, :size_t], :void
     function :connect, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -284,6 +297,10 @@ module Millpond
     function :events_result_published, [:pointer, :size_t], :pointer
     function :events_result_schedule, [:pointer, :size_t], :pointer
     function :events_result_free, [:pointer], :void
+    function :volatile_result_data, [:pointer], :pointer
+    function :volatile_result_field, [:pointer, :size_t], :pointer
+    function :volatile_result_value, [:pointer, :size_t], :pointer
+    function :volatile_result_free, [:pointer], :void
     function :recovery_read, [:pointer, :pointer, :pointer], :int
     function :report_kind_name, [:uint32], :string
     function :script_find, [:string, :pointer, :pointer], :int
@@ -442,5 +459,38 @@ module Millpond
     function :tasks_worker_options_init, [:pointer, :size_t], :void
     function :tasks_worker_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
     function :tasks_worker_jobs, [:pointer, :pointer, :pointer], :int
+    function :field_query_init, [:pointer, :size_t], :void
+    function :volatile_hash_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
+    function :volatile_set, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer], :int, blocking:
+      true
+    function :volatile_set_many, [:pointer, :pointer, :size_t, :uint64, :pointer], :int, blocking: true
+    function :volatile_set_if_absent, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer, :pointer],
+      :int, blocking: true
+    function :volatile_set_if_present, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer,
+      :pointer], :int, blocking: true
+    function :volatile_set_locked, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :uint64,
+      :pointer], :int, blocking: true
+    function :volatile_set_and_release, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :uint64,
+      :pointer], :int, blocking: true
+    function :volatile_get, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :volatile_get_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :volatile_fields, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :volatile_ttl, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :volatile_len, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :volatile_stats, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :volatile_touch, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
+    function :volatile_delete, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :volatile_clear, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :volatile_reap, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :volatile_acquire, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer, :pointer], :int,
+      blocking: true
+    function :volatile_get_or_acquire, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer,
+      :pointer], :int, blocking: true
+    function :volatile_renew, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer, :pointer], :int,
+      blocking: true
+    function :volatile_release, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int,
+      blocking: true
+    function :volatile_holder, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :volatile_hash_free, [:pointer], :void
   end
 end

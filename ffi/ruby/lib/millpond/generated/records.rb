@@ -190,15 +190,15 @@ module Millpond
   #   @return [Integer] how many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
   #     for each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it later
   # @!attribute [r] lease
-  #   @return [Float] how long an event is leased to its receiver
+  #   @return [Float] how long an event is leased to its receiver, in seconds
   # @!attribute [r] max_attempts
   #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for no limit
   # @!attribute [r] max_crashes
   #   @return [Integer] how often a lease of an event may expire before it becomes a dead letter; 0 for no limit
   # @!attribute [r] backoff_min
-  #   @return [Float] the longest delay before the second attempt; it doubles with each attempt
+  #   @return [Float] the longest delay before the second attempt, in seconds; it doubles with each attempt
   # @!attribute [r] backoff_max
-  #   @return [Float] the longest delay before any attempt
+  #   @return [Float] the longest delay before any attempt, in seconds
   # @!attribute [r] events_max
   #   @return [Integer] how many events a partition may hold, including dead letters; 0 for no limit
   # @!attribute [r] dedup_ids_max
@@ -215,7 +215,7 @@ module Millpond
   #   @return [Integer] how many events may be delivered in a burst after a time with fewer deliveries than `rate`
   #     allows; 0 for as many as in a second. Each partition allows an equal part of that, and at least one
   # @!attribute [r] retention
-  #   @return [Float] how long an event can still be read after it is done; by default it is not kept
+  #   @return [Float] how long an event can still be read after it is done, in seconds; by default it is not kept
   EventConfig = Struct.new(:partitions, :lease, :max_attempts, :max_crashes, :backoff_min, :backoff_max,
     :events_max, :dedup_ids_max, :paused, :concurrency, :rate, :burst, :retention)
 
@@ -598,6 +598,91 @@ module Millpond
   #   @return [Position, nil] the position after which the next page begins; nil on the last page
   TaskPage = Struct.new(:tasks, :next)
 
+  # Whether a lock was taken: it has either a fence or the time that another holder has left.
+  #
+  # @!attribute [r] fence
+  #   @return [Integer, nil] the fence, if the token holds the lock now: higher than that of every earlier holder of
+  #     a lock of this hash
+  # @!attribute [r] remaining
+  #   @return [Float, nil] how long until the lock of another token expires, unless it is renewed or released
+  #     before, in seconds; nil if there is none
+  Acquired = Struct.new(:fence, :remaining)
+
+  # One page of a hash.
+  #
+  # @!attribute [r] fields
+  #   @return [Array<HashField>] the fields, those first that expire first
+  # @!attribute [r] next
+  #   @return [FieldPosition, nil] the position after which the next page begins; nil on the last page
+  FieldPage = Struct.new(:fields, :next)
+
+  # The position of a field in the order of its hash: by expiry, and by the bytes of the field if the expiries are
+  # equal.
+  #
+  # @!attribute [r] expires_us
+  #   @return [Integer] the field's `expires_us`
+  # @!attribute [r] field
+  #   @return [String] the field
+  FieldPosition = Struct.new(:expires_us, :field)
+
+  # A field that is live.
+  #
+  # @!attribute [r] field
+  #   @return [String] the field
+  # @!attribute [r] value
+  #   @return [String, nil] its value; nil if the query omits values
+  # @!attribute [r] expires_us
+  #   @return [Integer] when it expires, in microseconds since the Unix epoch
+  HashField = Struct.new(:field, :value, :expires_us)
+
+  # How much a volatile hash holds.
+  #
+  # @!attribute [r] fields
+  #   @return [Integer] fields that are live
+  # @!attribute [r] expired
+  #   @return [Integer] fields that have expired and have not been removed yet
+  # @!attribute [r] locks
+  #   @return [Integer] locks that are held
+  HashStats = Struct.new(:fields, :expired, :locks)
+
+  # Who holds a lock.
+  #
+  # @!attribute [r] token
+  #   @return [String] the token
+  # @!attribute [r] fence
+  #   @return [Integer] the fence
+  # @!attribute [r] remaining
+  #   @return [Float] how long until the lock expires, unless it is renewed or released before, in seconds
+  LockHolder = Struct.new(:token, :fence, :remaining)
+
+  # What a step removed, and what is left to remove.
+  #
+  # @!attribute [r] fields
+  #   @return [Integer] fields that had expired
+  # @!attribute [r] locks
+  #   @return [Integer] locks that had expired
+  # @!attribute [r] orphans
+  #   @return [Integer] fields that no longer had an expiry, because the server had evicted the expiries; they were
+  #     not live. Only on Redis
+  # @!attribute [r] more
+  #   @return [Boolean] whether there is more to remove now
+  # @!attribute [r] next_in
+  #   @return [Float, nil] how long until the next field or lock expires, in seconds: zero if one has expired
+  #     already, and nil if there is none
+  Reaped = Struct.new(:fields, :locks, :orphans, :more, :next_in)
+
+  # The value of a field, or else whether its lock was taken: exactly one of the three is there.
+  #
+  # @!attribute [r] value
+  #   @return [String, nil] the value, if the field is live. Its lock was left as it is
+  # @!attribute [r] fence
+  #   @return [Integer, nil] the fence, if the token holds the lock now: higher than that of every earlier holder of
+  #     a lock of this hash
+  # @!attribute [r] remaining
+  #   @return [Float, nil] how long until the lock of another token expires, unless it is renewed or released
+  #     before, in seconds; nil if there is none
+  ValueOrLock = Struct.new(:value, :fence, :remaining)
+
   # Makes records of the numbers of a structure.
   #
   # @api private
@@ -694,6 +779,43 @@ module Millpond
     def self.task_namespace_stats(row, texts)
       namespace, namespace_length, size, claimed = row
       NamespaceStats.new(texts.cut(namespace, namespace_length), size, claimed).freeze
+    end
+
+    def self.hash_field(row, texts)
+      field, field_length, value, value_length, expires_us = row
+      HashField.new(texts.bytes(field, field_length), texts.bytes(value, value_length), expires_us).freeze
+    end
+
+    def self.field_position(row, texts)
+      expires_us, field, field_length = row
+      FieldPosition.new(expires_us, texts.bytes(field, field_length)).freeze
+    end
+
+    def self.value_or_lock(row, texts)
+      value, value_length, fence, remaining_ms = row
+      ValueOrLock.new(texts.bytes(value, value_length), (fence unless fence == Native::NOT_SET),
+        (remaining_ms / 1000.0 unless remaining_ms == Native::NOT_SET)).freeze
+    end
+
+    def self.lock_acquired(row, texts)
+      fence, remaining_ms = row
+      Acquired.new((fence unless fence == Native::NOT_SET), (remaining_ms / 1000.0 unless
+        remaining_ms == Native::NOT_SET)).freeze
+    end
+
+    def self.lock_holder(row, texts)
+      token, token_length, fence, remaining_ms = row
+      LockHolder.new(texts.bytes(token, token_length), fence, remaining_ms / 1000.0).freeze
+    end
+
+    def self.hash_stats(row, texts)
+      fields, expired, locks = row
+      HashStats.new(fields, expired, locks).freeze
+    end
+
+    def self.hash_reaped(row, texts)
+      fields, locks, orphans, more, next_in_ms = row
+      Reaped.new(fields, locks, orphans, more == 1, (next_in_ms / 1000.0 unless next_in_ms == Native::NOT_SET)).freeze
     end
   end
 end
