@@ -49,13 +49,9 @@ fn main() -> ExitCode {
         print!("{}", model.describe(names.first().map_or("", |name| name)));
         return ExitCode::SUCCESS;
     }
-    let output = match generate(&root, &model) {
-        Ok(output) => output,
-        Err(missing) => {
-            missing.iter().for_each(|item| eprintln!("{item}"));
-            return ExitCode::FAILURE;
-        }
-    };
+    // What a host lacks keeps no other from getting its files.
+    let (output, missing) = generate(&root, &model);
+    missing.iter().for_each(|item| eprintln!("{item}"));
     match command.as_slice() {
         [] => {
             output.write();
@@ -76,7 +72,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    ExitCode::SUCCESS
+    if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The C headers, of what the emitters have written.
@@ -86,8 +82,8 @@ fn headers(root: &Path) -> Output {
     output
 }
 
-/// What all emitters write; or what of the core is missing in a host.
-fn generate(root: &Path, model: &Model) -> Result<Output, Vec<String>> {
+/// What all emitters write, and what of the core is missing in a host.
+fn generate(root: &Path, model: &Model) -> (Output, Vec<String>) {
     let mut output = Output::new(root);
     c::emit(root, model, &mut output);
     python::emit(root, model, &mut output);
@@ -97,5 +93,5 @@ fn generate(root: &Path, model: &Model) -> Result<Output, Vec<String>> {
     php::emit(root, model, &abi, &mut output);
     let mut missing = coverage::missing(root, model, &abi, &output);
     missing.extend_from_slice(output.refused());
-    if missing.is_empty() { Ok(output) } else { Err(missing) }
+    (output, missing)
 }
