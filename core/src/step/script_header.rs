@@ -21,7 +21,8 @@ fn header(source: &str) -> Header {
     let first = lines[..keys].iter().rposition(|line| !line.starts_with("--"));
     let header = &lines[first.map_or(0, |line| line + 1)..];
     let text: String = header.iter().copied().take_while(|line| line.starts_with("--")).collect();
-    let optional_keys = text.matches("if fenced").count() + text.matches(" if tracked").count();
+    let optional = ["if fenced", " if tracked", " if in a family"];
+    let optional_keys: usize = optional.iter().map(|words| text.matches(words).count()).sum();
     let errors = text.split("errors ").nth(1).unwrap_or_default();
     Header {
         keys: text.matches("KEYS[").count() - optional_keys,

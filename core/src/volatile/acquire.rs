@@ -97,7 +97,7 @@ impl Operation for Acquire {
         "volatile.acquire",
         embedded::State,
         term.name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "acquire.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "acquire.lua"]
     );
     type Output = Acquired;
     /// A second run returns the same fence.
@@ -114,8 +114,9 @@ impl Operation for Acquire {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Acquired> {
-        let now = context.now();
         let Term { field, token, ttl_us, .. } = &self.term;
-        state.step(context, |hash, effects| Ok(hash.acquire(field, token, *ttl_us, now, effects)))
+        state.step(self.term.name.base(), context, |hash, now, effects| {
+            Ok(hash.acquire(field, token, *ttl_us, now, effects))
+        })
     }
 }

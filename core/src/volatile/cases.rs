@@ -15,6 +15,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(Acquire::new("k", "a", "me", second), &["[ 1 7 ]", "[ 0 500 ]"]),
         case(Clear::new("k"), &["2", "0"]),
         case(Delete::new("k", ["a", "b"]), &["2", "0"]),
+        case(ReadDue::new("k", 3, 2), &["[ [ 'a 'b ] 0 ]", "[ [ 'a ] 500 ]", "[ [ ] ]"]),
         case(Get::new("k", ["a", "b"]), &["[ '1 '2 ]", "[ '1 nil ]", "[ nil nil ]"]),
         case(GetOrAcquire::new("k", "a", "me", second), &["[ 2 '1 ]", "[ 1 7 ]", "[ 0 500 ]"]),
         case(Reap::new("k", 5), &["[ 2 1 5 1 0 ]", "[ 0 0 0 0 900 ]", "[ 0 0 0 0 nil ]"]),

@@ -30,7 +30,7 @@ impl Operation for Clear {
         "volatile.clear",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "clear.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "clear.lua"]
     );
     type Output = u64;
     /// A second run could remove what others have set since.
@@ -46,7 +46,6 @@ impl Operation for Clear {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
-        let now = context.now();
-        state.step(context, |hash, effects| Ok(hash.clear(now, effects)))
+        state.step(self.name.base(), context, |hash, now, effects| Ok(hash.clear(now, effects)))
     }
 }

@@ -1,6 +1,6 @@
 -- Removes fields, live or not.
 --
--- KEYS[1] map  KEYS[2] zset
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1…] fields
 -- returns how many were live
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT

@@ -38,7 +38,7 @@ impl Operation for Delete {
         "volatile.delete",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "delete.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "delete.lua"]
     );
     type Output = u64;
     /// A second run could remove what others have set since.
@@ -54,8 +54,7 @@ impl Operation for Delete {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<u64> {
-        let now = context.now();
-        state.step(context, |hash, effects| {
+        state.step(self.name.base(), context, |hash, now, effects| {
             let mut live = 0;
             for field in self.fields.iter() {
                 live += u64::from(hash.is_live(field, now));

@@ -1,19 +1,40 @@
 //! A volatile hash on the embedded engine: its fields and its locks under one lock of the process, and the effects of
 //! its steps.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use hashbrown::HashMap;
+
 use super::expiring::{Entry, Expiring, Key};
+use super::set::REAPED_MAX;
 use super::{Acquired, FieldPage, FieldPosition, HashField, HashStats, LockHolder, Reaped};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync;
 use crate::step::codec::{Reader, put_bytes, put_integer};
 use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
 
-/// What the embedded engine keeps for one volatile hash.
+/// What the embedded engine keeps for one volatile hash, or for a shard of a family of them.
 #[derive(Default)]
-pub struct State(Mutex<Hash>);
+pub struct State(Mutex<Shard>);
+
+#[derive(Default)]
+struct Shard {
+    /// The hash that is in no family.
+    alone: Hash,
+    /// Those of the family, by their bases.
+    hashes: HashMap<Key, Hash>,
+    /// When each of them has something to remove.
+    due: BTreeSet<(Timestamp, Key)>,
+    /// The latest time of a step. A thread that is stopped between the clock and the lock brings an earlier one.
+    latest: Timestamp,
+}
+
+/// The highest fence of all that hashes of this process have forgotten. A hash that has forgotten its own continues
+/// above it.
+static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Default)]
 pub(super) struct Hash {
@@ -31,10 +52,6 @@ struct Held {
 
 /// The kind of a volatile hash in the journal.
 pub(crate) const KIND: u8 = 7;
-
-/// How far a clock may go back ([`Clock::now`](crate::Clock::now)), in microseconds. The last fence is kept for longer
-/// than that, so that the clock alone makes the next one higher.
-const CLOCK_STEP_US: u64 = 1_000;
 
 /// Effects in the journal: a tag and what it needs. They say what changed, not what was asked, and their times are
 /// microseconds since the epoch, so that replaying them needs no clock.
@@ -54,30 +71,98 @@ mod tag {
     pub(super) const FENCE: u8 = 6;
     /// All fields were removed.
     pub(super) const CLEAR: u8 = 7;
+    /// Base: what follows in the record is of this hash of the shard, not of the one that is in no family.
+    pub(super) const BASE: u8 = 8;
 }
 
 impl State {
-    /// Runs one step under the lock and records its effects before the lock is released, so that the journal has a
-    /// hash's steps in the order in which they happened.
+    /// Runs one step on the hash with this base, or on the one that is in no family, under the lock; and records its
+    /// effects before the lock is released, so that the journal has a hash's steps in the order in which they happened.
     pub(super) fn step<T>(
         &self,
+        base: &[u8],
         context: &mut StepContext<'_>,
-        step: impl FnOnce(&mut Hash, &mut Effects) -> Result<T>,
+        step: impl FnOnce(&mut Hash, Timestamp, &mut Effects) -> Result<T>,
     ) -> Result<T> {
-        let mut hash = self.lock();
+        let mut shard = self.lock();
+        let now = shard.now(context.now());
         let mut effects = Effects::of(context);
-        let output = step(&mut hash, &mut effects)?;
-        effects.record(context);
-        if hash.is_unused() {
+        put_base(base, &mut effects);
+        let begun = effects.len();
+        let output = shard.change(base, |hash| step(hash, now, &mut effects))?;
+        if effects.len() > begun {
+            effects.record(context);
+        }
+        if shard.is_unused() {
             context.mark_evictable();
         }
         Ok(output)
     }
 
+    /// The bases of up to `limit` hashes that have something to remove, and how long until the next has.
+    pub(super) fn due(&self, limit: usize, now: Timestamp) -> (Vec<Vec<u8>>, Option<Duration>) {
+        let mut shard = self.lock();
+        let now = shard.now(now);
+        let mut entries = shard.due.iter();
+        let due = entries.by_ref().take_while(|(time, _)| *time <= now);
+        let bases: Vec<_> = due.take(limit).map(|(_, base)| base.to_vec()).collect();
+        let next = shard.due.iter().nth(bases.len());
+        (bases, next.map(|(time, _)| remaining(*time, now)))
+    }
+
     /// A step that panicked left no half of a change that a later step could trip over: each change to the fields and
     /// the locks is complete before the next begins.
-    fn lock(&self) -> MutexGuard<'_, Hash> {
+    fn lock(&self) -> MutexGuard<'_, Shard> {
         sync::lock(&self.0)
+    }
+}
+
+impl Shard {
+    /// Changes a hash, which is there if it holds anything, and its place in the order of those that are due.
+    fn change<T>(&mut self, base: &[u8], change: impl FnOnce(&mut Hash) -> T) -> T {
+        if base.is_empty() {
+            return change(&mut self.alone);
+        }
+        let key = match self.hashes.get_key_value(base) {
+            Some((key, _)) => key.clone(),
+            None => base.into(),
+        };
+        let hash = self.hashes.entry(key.clone()).or_default();
+        let before = hash.first();
+        let output = change(hash);
+        let (after, is_unused) = (hash.first(), hash.is_unused());
+        if is_unused {
+            self.hashes.remove(base);
+        }
+        if before != after {
+            if let Some(time) = before {
+                self.due.remove(&(time, key.clone()));
+            }
+            self.due.extend(after.map(|time| (time, key)));
+        }
+        output
+    }
+
+    /// The time of a step that read the clock before it had the lock.
+    fn now(&mut self, clock: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(clock);
+        self.latest
+    }
+
+    fn is_unused(&self) -> bool {
+        self.alone.is_unused() && self.hashes.is_empty()
+    }
+
+    fn replay(&mut self, record: &[u8]) -> Result<()> {
+        let mut record = Reader::new(record);
+        let mut base: &[u8] = &[];
+        while !record.is_empty() {
+            match record.byte()? {
+                tag::BASE => base = record.bytes()?,
+                tag => self.change(base, |hash| hash.replay(tag, &mut record))?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -187,7 +272,11 @@ impl Hash {
                 return Acquired::busy(remaining(lock.expires, now));
             }
             Some(lock) => lock.value.fence,
-            None => now.max(self.last_fence.saturating_add(1)),
+            None => {
+                self.reap_locks(REAPED_MAX, now, effects);
+                let last_fence = self.last_fence.max(FORGOTTEN.load(Ordering::Relaxed));
+                now.max(last_fence.saturating_add(1))
+            }
         };
         self.hold(field, Held { token: token.into(), fence }, now + ttl_us, effects);
         Acquired::locked(fence)
@@ -261,11 +350,18 @@ impl Hash {
         }
     }
 
-    /// Forgets the last fence once no lock is there and the clock alone makes the next one higher.
+    /// Removes up to `limit` locks that have expired, those first that did so first.
+    fn reap_locks(&mut self, limit: usize, now: Timestamp, effects: &mut Effects) {
+        for _ in 0..limit {
+            let Some((_, field)) = self.locks.first_expired(now) else { break };
+            self.unlock(&field, effects);
+        }
+    }
+
+    /// Forgets the last fence once no lock is there and the clock alone makes the next one higher after a restart.
     fn forget_fence(&mut self, now: Timestamp, effects: &mut Effects) {
-        let is_needed =
-            !self.locks.is_empty() || self.last_fence.saturating_add(CLOCK_STEP_US) >= now;
-        if self.last_fence > 0 && !is_needed {
+        if self.locks.is_empty() && (1..now).contains(&self.last_fence) {
+            FORGOTTEN.fetch_max(self.last_fence, Ordering::Relaxed);
             self.last_fence = 0;
             put_fence(0, effects);
         }
@@ -298,35 +394,60 @@ impl Hash {
         reaped
     }
 
+    /// Writes all of it, with this base at the beginning of each record but the first.
+    fn snapshot(&self, base: &[u8], effects: &mut Effects, out: &mut dyn Snapshot) {
+        let mut flush = |effects: &mut Effects| {
+            if effects.len() >= SNAPSHOT_BYTES {
+                effects.flush(SNAPSHOT_BYTES, out);
+                put_base(base, effects);
+            }
+        };
+        if self.last_fence > 0 {
+            put_fence(self.last_fence, effects);
+        }
+        for (field, Entry { value, expires }) in self.fields.iter() {
+            put_set(field, value, *expires, effects);
+            flush(effects);
+        }
+        for (field, Entry { value, expires }) in self.locks.iter() {
+            put_lock(field, value, *expires, effects);
+            flush(effects);
+        }
+    }
+
+    /// When there is something to remove: a field, a lock, or the last fence.
+    fn first(&self) -> Option<Timestamp> {
+        let first = [self.fields.first(), self.locks.first()];
+        let first = first.into_iter().flatten().map(|(expires, _)| expires).min();
+        first.or((self.last_fence > 0).then(|| self.last_fence.saturating_add(1)))
+    }
+
     fn is_unused(&self) -> bool {
         self.fields.is_empty() && self.locks.is_empty() && self.last_fence == 0
     }
 
-    fn replay(&mut self, record: &[u8]) -> Result<()> {
-        let mut record = Reader::new(record);
+    fn replay(&mut self, tag: u8, record: &mut Reader<'_>) -> Result<()> {
         let none = &mut Effects::none();
-        while !record.is_empty() {
-            match record.byte()? {
-                tag::SET => {
-                    let (field, value) = (record.bytes()?, record.bytes()?);
-                    self.set(field, value, record.integer()?, none);
-                }
-                tag::TOUCH => {
-                    if !self.fields.touch(record.bytes()?, record.integer()?) {
-                        return Err(unreadable("touches a field that is not there"));
-                    }
-                }
-                tag::REMOVE => self.remove(record.bytes()?, none),
-                tag::LOCK => {
-                    let (field, token) = (record.bytes()?, record.bytes()?.into());
-                    let holder = Held { token, fence: record.integer()? };
-                    self.hold(field, holder, record.integer()?, none);
-                }
-                tag::UNLOCK => self.unlock(record.bytes()?, none),
-                tag::FENCE => self.last_fence = record.integer()?,
-                tag::CLEAR => self.fields.clear(),
-                unknown => return Err(unreadable(&format!("has the unknown tag {unknown}"))),
+        match tag {
+            tag::SET => {
+                let (field, value) = (record.bytes()?, record.bytes()?);
+                self.set(field, value, record.integer()?, none);
             }
+            tag::TOUCH => {
+                if !self.fields.touch(record.bytes()?, record.integer()?) {
+                    return Err(unreadable("touches a field that is not there"));
+                }
+            }
+            tag::REMOVE => self.remove(record.bytes()?, none),
+            tag::LOCK => {
+                let (field, token) = (record.bytes()?, record.bytes()?.into());
+                let holder = Held { token, fence: record.integer()? };
+                self.hold(field, holder, record.integer()?, none);
+            }
+            tag::UNLOCK => self.unlock(record.bytes()?, none),
+            tag::FENCE => self.last_fence = record.integer()?,
+            tag::CLEAR => self.fields.clear(),
+            unknown => return Err(unreadable(&format!("has the unknown tag {unknown}"))),
         }
         Ok(())
     }
@@ -342,23 +463,26 @@ impl step::State for State {
     }
 
     fn snapshot(&self, out: &mut dyn Snapshot) {
-        let hash = self.lock();
+        let shard = self.lock();
         out.begin();
         let mut effects = Effects::after(Vec::new());
-        put_fence(hash.last_fence, &mut effects);
-        for (field, Entry { value, expires }) in hash.fields.iter() {
-            put_set(field, value, *expires, &mut effects);
-            effects.flush(SNAPSHOT_BYTES, out);
-        }
-        for (field, Entry { value, expires }) in hash.locks.iter() {
-            put_lock(field, value, *expires, &mut effects);
-            effects.flush(SNAPSHOT_BYTES, out);
+        // Each record begins with the hash that is in no family.
+        shard.alone.snapshot(&[], &mut effects, out);
+        for (base, hash) in &shard.hashes {
+            put_base(base, &mut effects);
+            hash.snapshot(base, &mut effects, out);
         }
         effects.flush(1, out);
     }
 
     fn is_unused(&self) -> bool {
         self.lock().is_unused()
+    }
+}
+
+fn put_base(base: &[u8], effects: &mut Effects) {
+    if !base.is_empty() {
+        effects.write(tag::BASE, |record| put_bytes(base, record));
     }
 }
 
@@ -416,53 +540,75 @@ mod tests {
         state
     }
 
-    /// Fields with their values and expiries; locks with their holders and ends; the last fence.
+    /// Of each hash: fields with their values and expiries; locks with their holders and ends; the last fence.
+    /// And which are due.
     fn contents(state: &State) -> String {
-        let hash = state.lock();
+        let shard = state.lock();
+        let hashes = shard.hashes.iter().map(|(base, hash)| (&**base, hash));
         let mut all = Vec::new();
-        for (field, entry) in hash.fields.iter() {
-            all.push(format!("{field:?} = {:?} until {}", entry.value, entry.expires));
-        }
-        for (field, entry) in hash.locks.iter() {
-            let Held { token, fence } = &entry.value;
-            all.push(format!("{field:?} by {token:?} with {fence} until {}", entry.expires));
+        for (base, hash) in hashes.chain([(b"".as_slice(), &shard.alone)]) {
+            for (field, entry) in hash.fields.iter() {
+                all.push(format!("{base:?} {field:?} = {:?} until {}", entry.value, entry.expires));
+            }
+            for (field, entry) in hash.locks.iter() {
+                let Held { token, fence } = &entry.value;
+                let until = entry.expires;
+                all.push(format!("{base:?} {field:?} by {token:?} with {fence} until {until}"));
+            }
+            all.push(format!("{base:?} after {}", hash.last_fence));
         }
         all.sort_unstable();
-        format!("{all:?} after {}", hash.last_fence)
+        format!("{all:?} {:?}", shard.due)
     }
 
     #[test]
     fn effects_and_snapshots_make_the_same_state() {
-        let (mut hash, mut effects) = (Hash::default(), Effects::after(Vec::new()));
+        let (mut shard, mut effects) = (Shard::default(), Effects::after(Vec::new()));
         let value = vec![7; 1_000];
-        for number in 0..2_000_u32 {
-            let field = (number % 1_500).to_be_bytes();
-            hash.set(&field, &value, 100 + u64::from(number), &mut effects);
-            hash.acquire(&field, b"me", 1_000 + u64::from(number), 50, &mut effects);
+        for (offset, base) in [(0, b"".as_slice()), (10, b"one"), (20, b"two")] {
+            // A record begins with the hash that is in no family.
+            put_base(base, &mut effects);
+            shard.change(base, |hash| {
+                for number in 0..2_000_u32 {
+                    let (field, time) =
+                        ((number % 1_500).to_be_bytes(), offset + u64::from(number));
+                    hash.set(&field, &value, 100 + time, &mut effects);
+                    hash.acquire(&field, b"me", 1_000 + time, 50, &mut effects);
+                }
+                hash.touch(&7_u32.to_be_bytes(), 5_000, &mut effects);
+                hash.remove(&8_u32.to_be_bytes(), &mut effects);
+                assert!(hash.release(&9_u32.to_be_bytes(), b"me", 60, &mut effects));
+                let reaped = hash.reap(1_000, 2_050, &mut effects);
+                assert!(reaped.fields > 0 && reaped.locks > 0 && reaped.more, "{reaped:?}");
+            });
         }
-        hash.touch(&7_u32.to_be_bytes(), 5_000, &mut effects);
-        hash.remove(&8_u32.to_be_bytes(), &mut effects);
-        assert!(hash.release(&9_u32.to_be_bytes(), b"me", 60, &mut effects));
-        let reaped = hash.reap(1_000, 2_050, &mut effects);
-        assert!(reaped.fields > 0 && reaped.locks > 0 && reaped.more, "{reaped:?}");
+        assert_eq!(shard.due.len(), 2);
 
-        let state = State(Mutex::new(hash));
+        let state = State(Mutex::new(shard));
         let expected = contents(&state);
         assert_eq!(contents(&replayed(&[effects.into_record()])), expected);
         let mut records = Records(Vec::new());
         step::State::snapshot(&state, &mut records);
-        assert!(records.0.len() > 1);
+        assert!(records.0.len() > 3);
         assert_eq!(contents(&replayed(&records.0)), expected);
     }
 
     #[test]
-    fn the_last_fence_is_kept_while_the_clock_could_make_a_lower_one() {
+    fn a_hash_that_has_forgotten_its_fence_continues_above_it() {
         let (mut hash, none) = (Hash::default(), &mut Effects::none());
         let now = 10_000_000;
-        hash.acquire(b"a", b"me", 500_000, now, none);
-        assert!(hash.release(b"a", b"me", now + CLOCK_STEP_US, none));
-        assert!(!hash.is_unused());
-        hash.reap(1, now + CLOCK_STEP_US + 1, none);
+        let first = hash.acquire(b"a", b"me", 500_000, now, none).fence.unwrap();
+        // In the same microsecond the fence is still needed.
+        assert!(hash.release(b"a", b"me", now, none) || first > now);
+        hash.reap(1, first + 1, none);
         assert!(hash.is_unused());
+        let again = hash.acquire(b"a", b"me", 500_000, now, none).fence.unwrap();
+        assert!(again > first, "{again} after {first}");
+    }
+
+    #[test]
+    fn a_thread_that_comes_late_does_not_go_back_in_time() {
+        let mut shard = Shard::default();
+        assert_eq!([5, 3, 7].map(|clock| shard.now(clock)), [5, 5, 7]);
     }
 }

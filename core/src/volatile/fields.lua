@@ -1,6 +1,6 @@
 -- Reads a page of the fields that are live, those first that expire first.
 --
--- KEYS[1] map  KEYS[2] zset
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1] limit        fields, 1 to 1000
 -- ARGV[2] after_us     the expiry of the field that the page comes after, in microseconds since the Unix epoch; empty
 --                      for the first page

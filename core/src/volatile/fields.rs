@@ -44,7 +44,7 @@ impl From<&HashField> for FieldPosition {
 /// One page of a hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPage {
-    /// The fields, those first that expire first.
+    /// The fields, in the order of expiry.
     pub fields: Vec<HashField>,
     /// The position after which the next page begins; `None` on the last page.
     pub next: Option<FieldPosition>,
@@ -127,7 +127,7 @@ impl Operation for ReadFields {
         "volatile.fields",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "fields.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "fields.lua"]
     );
     type Output = FieldPage;
     const IDEMPOTENT: bool = true;
@@ -167,8 +167,7 @@ impl Operation for ReadFields {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<FieldPage> {
-        let now = context.now();
-        state.step(context, |hash, _| {
+        state.step(self.name.base(), context, |hash, now, _| {
             Ok(hash.page(self.query.after.as_ref(), self.limit, self.query.omit_values, now))
         })
     }

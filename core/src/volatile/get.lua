@@ -1,6 +1,6 @@
 -- Reads the values of fields that are live.
 --
--- KEYS[1] map  KEYS[2] zset
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1…] fields
 -- returns {for each field: its value, nil if it is not live}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT

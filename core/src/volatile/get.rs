@@ -35,7 +35,12 @@ impl Get {
 }
 
 impl Operation for Get {
-    head!("volatile.get", embedded::State, name, ["../step/commands.lua", "hash.lua", "get.lua"]);
+    head!(
+        "volatile.get",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "values.lua", "hash.lua", "get.lua"]
+    );
     /// For each field its value, or `None` if it is not live.
     type Output = Vec<Option<Vec<u8>>>;
     const IDEMPOTENT: bool = true;
@@ -54,8 +59,7 @@ impl Operation for Get {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Self::Output> {
-        let now = context.now();
-        state.step(context, |hash, _| {
+        state.step(self.name.base(), context, |hash, now, _| {
             Ok(self.fields.iter().map(|field| hash.get(field, now)).collect())
         })
     }

@@ -61,7 +61,7 @@ impl Operation for GetOrAcquire {
         "volatile.get_or_acquire",
         embedded::State,
         term.name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "get_or_acquire.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "get_or_acquire.lua"]
     );
     type Output = ValueOrLock;
     /// A second run returns the value, or the same fence.
@@ -86,9 +86,8 @@ impl Operation for GetOrAcquire {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<ValueOrLock> {
-        let now = context.now();
         let Term { field, token, ttl_us, .. } = &self.term;
-        state.step(context, |hash, effects| {
+        state.step(self.term.name.base(), context, |hash, now, effects| {
             Ok(match hash.get(field, now) {
                 Some(value) => ValueOrLock::value(value),
                 None => hash.acquire(field, token, *ttl_us, now, effects).into(),

@@ -1,49 +1,23 @@
--- The fields of a volatile hash; what every step of one begins with.
+-- The fields of a volatile hash; what every step on them begins with.
 --
 -- KEYS[1] map   hash: field -> value
 -- KEYS[2] zset  sorted set: field -> expiry, in seconds since the Unix epoch, with microseconds
+-- and last, of a hash in a family, due  sorted set: base -> when it has something to remove, or earlier
 -- A field is live if it is in both and its expiry is to come. So what a server that evicts keys leaves in one of them
 -- is not live. Neither key has a time to live of its own, and their names are the version of the layout.
 local MAP, ZSET = KEYS[1], KEYS[2]
 
--- 100 years, and what a double counts exactly.
-local TTL_US_MAX, US_MAX = 3155760000000000, 2 ^ 53
+-- Of a hash in a family: the index of when hashes of its shard have something to remove, or earlier, and the member that
+-- this hash is there. Its keys are `vhash-map:SHARD:BASE` and `vhash-due:SHARD`.
+local DUE = #KEYS % 3 == 0 and KEYS[#KEYS]
+local BASE = DUE and string.sub(MAP, #DUE + 2)
 
-local function invalid(message)
-  return {err = 'INVALID_ARGUMENT ' .. message}
+-- Gathers that a hash in a family has something to remove at a time, unless it has something earlier; once in a step.
+local function lower_due(us)
+  if not DUE then return end
+  gather('ZADD', DUE, 'LT', score_of(us))
+  gather('ZADD', DUE, BASE)
 end
-
--- The number that a text is, if it is a whole one in canonical form and no more than `max`.
-local function whole(text, max)
-  if not text or not (text == '0' or string.find(text, '^[1-9]%d*$')) or #text > 16 then return nil end
-  local value = tonumber(text)
-  return value <= max and value or nil
-end
-
--- The time to live that a text is, in microseconds.
-local function ttl_of(text)
-  local ttl = whole(text, TTL_US_MAX)
-  return ttl and ttl >= 1000 and ttl or nil
-end
-
--- Whether a text is a field.
-local function is_field(text)
-  return text ~= nil and #text <= 65536
-end
-
--- A number of microseconds as a score. Its six digits are exact until the year 2106; Lua's own form has fewer.
-local function score_of(us)
-  return string.format('%.6f', us / 1000000)
-end
-
--- A score as a number of microseconds; other writers may use any score.
-local function micros(score)
-  return math.min(math.floor(tonumber(score) * 1000000 + 0.5), US_MAX)
-end
-
-local time = redis.call('TIME')
-local NOW = time[1] * 1000000 + time[2]
-local NOW_SCORE = score_of(NOW)
 
 -- Checks that both keys hold what they should, or nothing; returns an error.
 local function check_fields()

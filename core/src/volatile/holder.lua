@@ -1,6 +1,6 @@
 -- Reads who holds the lock of a field.
 --
--- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
 -- ARGV[1] field
 -- returns {token, fence, microseconds until the lock expires}, {} if it is free
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT

@@ -46,7 +46,7 @@ impl Operation for ReadHolder {
         "volatile.holder",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "holder.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "holder.lua"]
     );
     type Output = Option<LockHolder>;
     const IDEMPOTENT: bool = true;
@@ -73,7 +73,6 @@ impl Operation for ReadHolder {
         state: &embedded::State,
         context: &mut StepContext<'_>,
     ) -> Result<Option<LockHolder>> {
-        let now = context.now();
-        state.step(context, |hash, _| Ok(hash.holder(&self.field, now)))
+        state.step(self.name.base(), context, |hash, now, _| Ok(hash.holder(&self.field, now)))
     }
 }

@@ -49,27 +49,36 @@ end
 local function hold(field, fence, token, ttl)
   gather('HSET', LOCK, field, cmsgpack.pack({fence, NOW + ttl, token}))
   gather('ZADD', LOCKZ, score_of(NOW + ttl), field)
+  lower_due(NOW + ttl)
   gather('HSET', META, 'version', LAYOUT)
   gather('HSET', META, 'fence', string.format('%.0f', math.max(fence, last_fence)))
-end
-
--- Takes the lock of a field if it is free, or again if the token holds it: again also on a server whose memory is full.
--- Returns what acquire returns; or first an error.
-local function take_lock(field, token, ttl)
-  local failure, lock = read_lock(field)
-  if failure then return failure end
-  if lock and lock.token ~= token then return nil, {0, lock.expiry - NOW} end
-  local fence = lock and lock.fence or math.max(last_fence + 1, NOW)
-  hold(field, fence, token, ttl)
-  failure = write_all(lock and META)
-  if failure then return failure end
-  return nil, {1, fence}
 end
 
 -- Gathers what removes a lock.
 local function remove_lock(field)
   gather('HDEL', LOCK, field)
   gather('ZREM', LOCKZ, field)
+end
+
+-- Takes the lock of a field if it is free, or again if the token holds it: again also on a server whose memory is full.
+-- Taking a lock also removes up to two that have expired.
+-- Returns what acquire returns; or first an error.
+local function take_lock(field, token, ttl)
+  local failure, lock = read_lock(field)
+  if failure then return failure end
+  if lock and lock.token ~= token then return nil, {0, lock.expiry - NOW} end
+  if not lock then
+    local failure, expired = read_expired(LOCKZ, 2)
+    if failure then return failure end
+    for i = 1, #expired, 2 do
+      remove_lock(expired[i])
+    end
+  end
+  local fence = lock and lock.fence or math.max(last_fence + 1, NOW)
+  hold(field, fence, token, ttl)
+  failure = write_all(lock and META)
+  if failure then return failure end
+  return nil, {1, fence}
 end
 
 -- Forgets the last fence once no lock is there and the time alone makes the next one higher; after the writes.

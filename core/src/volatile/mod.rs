@@ -5,13 +5,16 @@ mod acquire;
 mod cases;
 mod clear;
 mod delete;
+mod due;
 mod embedded;
 mod expiring;
+mod family;
 mod fields;
 mod get;
 mod get_or_acquire;
 mod holder;
 mod limits;
+mod lock;
 mod name;
 mod reap;
 mod release;
@@ -26,6 +29,8 @@ mod ttl;
 pub use acquire::{Acquire, Acquired};
 pub use clear::Clear;
 pub use delete::Delete;
+pub use due::{Due, ReadDue};
+pub use family::{SHARDS_DEFAULT, SHARDS_MAX, VolatileHashes};
 pub use fields::{
     FieldPage, FieldPosition, FieldQuery, HashField, PAGE_DEFAULT, PAGE_MAX, ReadFields,
 };
@@ -33,6 +38,7 @@ pub use get::Get;
 pub use get_or_acquire::{GetOrAcquire, ValueOrLock};
 pub use holder::{LockHolder, ReadHolder};
 pub use limits::{FIELD_BYTES_MAX, FIELDS_MAX, TOKEN_BYTES_MAX, TTL_MAX, VALUE_BYTES_MAX};
+pub use lock::FieldLock;
 pub use reap::{REAP_DEFAULT, REAP_MAX, Reap, Reaped};
 pub use release::Release;
 pub use renew::Renew;
@@ -56,18 +62,19 @@ use name::Name;
 /// little by each [`set`](Self::set).
 ///
 /// A lock is named by a field and is independent of its value: with [`get_or_acquire`](Self::get_or_acquire) one caller
-/// computes a value that many ask for. The holder of a lock is known by its token, which the caller chooses.
+/// computes a value that many ask for. The holder of a lock is known by its token: two callers with the same token are
+/// one holder, so use a new random token each time.
 ///
 /// ```
 /// use std::time::Duration;
 ///
 /// let hash = millpond::connect("memory:")?.volatile_hash("pages");
 /// let (minute, second) = (Duration::from_secs(60), Duration::from_secs(1));
-/// assert!(hash.get_or_acquire("/", "web-1", second)?.fence.is_some()); // web-1 computes it
-/// assert!(hash.get_or_acquire("/", "web-2", second)?.remaining.is_some()); // web-2 has to wait
+/// assert!(hash.get_or_acquire("/", "request-1", second)?.fence.is_some()); // request-1 computes it
+/// assert!(hash.get_or_acquire("/", "request-2", second)?.remaining.is_some()); // request-2 has to wait
 ///
-/// hash.set_and_release("/", "web-1", "<h1>…", minute)?;
-/// assert_eq!(hash.get_or_acquire("/", "web-2", second)?.value, Some("<h1>…".into()));
+/// hash.set_and_release("/", "request-1", "<h1>…", minute)?;
+/// assert_eq!(hash.get_or_acquire("/", "request-2", second)?.value, Some("<h1>…".into()));
 /// # Ok::<(), millpond::Error>(())
 /// ```
 ///
@@ -197,13 +204,15 @@ impl<M: Mode> VolatileHash<M> {
     }
 
     /// Sets a field and releases its lock, all in one step, if the token holds the lock: the end of what
-    /// [`get_or_acquire`](Self::get_or_acquire) began.
+    /// [`get_or_acquire`](Self::get_or_acquire) began. If the set is refused for another reason than a lost lock, the
+    /// token still holds the lock.
     ///
     /// # Errors
     /// As [`set_locked`](Self::set_locked).
     ///
     /// # Delivery
-    /// As [`set_many`](Self::set_many).
+    /// After `CONNECTION_LOST` or `TIMEOUT` both may have been done, or nothing. If it was done, repeating it fails
+    /// with `LEASE_LOST`.
     pub fn set_and_release(
         &self,
         field: impl AsRef<[u8]>,
@@ -266,13 +275,14 @@ impl<M: Mode> VolatileHash<M> {
         self.client.run(self.name().and_then(|name| Get::of(name, fields)))
     }
 
-    /// A page of the fields that are live, those first that expire first, and by their bytes if they expire at the same
-    /// time. Pages are not one snapshot: a field that is set or touched between two pages may be on both, and on
-    /// neither if it now expires sooner. Every other field is on one page. A page may have fewer fields than its limit
-    /// and still be followed by another one.
+    /// A page of the fields that are live, in the order of expiry, and by their bytes if they expire at the same time.
+    /// Pages are not one snapshot: a field that is set or touched between two pages may be on both, and on neither if
+    /// it now expires sooner. Every other field is on one page. A page may have fewer fields than its limit and still
+    /// be followed by another one.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a limit of 0 or above [`PAGE_MAX`]; `WRONG_TYPE` if the keys hold something else.
+    /// `INVALID_ARGUMENT` for a limit of 0 or above [`PAGE_MAX`] and a position whose field is above
+    /// [`FIELD_BYTES_MAX`] bytes; `WRONG_TYPE` if the keys hold something else.
     pub fn fields(&self, query: FieldQuery) -> M::Reply<FieldPage> {
         self.client.run(self.name().and_then(|name| ReadFields::of(name, query)))
     }
@@ -340,9 +350,9 @@ impl<M: Mode> VolatileHash<M> {
         self.client.run(self.name().map(Clear::of))
     }
 
-    /// Frees the memory of up to `limit` fields and locks that have expired, those first that did so first, in one
-    /// short step. Repeat it while it says that there is [more](Reaped::more). No read returns what has expired,
-    /// whether it is removed or not.
+    /// Frees the memory of up to `limit` fields and locks that have expired, in the order of expiry, in one short step.
+    /// Repeat it while it says that there is [more](Reaped::more). No read returns what has expired, whether it is
+    /// removed or not.
     ///
     /// ```
     /// use std::{sync::Arc, time::Duration};
@@ -368,8 +378,9 @@ impl<M: Mode> VolatileHash<M> {
         self.client.run(self.name().and_then(|name| Reap::of(name, limit)))
     }
 
-    /// Takes the lock of a field for `ttl` if it is free or has expired. If the token already holds it, the lock keeps
-    /// its fence and runs for `ttl` from now.
+    /// Takes the lock of a field for `ttl` if it is free or has expired; it does not wait. If the token already holds
+    /// it, the lock keeps its fence and runs for `ttl` from now. Two callers with the same token are one holder, so use
+    /// a new random token each time. Also removes up to two locks that have expired.
     ///
     /// Each holder gets a higher fence than all before it in this hash. Only [`set_locked`](Self::set_locked) and
     /// [`set_and_release`](Self::set_and_release) check the lock where they write. For anything else that the lock
@@ -380,7 +391,8 @@ impl<M: Mode> VolatileHash<M> {
     /// # Errors
     /// `INVALID_ARGUMENT` for a field above [`FIELD_BYTES_MAX`] bytes, a token that is empty or above
     /// [`TOKEN_BYTES_MAX`] bytes, and a `ttl` below one millisecond or above [`TTL_MAX`]; `WRONG_TYPE` if the keys hold
-    /// something else; `INCOMPATIBLE_VERSION` or `CORRUPT` if the locks cannot be read.
+    /// something else; `INCOMPATIBLE_VERSION` or `CORRUPT` if the locks cannot be read; `OUT_OF_MEMORY` if the memory
+    /// of the server is full and the lock is a new one.
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` the token may hold the lock. Acquiring it again with the same token is
@@ -411,6 +423,19 @@ impl<M: Mode> VolatileHash<M> {
     ) -> M::Reply<ValueOrLock> {
         let (field, token) = (field.as_ref(), token.as_ref());
         self.client.run(self.name().and_then(|name| GetOrAcquire::of(name, field, token, ttl)))
+    }
+
+    /// Takes the lock of a field if it is free, without waiting, and renews it until it is released; `None` if another
+    /// holder has it. `ttl` is how long the others wait if this process dies.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been taken although nobody holds it; then it expires after
+    /// `ttl`.
+    pub fn lock(&self, field: impl AsRef<[u8]>, ttl: Duration) -> M::Reply<Option<FieldLock<M>>> {
+        FieldLock::acquire(self.clone(), field.as_ref(), ttl)
     }
 
     /// Makes the lock of a field run for `ttl` from now; returns false and changes nothing if the token does not hold
@@ -455,6 +480,6 @@ impl<M: Mode> VolatileHash<M> {
 
 crate::step::steps! {
     [embedded::State]
-    Acquire, Clear, Delete, Get, GetOrAcquire, Reap, ReadFields, ReadHolder, ReadStats, ReadTtl, Release, Renew, Set,
-    Touch,
+    Acquire, Clear, Delete, Get, GetOrAcquire, Reap, ReadDue, ReadFields, ReadHolder, ReadStats,
+    ReadTtl, Release, Renew, Set, Touch,
 }

@@ -1,13 +1,13 @@
 -- Removes fields and locks that have expired, those first that did so first, and fields without an expiry.
 --
--- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
 -- ARGV[1] limit  fields and locks, 1 to 1000; and as many fields without an expiry
 -- returns {fields, locks, fields without an expiry, 1 if there is more to remove else 0, microseconds until the next
 --   expires or nil if there is none}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
 local limit = whole(ARGV[1], 1000)
 if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
-local failure = check_fields() or check_locks()
+local failure = check_fields() or check_locks() or DUE and (read('ZCARD', DUE)) or nil
 if failure then return failure end
 local failure, fields = read_expired(ZSET, limit)
 if failure then return failure end
@@ -34,9 +34,9 @@ forget_fence()
 
 -- If there are more values than expiries, some of the values have none, because the server has evicted the expiries.
 -- These are looked for at random: a scan would have to begin each time with those that were found to have one.
-local orphans = 0
+local orphans, sample_size = 0, math.max(10 * limit, 100)
 if redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) then
-  local sample = redis.call('HRANDFIELD', MAP, 10 * limit)
+  local sample = redis.call('HRANDFIELD', MAP, sample_size)
   local failure, scores = read_each('ZMSCORE', ZSET, sample)
   if failure then return failure end
   for i, name in ipairs(sample) do
@@ -50,11 +50,13 @@ if redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) then
 end
 
 -- The same of locks: they are put back into their order, to be removed when they have expired.
+local returned = 0
 if redis.call('HLEN', LOCK) > redis.call('ZCARD', LOCKZ) then
-  local sample = redis.call('HRANDFIELD', LOCK, 10 * limit, 'WITHVALUES')
+  local sample = redis.call('HRANDFIELD', LOCK, sample_size, 'WITHVALUES')
   for i = 1, #sample, 2 do
     if not redis.call('ZSCORE', LOCKZ, sample[i]) then
       local lock = unpack_lock(sample[i + 1])
+      returned = returned + 1
       if lock then
         gather('ZADD', LOCKZ, score_of(lock.expiry), sample[i])
       else
@@ -74,6 +76,12 @@ for _, key in ipairs({ZSET, LOCKZ}) do
     next_in = math.min(next_in or left, left)
   end
 end
-local more = next_in == 0 or redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) or
-  redis.call('HLEN', LOCK) > redis.call('ZCARD', LOCKZ)
-return {(field - 1) / 2, (lock - 1) / 2, orphans, more and 1 or 0, more and 0 or next_in or false}
+local more = next_in == 0 or orphans > 0 and redis.call('HLEN', MAP) > redis.call('ZCARD', ZSET) or
+  returned > 0 and redis.call('HLEN', LOCK) > redis.call('ZCARD', LOCKZ)
+if more then next_in = 0 end
+if DUE then
+  -- A server whose memory is full lets a script add once it has removed.
+  redis.call('ZREM', DUE, BASE)
+  if next_in then redis.call('ZADD', DUE, score_of(NOW + next_in), BASE) end
+end
+return {(field - 1) / 2, (lock - 1) / 2, orphans, more and 1 or 0, next_in or false}

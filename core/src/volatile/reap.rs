@@ -25,7 +25,8 @@ pub struct Reaped {
     pub orphans: u64,
     /// Whether there is more to remove now.
     pub more: bool,
-    /// How long until the next field or lock expires: zero if one has expired already, and `None` if there is none.
+    /// How long until there is something to remove: zero if there is already, and `None` if there is nothing at all.
+    /// Of a family it may be too early.
     pub next_in: Option<Duration>,
 }
 
@@ -46,9 +47,14 @@ impl Reap {
     }
 
     pub(super) fn of(name: Name, limit: usize) -> Result<Self> {
+        Self::check_limit(limit)?;
+        Ok(Self { name, limit })
+    }
+
+    pub(super) fn check_limit(limit: usize) -> Result<()> {
         let is_allowed = (1..=REAP_MAX).contains(&limit);
         ensure!(is_allowed, "a step removes 1 to {REAP_MAX} fields and locks, not {limit}");
-        Ok(Self { name, limit })
+        Ok(())
     }
 }
 
@@ -57,7 +63,7 @@ impl Operation for Reap {
         "volatile.reap",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "reap.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "reap.lua"]
     );
     type Output = Reaped;
     /// A second run would remove and count others.
@@ -84,7 +90,8 @@ impl Operation for Reap {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Reaped> {
-        let now = context.now();
-        state.step(context, |hash, effects| Ok(hash.reap(self.limit, now, effects)))
+        state.step(self.name.base(), context, |hash, now, effects| {
+            Ok(hash.reap(self.limit, now, effects))
+        })
     }
 }

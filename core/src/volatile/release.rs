@@ -40,7 +40,7 @@ impl Operation for Release {
         "volatile.release",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "release.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "release.lua"]
     );
     type Output = bool;
     /// A second run would find the lock released.
@@ -56,8 +56,8 @@ impl Operation for Release {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<bool> {
-        let now = context.now();
-        state
-            .step(context, |hash, effects| Ok(hash.release(&self.field, &self.token, now, effects)))
+        state.step(self.name.base(), context, |hash, now, effects| {
+            Ok(hash.release(&self.field, &self.token, now, effects))
+        })
     }
 }

@@ -1,6 +1,6 @@
 -- Makes the lock of a field run for a full term again, if the token holds it.
 --
--- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] lock  KEYS[4] lockz  KEYS[5] meta  KEYS[6] due, if in a family
 -- ARGV[1] field
 -- ARGV[2] token
 -- ARGV[3] ttl_us  microseconds until the lock expires, from 1000

@@ -38,7 +38,7 @@ impl Operation for Renew {
         "volatile.renew",
         embedded::State,
         term.name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "renew.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "renew.lua"]
     );
     type Output = bool;
     const IDEMPOTENT: bool = true;
@@ -53,8 +53,9 @@ impl Operation for Renew {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<bool> {
-        let now = context.now();
         let Term { field, token, ttl_us, .. } = &self.term;
-        state.step(context, |hash, effects| Ok(hash.renew(field, token, *ttl_us, now, effects)))
+        state.step(self.term.name.base(), context, |hash, now, effects| {
+            Ok(hash.renew(field, token, *ttl_us, now, effects))
+        })
     }
 }

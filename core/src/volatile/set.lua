@@ -1,6 +1,7 @@
 -- Sets fields and the time at which they expire; then removes up to two fields that have expired.
 --
 -- KEYS[1] map  KEYS[2] zset  KEYS[3] lock, if fenced  KEYS[4] lockz, if fenced  KEYS[5] meta, if fenced
+-- KEYS[6] due, if in a family; behind the others that there are
 -- ARGV[1] ttl_us      microseconds until the fields expire, from 1000
 -- ARGV[2] condition   always; absent for those that are not live, present for those that are
 -- ARGV[3] lock_field  the field of the lock that the caller holds; empty where the step is not fenced
@@ -9,6 +10,7 @@
 -- ARGV[6…] for each field: field, value
 -- returns {for each field: 1 if it was set, 0 if the condition did not hold}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT, LEASE_LOST
+local IS_FENCED = #KEYS > 3
 local ttl, condition, lock_field, token, releases = ttl_of(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if not ttl then return invalid('ttl_us is not a whole number from 1000 to 100 years') end
 if condition ~= 'always' and condition ~= 'absent' and condition ~= 'present' then
@@ -18,9 +20,9 @@ if not releases and ARGV[5] ~= '0' then return invalid('release is neither 0 nor
 if #ARGV < 7 or #ARGV > 20005 or #ARGV % 2 == 0 then
   return invalid('there are not 1 to 10000 fields with their values')
 end
-if releases and not LOCK then return invalid('there is no lock to release') end
+if releases and not IS_FENCED then return invalid('there is no lock to release') end
 
-if LOCK then
+if IS_FENCED then
   local failure = check_term(lock_field, token, ttl)
   if failure then return failure end
   local failure, lock = read_lock(lock_field)
@@ -54,14 +56,25 @@ for i, field in ipairs(fields) do
     reply[i] = 0
   end
 end
--- These are written before anything is removed, so that a server whose memory is full refuses new values.
-failure = write_all()
-if failure then return failure end
+if next(is_set) then lower_due(NOW + ttl) end
+-- These are written before anything is removed, so that a server whose memory is full refuses new values. It removes
+-- what has expired all the same, to have room the next time.
+local is_written, failure = pcall(write_all)
+if is_written and failure then return failure end
+local refusal = not is_written and failure
+writes, by_key = {}, {}
 
 local failure, expired = read_expired(ZSET, 2)
 if failure then return failure end
 for i = 1, #expired, 2 do
   remove_field(expired[i])
+end
+if refusal then
+  write_all()
+  local text = type(refusal) == 'table' and refusal.err or refusal
+  -- Earlier servers say where in the script it was.
+  text = string.gsub(string.gsub(text, '^@user_script:%s*%d+:%s*', ''), '^%-', '')
+  return {err = text}
 end
 if releases then remove_lock(lock_field) end
 failure = write_all()

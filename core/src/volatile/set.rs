@@ -9,8 +9,9 @@ use crate::step::limits::{CallSize, first_of};
 use crate::step::reply::{Reply, malformed};
 use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 
-/// How many fields that have expired a set removes, so that a hash that is written to stays small.
-const REAPED_MAX: usize = 2;
+/// How many fields that have expired a set removes, and how many locks an acquire, so that a hash that is used stays
+/// small.
+pub(super) const REAPED_MAX: usize = 2;
 
 /// Which fields a set writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -144,7 +145,7 @@ impl Operation for Set {
         "volatile.set",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "set.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "set.lua"]
     );
     /// For each field, whether it was set.
     type Output = Vec<bool>;
@@ -172,8 +173,7 @@ impl Operation for Set {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<bool>> {
-        let now = context.now();
-        state.step(context, |hash, effects| {
+        state.step(self.name.base(), context, |hash, now, effects| {
             if let Some(lock) = &self.lock {
                 hash.check_lock(&lock.field, &lock.token, now)?;
             }

@@ -62,7 +62,7 @@ impl Operation for ReadStats {
         "volatile.stats",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "locks.lua", "stats.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "stats.lua"]
     );
     type Output = HashStats;
     const IDEMPOTENT: bool = true;
@@ -80,7 +80,6 @@ impl Operation for ReadStats {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<HashStats> {
-        let now = context.now();
-        state.step(context, |hash, _| Ok(hash.stats(now)))
+        state.step(self.name.base(), context, |hash, now, _| Ok(hash.stats(now)))
     }
 }

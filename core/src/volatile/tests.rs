@@ -483,6 +483,125 @@ fn fields_and_locks_survive_a_restart() {
     assert_eq!(open().volatile_hash("k").stats().unwrap(), HashStats::default());
 }
 
+/// K5, of a holder that is renewed.
+#[test]
+fn a_lost_lock_refuses_its_late_holder() {
+    let (hash, clock) = hash();
+    let first = hash.lock("a", SECOND * 3_600).unwrap().unwrap();
+    assert!(hash.lock("a", SECOND).unwrap().is_none());
+    first.set("1", SECOND * 9_000).unwrap();
+    clock.advance(SECOND * 3_601);
+    let second = hash.lock("a", SECOND * 3_600).unwrap().unwrap();
+    assert!(second.fence() > first.fence());
+    assert_eq!(first.set("2", SECOND).unwrap_err().kind(), ErrorKind::LeaseLost);
+    assert!(!first.release().unwrap());
+    assert_eq!(hash.get("a").unwrap(), Some(b"1".to_vec()));
+    assert!(second.release().unwrap());
+    assert_eq!(hash.stats().unwrap().locks, 0);
+    let message = "volatile.acquire: the time to live is 0ns; it has to be between a millisecond and 100 years";
+    refused(hash.lock("a", Duration::ZERO), message);
+    refused(hash.client.volatile_hash("").lock("a", SECOND), "volatile.acquire: the name is empty");
+}
+
+/// K9 in part: a holder that does nothing keeps the lock.
+#[test]
+fn a_lock_is_renewed_while_it_is_held_and_released_on_drop() {
+    // A machine that stands still for two thirds of it loses it.
+    const TTL: Duration = Duration::from_secs(4);
+    let hash = crate::connect("memory:").unwrap().volatile_hash("k");
+    let lock = hash.lock("a", TTL).unwrap().unwrap();
+    std::thread::sleep(TTL * 3 / 2);
+    assert!(!lock.is_lost());
+    assert_eq!(hash.holder("a").unwrap().unwrap().fence, lock.fence());
+    drop(lock);
+    assert_eq!(hash.holder("a").unwrap(), None);
+}
+
+#[test]
+fn a_lock_that_another_has_taken_says_that_it_is_lost() {
+    let (hash, clock) = hash();
+    let lock = hash.lock("a", SECOND * 3).unwrap().unwrap();
+    clock.advance(SECOND * 60);
+    let other = hash.lock("a", SECOND * 60).unwrap().unwrap();
+    let (lost, is_lost) = std::sync::mpsc::channel();
+    lock.on_lost(move || lost.send(()).unwrap());
+    assert_eq!(is_lost.recv_timeout(SECOND * 30), Ok(()));
+    assert!(lock.is_lost());
+    assert!(other.release().unwrap());
+}
+
+/// V18.
+#[test]
+fn a_family_finds_the_only_hash_with_something_to_remove() {
+    let (_, clock, client) = family();
+    let hashes = client.volatile_hashes("users", SHARDS_DEFAULT);
+    for number in 0..100_000 {
+        let hash = hashes.hash(number.to_string());
+        hash.set("a", "1", if number == 77_777 { SECOND } else { SECOND * 60 }).unwrap();
+    }
+    assert_eq!(hashes.reap(REAP_DEFAULT).unwrap().next_in, Some(SECOND));
+    clock.advance(SECOND);
+    let reaped = hashes.reap(REAP_DEFAULT).unwrap();
+    assert_eq!((reaped.fields, reaped.more, reaped.next_in), (1, false, Some(SECOND * 59)));
+    assert_eq!(hashes.hash("77777").stats().unwrap(), HashStats::default());
+    assert_eq!(hashes.hash("77776").len().unwrap(), 1);
+}
+
+#[test]
+fn hashes_of_a_family_are_independent_of_each_other_and_of_others() {
+    let (directory, clock, _) = family();
+    let open = || {
+        let options = Options::file(directory.path()).sync(SyncMode::Never).clock(clock.clone());
+        options.connect().unwrap()
+    };
+    let client = open();
+    // One shard, which is also the name of a hash.
+    let (hashes, alone) = (client.volatile_hashes("users", 1), client.volatile_hash("users/0"));
+    alone.set("a", "alone", SECOND).unwrap();
+    hashes.hash("ann").set("a", "1", SECOND).unwrap();
+    hashes.hash("bob").set("a", "2", SECOND * 2).unwrap();
+    hashes.hash("bob").acquire("a", "me", SECOND * 3).unwrap();
+    hashes.hash("eve").set("a", "3", SECOND).unwrap();
+    hashes.hash("eve").clear().unwrap();
+    client.close().unwrap();
+
+    let client = open();
+    let (hashes, alone) = (client.volatile_hashes("users", 1), client.volatile_hash("users/0"));
+    clock.advance(SECOND);
+    let reaped = hashes.reap(REAP_DEFAULT).unwrap();
+    assert_eq!((reaped.fields, reaped.next_in), (1, Some(SECOND)));
+    assert_eq!(hashes.hash("bob").get("a").unwrap(), Some(b"2".to_vec()));
+    assert_eq!(alone.stats().unwrap(), HashStats { fields: 0, expired: 1, locks: 0 });
+    clock.advance(SECOND * 2);
+    let reaped = hashes.reap(1).unwrap();
+    assert_eq!((reaped.fields, reaped.locks, reaped.more), (1, 0, true));
+    let reaped = hashes.reap(1).unwrap();
+    assert_eq!((reaped.fields, reaped.locks, reaped.next_in), (0, 1, None));
+    assert_eq!(alone.reap(REAP_DEFAULT).unwrap().fields, 1);
+}
+
+#[test]
+fn a_family_has_limits() {
+    let (_, _, client) = family();
+    for shards in [0, SHARDS_MAX + 1] {
+        let hashes = client.volatile_hashes("users", shards);
+        let message = format!("a family has 1 to 1024 shards, not {shards}");
+        refused(hashes.hash("ann").len(), &format!("volatile.stats: {message}"));
+        refused(hashes.reap(1), &format!("volatile.reap: {message}"));
+    }
+    let hashes = client.volatile_hashes("users", 16);
+    refused(hashes.hash("").len(), "volatile.stats: the base is empty");
+    assert!(hashes.reap(0).is_err());
+    assert!(client.volatile_hashes("", 1).reap(1).is_err());
+    assert_eq!(client.volatile_hashes("users", SHARDS_MAX).hash("ann").len().unwrap(), 0);
+}
+
+fn family() -> (tempfile::TempDir, Arc<ManualClock>, crate::Client) {
+    let clock = Arc::new(ManualClock::at(START));
+    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    (tempfile::tempdir().unwrap(), clock, client)
+}
+
 #[test]
 fn an_async_client_has_the_same_hash() {
     let client = crate::connect("memory:").unwrap();

@@ -1,6 +1,6 @@
 -- Changes when a field expires, if it is live.
 --
--- KEYS[1] map  KEYS[2] zset
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1] field
 -- ARGV[2] ttl_us  microseconds until it expires, from 1000
 -- returns 1 if it was live, else 0
@@ -14,4 +14,5 @@ if not expiries[1] then return 0 end
 -- A server whose memory is full lets a script add once it has removed.
 gather('ZREM', ZSET, field)
 gather('ZADD', ZSET, score_of(NOW + ttl), field)
+lower_due(NOW + ttl)
 return write_all() or 1

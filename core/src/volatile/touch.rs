@@ -37,7 +37,7 @@ impl Operation for Touch {
         "volatile.touch",
         embedded::State,
         name,
-        ["../step/commands.lua", "hash.lua", "touch.lua"]
+        ["../step/commands.lua", "values.lua", "hash.lua", "touch.lua"]
     );
     type Output = bool;
     /// A second run would replace a time to live that others have set since.
@@ -55,8 +55,7 @@ impl Operation for Touch {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<bool> {
-        let now = context.now();
-        state.step(context, |hash, effects| {
+        state.step(self.name.base(), context, |hash, now, effects| {
             let is_live = hash.is_live(&self.field, now);
             if is_live {
                 hash.touch(&self.field, now + self.ttl_us, effects);

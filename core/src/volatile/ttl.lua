@@ -1,6 +1,6 @@
 -- Reads how long a field is still live.
 --
--- KEYS[1] map  KEYS[2] zset
+-- KEYS[1] map  KEYS[2] zset  KEYS[3] due, if in a family
 -- ARGV[1] field
 -- returns microseconds, nil if it is not live
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT

@@ -31,7 +31,12 @@ impl ReadTtl {
 }
 
 impl Operation for ReadTtl {
-    head!("volatile.ttl", embedded::State, name, ["../step/commands.lua", "hash.lua", "ttl.lua"]);
+    head!(
+        "volatile.ttl",
+        embedded::State,
+        name,
+        ["../step/commands.lua", "values.lua", "hash.lua", "ttl.lua"]
+    );
     /// What is left, in whole microseconds; `None` for a field that is not live.
     type Output = Option<Duration>;
     const IDEMPOTENT: bool = true;
@@ -53,7 +58,6 @@ impl Operation for ReadTtl {
         state: &embedded::State,
         context: &mut StepContext<'_>,
     ) -> Result<Option<Duration>> {
-        let now = context.now();
-        state.step(context, |hash, _| Ok(hash.ttl(&self.field, now)))
+        state.step(self.name.base(), context, |hash, now, _| Ok(hash.ttl(&self.field, now)))
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn perform(client: &Client, request: &Value) -> Result<Value, Failure
         "ick" => ick(&client.ick(string(&on["name"])?), call, request),
         "shuffle_queue" => rust_shuffle::result(client, on, call, request),
         "events" => rust_events::result(client, on, call, request),
-        "volatile_hash" => rust_volatile::result(client, on, call, request),
+        "volatile_hash" | "volatile_hashes" => rust_volatile::result(client, calls, request),
         "shard" => rust_shuffle::shard_of(on),
         "tasks" => rust_tasks::result(client, on, call, request),
         "task_stores" => Ok(client.task_stores()?.into_iter().map(wire_bytes).collect()),

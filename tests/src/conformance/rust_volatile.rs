@@ -5,7 +5,7 @@ use std::time::Duration;
 use millpond::Client;
 use millpond::volatile::{
     Acquired, FieldPage, FieldPosition, FieldQuery, HashField, LockHolder, REAP_DEFAULT, Reaped,
-    ValueOrLock,
+    SHARDS_DEFAULT, ValueOrLock,
 };
 use serde_json::{Value, json};
 
@@ -15,9 +15,25 @@ use crate::value::wire_bytes;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// Makes one call on a hash.
-pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -> Result<Value> {
-    let hash = &client.volatile_hash(string(&on["name"])?);
+/// Makes the last of these calls, on a hash, on a family, or on a hash of one.
+pub(crate) fn result(client: &Client, calls: &[Value], request: &Value) -> Result<Value> {
+    let name = |call: &Value, argument: &str| string(&call[1][argument]);
+    let family = |call: &Value| -> Result<_> {
+        let shards: Option<u32> = given(&call[1]["shards"]).map(number).transpose()?;
+        Ok(client.volatile_hashes(name(call, "name")?, shards.unwrap_or(SHARDS_DEFAULT)))
+    };
+    let limit = || given(&request["limit"]).map(number).transpose();
+    let (hash, call) = match calls {
+        [of, call] if of[0] == "volatile_hash" => (client.volatile_hash(name(of, "name")?), call),
+        [of, hash, call] if of[0] == "volatile_hashes" => {
+            (family(of)?.hash(name(hash, "base")?), call)
+        }
+        [of, call] if call[0] == "reap" => {
+            return Ok(reaped(&family(of)?.reap(limit()?.unwrap_or(REAP_DEFAULT))?));
+        }
+        _ => return Err(unknown("call of a family")),
+    };
+    let (hash, call) = (&hash, call[0].as_str().unwrap_or_default());
     let field = || string(&request["field"]);
     let value = || string(&request["value"]);
     let token = || string(&request["token"]);
@@ -47,10 +63,7 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
         "touch" => json!(hash.touch(field()?, ttl()?)?),
         "delete" => json!(hash.delete(fields()?)?),
         "clear" => json!(hash.clear()?),
-        "reap" => {
-            let limit = given(&request["limit"]).map(number).transpose()?;
-            reaped(&hash.reap(limit.unwrap_or(REAP_DEFAULT))?)
-        }
+        "reap" => reaped(&hash.reap(limit()?.unwrap_or(REAP_DEFAULT))?),
         "acquire" => acquired(&hash.acquire(field()?, token()?, ttl()?)?),
         "get_or_acquire" => value_or_lock(&hash.get_or_acquire(field()?, token()?, ttl()?)?),
         "renew" => json!(hash.renew(field()?, token()?, ttl()?)?),

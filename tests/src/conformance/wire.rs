@@ -119,19 +119,33 @@ fn receipt(event: &Value) -> Value {
     json!({"id": event["id"], "token": as_bytes(&event["token"])})
 }
 
-/// The request for a call of a volatile hash, by default of one. Its fields, values and tokens are bytes.
+/// The request for a call of a volatile hash, by default of one, or of a family and a hash in it. Fields, values and
+/// tokens are bytes.
 fn of_volatile(call: &str, step: &Value) -> Value {
     let mut rest = step.as_object().cloned().unwrap_or_default();
     rest.remove("call");
     rest.retain(|_, value| !value.is_null());
-    let name = rest.remove("name").unwrap_or_else(|| json!(HASH));
+    let mut take = |name: &str| rest.remove(name);
+    let on: Vec<_> = match (take("name"), take("family"), take("shards"), take("base")) {
+        (None, Some(family), shards, base) => {
+            let mut family = json!({"name": family});
+            if let Some(shards) = shards {
+                family["shards"] = shards;
+            }
+            let hash = base.map(|base| ("hash", json!({"base": as_bytes(&base)})));
+            [("volatile_hashes", family)].into_iter().chain(hash).collect()
+        }
+        (name, ..) => {
+            vec![("volatile_hash", json!({"name": name.unwrap_or_else(|| json!(HASH))}))]
+        }
+    };
     for (_, value) in rest.iter_mut().filter(|(name, _)| BYTES.contains(&name.as_str())) {
         *value = as_bytes(value);
     }
     if let Some(after) = rest.get_mut("after") {
         after["field"] = as_bytes(&after["field"]);
     }
-    calls([("volatile_hash", json!({"name": name})), (call, rest.into())])
+    calls(on.into_iter().chain([(call, rest.into())]))
 }
 
 /// Texts as bytes, also those in lists.

@@ -13,7 +13,7 @@ use millpond::tasks::{
     self, DocChange, DocQuery, Filter, Modification, NewDoc, NewTask, TaskFilter, TaskQuery,
     TaskStore,
 };
-use millpond::volatile::FieldQuery;
+use millpond::volatile::{FieldQuery, VolatileHash};
 use millpond::{Client, ErrorKind, Result};
 use millpond_tests::servers::Redis;
 
@@ -173,31 +173,47 @@ fn a_queue_of_events() {
 #[test]
 fn a_volatile_hash() {
     User::of_docs("pages").assert_smallest(&[], |user| {
-        let hash = user.connect().volatile_hash("pages");
-        let millisecond = Duration::from_millis(1);
-        hash.set_many([("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")], MINUTE)?;
-        assert!(hash.set_if_present("a", "2", MINUTE)? && hash.touch("b", MINUTE)?);
-        let page = hash.fields(FieldQuery::new().limit(1))?;
-        let next = page.next.unwrap();
-        hash.fields(FieldQuery::new().after(next.clone()).omit_values())?;
-        hash.delete([&next.field])?;
-        hash.fields(FieldQuery::new().after(next))?;
-        assert!(hash.acquire("a", "me", MINUTE)?.fence.is_some());
-        hash.set_locked("a", "me", "3", MINUTE)?;
-        assert!(hash.get("a")?.is_some() && hash.holder("a")?.is_some());
-        hash.set("e", "5", millisecond)?;
-        // What a server has evicted.
-        user.server.cli(&["ZREM", "vhash-zset:{pages}", "b"]);
-        user.server.cli(&["DEL", "vhash-lockz:{pages}"]);
-        std::thread::sleep(millisecond * 2);
-        let reaped = hash.reap(5)?;
-        assert_eq!((reaped.fields, reaped.orphans), (1, 1));
-        assert_eq!(hash.stats()?.locks, 1);
-        std::thread::sleep(millisecond);
-        assert!(hash.release("a", "me")?);
-        assert!(hash.clear()? > 0);
+        steps_of_a_hash(user, &user.connect().volatile_hash("pages"), "{pages}")
+    });
+}
+
+#[test]
+fn a_family_of_volatile_hashes() {
+    User::of_docs("carts").assert_smallest(&[], |user| {
+        let carts = user.connect().volatile_hashes("carts", 1);
+        steps_of_a_hash(user, &carts.hash("ann"), "{carts/0}:ann")?;
+        carts.hash("bob").set("a", "1", Duration::from_millis(1))?;
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(carts.reap(5)?.fields, 1);
         Ok(())
     });
+}
+
+/// All steps of a hash whose keys end so.
+fn steps_of_a_hash(user: &User, hash: &VolatileHash, end: &str) -> Result<()> {
+    let millisecond = Duration::from_millis(1);
+    hash.set_many([("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")], MINUTE)?;
+    assert!(hash.set_if_present("a", "2", MINUTE)? && hash.touch("b", MINUTE)?);
+    let page = hash.fields(FieldQuery::new().limit(1))?;
+    let next = page.next.unwrap();
+    hash.fields(FieldQuery::new().after(next.clone()).omit_values())?;
+    hash.delete([&next.field])?;
+    hash.fields(FieldQuery::new().after(next))?;
+    assert!(hash.acquire("a", "me", MINUTE)?.fence.is_some());
+    hash.set_locked("a", "me", "3", MINUTE)?;
+    assert!(hash.get("a")?.is_some() && hash.holder("a")?.is_some());
+    hash.set("e", "5", millisecond)?;
+    // What a server has evicted.
+    user.server.cli(&["ZREM", &format!("vhash-zset:{end}"), "b"]);
+    user.server.cli(&["DEL", &format!("vhash-lockz:{end}")]);
+    std::thread::sleep(millisecond * 2);
+    let reaped = hash.reap(5)?;
+    assert_eq!((reaped.fields, reaped.orphans), (1, 1));
+    assert_eq!(hash.stats()?.locks, 1);
+    std::thread::sleep(millisecond);
+    assert!(hash.release("a", "me")?);
+    assert!(hash.clear()? > 0);
+    Ok(())
 }
 
 #[test]

@@ -86,6 +86,14 @@ fn expired_hash(client: &Client) -> millpond::volatile::VolatileHash {
     hash
 }
 
+/// A hash of a family with a field and its lock.
+fn hash_of_family(client: &Client) -> millpond::volatile::VolatileHash {
+    let hash = client.volatile_hashes("f", 1).hash("bob");
+    hash.set("a", "1", LEASE_DEFAULT).unwrap();
+    hash.acquire("a", "me", LEASE_DEFAULT).unwrap();
+    hash
+}
+
 /// A volatile hash with a field and its lock.
 fn live_hash(client: &Client) -> millpond::volatile::VolatileHash {
     let hash = client.volatile_hash("h");
@@ -154,6 +162,16 @@ fn what_makes_room_is_done() {
         case!("volatile.set", Refused, |client| let hash = live_hash(client); hash.set("b", "1", LEASE_DEFAULT)),
         case!("volatile.set_and_release", Refused, |client| let hash = live_hash(client);
             hash.set_and_release("a", "me", "2", LEASE_DEFAULT)),
+        case!("volatile.set with room to make", Refused, |client| let hash = expired_hash(client);
+            hash.set("b", "1", LEASE_DEFAULT).inspect_err(|_| assert_eq!(hash.stats().unwrap().expired, 0))),
+        case!("volatile.touch in a family", Done, |client| let hash = hash_of_family(client); hash.touch("a", LEASE_DEFAULT)),
+        case!("volatile.renew in a family", Done, |client| let hash = hash_of_family(client);
+            hash.renew("a", "me", LEASE_DEFAULT).inspect(|is_held| assert!(is_held))),
+        case!("volatile.reap in a family", Done, |client| let hashes = {
+                client.volatile_hashes("f", 1).hash("ann").set("old", "1", Duration::from_millis(1)).unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+                client.volatile_hashes("f", 1)
+            }; hashes.reap(5).inspect(|reaped| assert_eq!(reaped.fields, 1))),
         case!("volatile.get", Done, |client| let hash = live_hash(client); hash.get("a")),
         case!("volatile.touch", Done, |client| let hash = live_hash(client); hash.touch("a", LEASE_DEFAULT)),
         case!("volatile.delete", Done, |client| let hash = live_hash(client); hash.delete(["a"])),

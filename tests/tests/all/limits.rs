@@ -116,6 +116,7 @@ fn constants() -> Vec<(&'static str, String)> {
         volatile::TTL_MAX,
         volatile::PAGE_MAX,
         volatile::REAP_MAX,
+        volatile::SHARDS_MAX,
         shuffle::STREAMS_DEFAULT,
         shuffle::STREAMS_PER_SHARD_DEFAULT,
         shuffle::DEADLINE_DEFAULT,
@@ -132,6 +133,7 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::SWEEP_TASKS_DEFAULT,
         volatile::PAGE_DEFAULT,
         volatile::REAP_DEFAULT,
+        volatile::SHARDS_DEFAULT,
     ]
 }
 

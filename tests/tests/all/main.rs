@@ -44,3 +44,4 @@ mod tasks_waiting;
 mod tasks_worker;
 mod topology;
 mod volatile_agreement;
+mod volatile_on_redis;

@@ -2,19 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::super::raw::{Bytes, Content, Keys};
 use super::super::record::{self, Item};
 use super::super::store::shown;
 use super::view::now_us;
 use crate::Result;
+use crate::value::bytes;
+use crate::wire::HASH;
 
 /// What the names of the keys of a hash say that they hold.
 pub(super) const KINDS: [&str; 5] = ["map", "zset", "lock", "lockz", "meta"];
 
 const VERSION: &[u8] = b"vhash.v1";
 
-/// Until when a score represents microseconds exactly: the year 2106.
-const EXACT_US: u64 = (1 << 32) * 1_000_000;
+/// The shards of a family where a case names no number.
+const SHARDS_DEFAULT: u64 = 16;
+
+/// Until when a score represents microseconds exactly: the year 2242.
+const EXACT_US: u64 = (1 << 33) * 1_000_000;
 
 /// What the keys of a hash hold; nothing of a key that is of another type.
 #[derive(Debug, Default, PartialEq)]
@@ -35,6 +42,32 @@ pub(super) struct Lock {
     pub(super) fence: u64,
     pub(super) until_us: u64,
     pub(super) token: Bytes,
+}
+
+/// What the keys of the hash of a step end with; nothing where it is of a family.
+pub(super) fn end_of(step: &Value) -> Result<Option<Bytes>> {
+    let name = |name: &str| step.get(name).filter(|name| !name.is_null()).map(bytes).transpose();
+    let family = match (name("name")?, name("family")?) {
+        (None, Some(family)) => family,
+        (name, _) => return Ok(Some(tagged(&name.unwrap_or_else(|| HASH.into())))),
+    };
+    let Some(base) = name("base")? else { return Ok(None) };
+    let shards = step["shards"].as_u64().unwrap_or(SHARDS_DEFAULT);
+    let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let shard = base.iter().fold(0xcbf2_9ce4_8422_2325, fnv) % shards.max(1);
+    let shard = match tagged(&family) == family {
+        true => [&*family, format!("/{shard}").as_bytes()].concat(),
+        false => tagged(&[&*family, format!("/{shard}").as_bytes()].concat()),
+    };
+    Ok(Some([&*shard, b":", &base].concat()))
+}
+
+/// The index of the shard that a hash is in, whose keys end so, and its base there; nothing if it is in none.
+fn due_of(end: &[u8]) -> Option<(Bytes, &[u8])> {
+    let close = end.iter().position(|byte| *byte == b'}')? + 1;
+    let colon = close + end[close..].iter().position(|byte| *byte == b':')?;
+    let is_shard = end[..colon].contains(&b'/');
+    is_shard.then(|| ([b"vhash-due:", &end[..colon]].concat(), &end[colon + 1..]))
 }
 
 /// What the keys of the hash with this name end with.
@@ -88,6 +121,20 @@ impl Layout {
             "lock" => self.lock.keys().chain(&self.corrupt).cloned().collect(),
             "lockz" => self.lockz.keys().cloned().collect(),
             _ => self.meta.keys().cloned().collect(),
+        }
+    }
+
+    /// Whether the index of a shard has the hash by the time at which it has something to remove.
+    fn check_due(&self, index: Option<&Content>, base: &[u8]) -> Result<()> {
+        let times = self.zset.values().chain(self.lockz.values());
+        let Some(first) = times.min() else { return Ok(()) };
+        let score = match index {
+            Some(Content::Sorted(members)) => members.get_key_value(base),
+            _ => None,
+        };
+        match score.map(expiry).transpose()? {
+            Some((_, due_us)) if due_us <= *first => Ok(()),
+            found => Err(format!("{} is due at {first}, and not {found:?}", shown(base))),
         }
     }
 
@@ -149,7 +196,8 @@ impl Lock {
 fn expiry((field, score): (&Bytes, &Bytes)) -> Result<(Bytes, u64)> {
     let score = str::from_utf8(score).ok().and_then(|score| score.parse::<f64>().ok());
     let score = score.ok_or("a score is a number")?;
-    Ok((field.clone(), (score * 1_000_000.0 + 0.5).floor() as u64))
+    let us = score.floor() * 1_000_000.0 + (score.fract() * 1_000_000.0).round();
+    Ok((field.clone(), us as u64))
 }
 
 /// Checks what a step of the library left of these hashes: no other key, none that is to vanish, and nothing that does
@@ -162,6 +210,10 @@ pub(super) fn check<'a>(
     let mut known = BTreeSet::new();
     for name in names {
         known.extend(keys_of(name));
+        if let Some((due, base)) = due_of(name) {
+            Layout::read(after, name)?.check_due(after.get(&due), base)?;
+            known.insert(due);
+        }
         let old = Layout::read(before, name)?.faults();
         let new = Layout::read(after, name)?.faults();
         if let Some(fault) = new.difference(&old).next() {
@@ -169,7 +221,8 @@ pub(super) fn check<'a>(
         }
     }
     for (key, content) in after {
-        let is_sorted = key.starts_with(b"vhash-zset:") || key.starts_with(b"vhash-lockz:");
+        let sorted: [&[u8]; 3] = [b"vhash-zset:", b"vhash-lockz:", b"vhash-due:"];
+        let is_sorted = sorted.iter().any(|kind| key.starts_with(kind));
         let is_sound = match content {
             Content::Hash(_) => !is_sorted,
             Content::Sorted(_) => is_sorted,

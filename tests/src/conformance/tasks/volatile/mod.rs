@@ -13,7 +13,6 @@ use super::raw::{Bytes, Keys};
 use crate::Result;
 use crate::adapter::Adapter;
 use crate::value::bytes;
-use crate::wire::HASH;
 
 use layout::{KINDS, Layout};
 use view::View;
@@ -21,13 +20,16 @@ use view::View;
 /// Calls that change nothing.
 const READS: [&str; 7] = ["get", "get_many", "fields", "ttl", "len", "stats", "holder"];
 
+/// The arguments that name a hash.
+const NAMES: [&str; 4] = ["name", "family", "shards", "base"];
+
 /// The hashes that a case has used, by what their keys end with.
 #[derive(Default)]
 pub(super) struct Hashes(BTreeMap<Bytes, Hash>);
 
 struct Hash {
-    /// A name of it; there may be another one, with braces.
-    name: Bytes,
+    /// The arguments that name it.
+    named: Value,
     /// The fields whose locks somebody wanted.
     locks: BTreeSet<Bytes>,
 }
@@ -35,7 +37,7 @@ struct Hash {
 /// Checks that a step of a case that compares what a server holds says what.
 pub(super) fn check_stored_step(step: &Value) -> Result<()> {
     let names = step.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    let is_known = |name: &str| ["call", "name"].contains(&name) || KINDS.contains(&name);
+    let is_known = |name: &str| name == "call" || NAMES.contains(&name) || KINDS.contains(&name);
     let names: Vec<_> = names.collect();
     match names.iter().find(|name| !is_known(name)) {
         Some(name) => Err(format!("a hash has no key {name}")),
@@ -46,8 +48,8 @@ pub(super) fn check_stored_step(step: &Value) -> Result<()> {
 
 /// Compares the fields of the keys of a hash with those that a step says.
 pub(super) fn check_stored(step: &Value, keys: &Keys) -> Result<()> {
-    let name = bytes(step.get("name").unwrap_or(&HASH.into()))?;
-    let layout = Layout::read(keys, &name)?;
+    let end = layout::end_of(step)?.ok_or("a family holds nothing but its hashes")?;
+    let layout = Layout::read(keys, &end)?;
     for kind in KINDS {
         let Some(fields) = step[kind].as_array() else { continue };
         let expected: BTreeSet<Bytes> = fields.iter().map(bytes).collect::<Result<_>>()?;
@@ -71,9 +73,10 @@ impl Hashes {
     /// Notes the hash of a request that was not refused.
     pub(super) fn note(&mut self, request: &Value) -> Result<()> {
         let Some(call) = called(request) else { return Ok(()) };
-        let name = bytes(request.get("name").unwrap_or(&HASH.into()))?;
-        let hash = self.0.entry(layout::tagged(&name));
-        let hash = hash.or_insert_with(|| Hash { name, locks: BTreeSet::new() });
+        let Some(end) = layout::end_of(request)? else { return Ok(()) };
+        let named = NAMES.iter().filter_map(|name| Some((*name, request.get(*name)?.clone())));
+        let hash = self.0.entry(end);
+        let hash = hash.or_insert_with(|| Hash { named: named.collect(), locks: BTreeSet::new() });
         if let "acquire" | "get_or_acquire" = call {
             hash.locks.insert(bytes(&request["field"])?);
         }
@@ -92,7 +95,7 @@ impl Hashes {
 
     /// What is listed of each hash.
     pub(super) fn views(&self, adapter: &mut Adapter) -> Result<Vec<View>> {
-        self.0.values().map(|hash| View::of(adapter, &hash.name, &hash.locks)).collect()
+        self.0.values().map(|hash| View::of(adapter, &hash.named, &hash.locks)).collect()
     }
 
     /// Whether what is listed is what the servers hold.

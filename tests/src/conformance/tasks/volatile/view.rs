@@ -31,8 +31,12 @@ pub(in super::super) struct View {
 
 impl View {
     /// Lists the fields of a hash, asks who holds these locks, and compares both with the counts.
-    pub(super) fn of(adapter: &mut Adapter, name: &[u8], locks: &BTreeSet<Bytes>) -> Result<Self> {
-        let mut lister = Lister { adapter, name };
+    pub(super) fn of(
+        adapter: &mut Adapter,
+        named: &Value,
+        locks: &BTreeSet<Bytes>,
+    ) -> Result<Self> {
+        let mut lister = Lister { adapter, named };
         let number = |value: &Value| value.as_u64().ok_or_else(|| format!("no number: {value}"));
         let len = number(&lister.call("len", json!({}))?)?;
         let fields = lister.fields()?;
@@ -122,7 +126,8 @@ pub(super) fn now_us() -> u64 {
 
 struct Lister<'a> {
     adapter: &'a mut Adapter,
-    name: &'a [u8],
+    /// The arguments that name the hash.
+    named: &'a Value,
 }
 
 impl Lister<'_> {
@@ -170,7 +175,9 @@ impl Lister<'_> {
 
     fn call(&mut self, call: &str, mut request: Value) -> Result<Value> {
         request["call"] = json!(format!("vhash_{call}"));
-        request["name"] = wire_bytes(self.name);
+        for (name, value) in self.named.as_object().into_iter().flatten() {
+            request[name] = value.clone();
+        }
         match self.adapter.call(wire::of_step(&request))? {
             Response::Result(result) => Ok(result),
             other => Err(format!("a hash cannot be listed: {other:?}")),

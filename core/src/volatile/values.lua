@@ -1,0 +1,44 @@
+-- The values and times of a volatile hash; what every step of one begins with.
+
+-- 100 years, and what a double counts exactly.
+local TTL_US_MAX, US_MAX = 3155760000000000, 2 ^ 53
+
+local function invalid(message)
+  return {err = 'INVALID_ARGUMENT ' .. message}
+end
+
+-- The number that a text is, if it is a whole one in canonical form and no more than `max`.
+local function whole(text, max)
+  if not text or not (text == '0' or string.find(text, '^[1-9]%d*$')) or #text > 16 then return nil end
+  local value = tonumber(text)
+  return value <= max and value or nil
+end
+
+-- The time to live that a text is, in microseconds.
+local function ttl_of(text)
+  local ttl = whole(text, TTL_US_MAX)
+  return ttl and ttl >= 1000 and ttl or nil
+end
+
+-- Whether a text is a field.
+local function is_field(text)
+  return text ~= nil and #text <= 65536
+end
+
+-- A number of microseconds as a score. Its six digits are exact until the year 2242; Lua's own form has fewer.
+local function score_of(us)
+  return string.format('%.6f', us / 1000000)
+end
+
+-- A score as a number of microseconds; other writers may use any score.
+local function micros(score)
+  score = tonumber(score)
+  if score <= 0 then return 0 end
+  if score >= US_MAX / 1000000 then return US_MAX end
+  local seconds = math.floor(score)
+  return seconds * 1000000 + math.floor((score - seconds) * 1000000 + 0.5)
+end
+
+local time = redis.call('TIME')
+local NOW = time[1] * 1000000 + time[2]
+local NOW_SCORE = score_of(NOW)
