@@ -7,7 +7,7 @@
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
 //! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`, `tasks-looking`, `tasks-waking`,
 //! `tasks-server`, `events-server`, `events-peer`, `events-bodies`, `events-lateness`,
-//! `events-minute`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
+//! `events-minute`, `volatile`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
 //! is all that begin so.
 
 mod embedded;
@@ -21,6 +21,7 @@ mod rust_calls;
 mod server_time;
 mod shuffle;
 mod tasks;
+mod volatile;
 mod worker;
 
 use std::error::Error;
@@ -30,7 +31,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 26] = [
+const PARTS: [Part; 27] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -52,6 +53,7 @@ const PARTS: [Part; 26] = [
     ("events-bodies", events::bodies),
     ("events-lateness", events::lateness),
     ("events-minute", events::minute),
+    ("volatile", volatile::measure),
     ("worker", worker::measure),
     ("worker-node", |report| languages::WORKER_NODE.measure(report)),
     ("worker-python", |report| languages::WORKER_PYTHON.measure(report)),
