@@ -355,9 +355,32 @@ export class Client<T extends string | Buffer = string> {
   taskStores(options?: CallOptions): Promise<T[]>
 
   /**
+   * The family of volatile hashes with this name. Makes no call.
+   *
+   * @param name - the name of the family, 1 to 64 KiB
+   * @param options.shards - the number of shards, 1 to 1,024; the same in all programs
+   */
+  volatileHashes(
+    name: Member,
+    options?: { shards?: number | bigint | undefined } & { returnBuffers?: undefined }
+  ): VolatileHashes<T>
+  volatileHashes(
+    name: Member,
+    options: { shards?: number | bigint | undefined } & { returnBuffers: false }
+  ): VolatileHashes<string>
+  volatileHashes(
+    name: Member,
+    options: { shards?: number | bigint | undefined } & { returnBuffers: true }
+  ): VolatileHashes<Buffer>
+  volatileHashes(
+    name: Member,
+    options?: { shards?: number | bigint | undefined } & ResultOptions
+  ): VolatileHashes<string> | VolatileHashes<Buffer>
+
+  /**
    * The volatile hash with this name. Makes no call.
    *
-   * @param name - the queue's name, 1 to 64 KiB
+   * @param name - the name of the hash, 1 to 64 KiB
    */
   volatileHash(
     name: Member,
@@ -3705,7 +3728,7 @@ export interface FieldPosition<T extends Member = Member> {
 
 /** One page of a hash. */
 export interface FieldPage<T extends string | Buffer = string> {
-  /** The fields, those first that expire first. */
+  /** The fields, in the order of expiry. */
   fields: HashField<T>[]
   /** The position after which the next page begins; null on the last page. */
   next: FieldPosition<T> | null
@@ -3735,8 +3758,8 @@ export interface Reaped {
   /** Whether there is more to remove now. */
   more: boolean
   /**
-   * How long until the next field or lock expires: zero if one has expired already, and null if
-   * there is none.
+   * How long until there is something to remove: zero if there is already, and null if there is
+   * nothing at all. Of a family it may be too early.
    */
   nextInMs: number | null
 }
@@ -3761,18 +3784,19 @@ export interface FieldQueryOptions extends CallOptions {
  *
  * A lock is named by a field and is independent of its value: with
  * {@link VolatileHash.getOrAcquire} one caller computes a value that many ask for. The holder of a
- * lock is known by its token, which the caller chooses.
+ * lock is known by its token: two callers with the same token are one holder, so use a new random
+ * token each time.
  *
  * @example
  * import { connect } from 'millpond'
  *
  * const pages = (await connect('memory:')).volatileHash('pages')
- * const found = await pages.getOrAcquire('/', 'web-1', 30_000)
+ * const found = await pages.getOrAcquire('/', 'request-1', 30_000)
  * console.log(found.value, found.fence !== null) //=> null true
- * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).remainingMs > 0) //=> true
+ * console.log((await pages.getOrAcquire('/', 'request-2', 30_000)).remainingMs > 0) //=> true
  *
- * await pages.setAndRelease('/', 'web-1', '<h1>…', 60_000) // what web-1 has computed
- * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).value) //=> <h1>…
+ * await pages.setAndRelease('/', 'request-1', '<h1>…', 60_000) // what request-1 has computed
+ * console.log((await pages.getOrAcquire('/', 'request-2', 30_000)).value) //=> <h1>…
  */
 export class VolatileHash<T extends string | Buffer = string> {
   private constructor()
@@ -3814,13 +3838,13 @@ export class VolatileHash<T extends string | Buffer = string> {
   setMany(fields: Fields, ttlMs: number, options?: CallOptions): Promise<void>
 
   /**
-   * A page of the fields that are live, those first that expire first, and by their bytes if they
-   * expire at the same time. Pages are not one snapshot: a field that is set or touched between two
-   * pages may be on both, and on neither if it now expires sooner. Every other field is on one
-   * page. A page may have fewer fields than its limit and still be followed by another one.
+   * A page of the fields that are live, in the order of expiry, and by their bytes if they expire
+   * at the same time. Pages are not one snapshot: a field that is set or touched between two pages
+   * may be on both, and on neither if it now expires sooner. Every other field is on one page. A
+   * page may have fewer fields than its limit and still be followed by another one.
    *
-   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; {@link WrongTypeError} if
-   * the keys hold something else.
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000 and a position whose field
+   * is above 64 KiB; {@link WrongTypeError} if the keys hold something else.
    *
    * @example
    * import { connect } from 'millpond'
@@ -3834,9 +3858,9 @@ export class VolatileHash<T extends string | Buffer = string> {
   fields(options?: FieldQueryOptions): Promise<FieldPage<T>>
 
   /**
-   * Frees the memory of up to `limit` fields and locks that have expired, those first that did so
-   * first, in one short step. Repeat it while it says that there is `more`. No read returns what
-   * has expired, whether it is removed or not.
+   * Frees the memory of up to `limit` fields and locks that have expired, in the order of expiry,
+   * in one short step. Repeat it while it says that there is `more`. No read returns what has
+   * expired, whether it is removed or not.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. It can be
    * repeated: it finds what is left.
@@ -3890,7 +3914,7 @@ export class VolatileHash<T extends string | Buffer = string> {
    * As {@link VolatileHash.setMany}.
    *
    * @param field - the field, at most 64 KiB, which may be empty
-   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
    * @param value - the value, at most 16 MiB, which may be empty
    * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
    * @throws As {@link VolatileHash.setMany}; also {@link InvalidArgumentError} for a token that is
@@ -3908,12 +3932,14 @@ export class VolatileHash<T extends string | Buffer = string> {
 
   /**
    * Sets a field and releases its lock, all in one step, if the token holds the lock: the end of
-   * what {@link VolatileHash.getOrAcquire} began.
+   * what {@link VolatileHash.getOrAcquire} began. If the set is refused for another reason than a
+   * lost lock, the token still holds the lock.
    *
-   * As {@link VolatileHash.setMany}.
+   * After {@link ConnectionLostError} or {@link TimeoutError} both may have been done, or nothing.
+   * If it was done, repeating it fails with {@link LeaseLostError}.
    *
    * @param field - the field, at most 64 KiB, which may be empty
-   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
    * @param value - the value, at most 16 MiB, which may be empty
    * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
    * @throws As {@link VolatileHash.setLocked}.
@@ -4004,8 +4030,10 @@ export class VolatileHash<T extends string | Buffer = string> {
   clear(options?: CallOptions): Promise<number>
 
   /**
-   * Takes the lock of a field for `ttlMs` if it is free or has expired. If the token already holds
-   * it, the lock keeps its fence and runs for `ttlMs` from now.
+   * Takes the lock of a field for `ttlMs` if it is free or has expired; it does not wait. If the
+   * token already holds it, the lock keeps its fence and runs for `ttlMs` from now. Two callers
+   * with the same token are one holder, so use a new random token each time. Also removes up to two
+   * locks that have expired.
    *
    * Each holder gets a higher fence than all before it in this hash. Only
    * {@link VolatileHash.setLocked} and {@link VolatileHash.setAndRelease} check the lock where they
@@ -4018,12 +4046,13 @@ export class VolatileHash<T extends string | Buffer = string> {
    * Acquiring it again with the same token is safe and returns the same fence.
    *
    * @param field - the field, at most 64 KiB, which may be empty
-   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
    * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
    * @throws {@link InvalidArgumentError} for a field above 64 KiB, a token that is empty or above
    * 64 bytes, and a `ttlMs` below one millisecond or above 100 years; {@link WrongTypeError} if the
    * keys hold something else; {@link IncompatibleVersionError} or {@link CorruptError} if the locks
-   * cannot be read.
+   * cannot be read; {@link OutOfMemoryError} if the memory of the server is full and the lock is a
+   * new one.
    */
   acquire(field: Member, token: Member, ttlMs: number, options?: CallOptions): Promise<Acquired>
 
@@ -4034,7 +4063,7 @@ export class VolatileHash<T extends string | Buffer = string> {
    * As {@link VolatileHash.acquire}.
    *
    * @param field - the field, at most 64 KiB, which may be empty
-   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
    * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
    * @throws As {@link VolatileHash.acquire}.
    */
@@ -4046,6 +4075,20 @@ export class VolatileHash<T extends string | Buffer = string> {
   ): Promise<ValueOrLock<T>>
 
   /**
+   * Takes the lock of a field if it is free, without waiting, and renews it until it is released;
+   * null if another holder has it. `ttlMs` is how long the others wait if this process dies.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been taken although
+   * nobody holds it; then it expires after `ttlMs`.
+   *
+   * @param field - the field, at most 64 KiB, which may be empty
+   * @param ttlMs - how long others wait for the lock if this process dies, from 1 ms to 100 years,
+   * in milliseconds
+   * @throws As {@link VolatileHash.acquire}.
+   */
+  lock(field: Member, ttlMs: number, options?: CallOptions): Promise<FieldLock | null>
+
+  /**
    * Makes the lock of a field run for `ttlMs` from now; returns false and changes nothing if the
    * token does not hold it.
    *
@@ -4053,7 +4096,7 @@ export class VolatileHash<T extends string | Buffer = string> {
    * is safe.
    *
    * @param field - the field, at most 64 KiB, which may be empty
-   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
    * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
    * @throws As {@link VolatileHash.acquire}.
    */
@@ -4066,7 +4109,7 @@ export class VolatileHash<T extends string | Buffer = string> {
    * again then returns false.
    *
    * @param field - the field, at most 64 KiB, which may be empty
-   * @param token - who holds or wants the lock, such as a random text: 1 to 64 bytes
+   * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
    * @throws As {@link VolatileHash.acquire}.
    */
   release(field: Member, token: Member, options?: CallOptions): Promise<boolean>
@@ -4078,6 +4121,118 @@ export class VolatileHash<T extends string | Buffer = string> {
    * @throws As {@link VolatileHash.acquire}.
    */
   holder(field: Member, options?: CallOptions): Promise<LockHolder<T> | null>
+}
+
+/**
+ * The lock of a field, for as long as it is held; made by {@link VolatileHash.lock}.
+ *
+ * A native thread renews it three times per `ttlMs`, so a busy holder keeps it. A
+ * {@link FieldLock.set} through the lock is refused with {@link LeaseLostError} once the lock is
+ * lost, so a holder that was stopped for too long changes nothing in the hash. For anything else
+ * that the lock protects, pass the {@link FieldLock.fence} along, and refuse a lower one than the
+ * last.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const pages = (await connect('memory:')).volatileHash('pages')
+ * const lock = await pages.lock('/', 10_000)
+ * console.log(await pages.lock('/', 10_000)) //=> null
+ * await lock.set('<h1>…', 60_000)
+ * console.log(await lock.release(), await pages.get('/')) //=> true <h1>…
+ */
+export class FieldLock {
+  private constructor()
+
+  /** The fence: higher than that of every earlier holder of a lock of this hash. */
+  readonly fence: number
+
+  /**
+   * Whether the lock is lost, because a renewal was refused or because none has succeeded for a
+   * whole `ttlMs`. A set through the lock would detect it as well.
+   */
+  readonly isLost: boolean
+
+  /**
+   * Aborts, with a {@link LeaseLostError}, if the lock is lost before it is released; pass it to the calls of your
+   * work. It keeps neither the lock nor the program alive.
+   */
+  readonly signal: AbortSignal
+
+  /**
+   * Releases the lock, so that another holder can take it immediately. Returns false if it was
+   * already lost. The child of a fork has only a copy: there this releases nothing and returns
+   * false.
+   *
+   * @throws Only those of the connection; the lock then expires by itself.
+   */
+  release(options?: CallOptions): Promise<boolean>
+
+  /** {@link release}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+
+  /**
+   * Sets the field to a value, which expires after `ttlMs`, as {@link VolatileHash.setLocked} does.
+   *
+   * As {@link VolatileHash.setLocked}.
+   *
+   * @param value - the value, at most 16 MiB, which may be empty
+   * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds
+   * @throws As {@link VolatileHash.setLocked}.
+   */
+  set(value: Member, ttlMs: number, options?: CallOptions): Promise<void>
+}
+
+/**
+ * Many volatile hashes with names of their own, such as one for each user, that are reaped
+ * together; made by {@link Client.volatileHashes}.
+ *
+ * A family knows which of its hashes may have something to remove. So a reap does not look at the
+ * others, however many there are.
+ *
+ * The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie in one
+ * cluster slot. All programs have to give a family the same number of shards: with another one they
+ * do not see its hashes, and its locks do not exclude theirs. After a change of the number, reap
+ * the old shards with a family of the old number.
+ *
+ * @example
+ * import { connect, ManualClock } from 'millpond'
+ *
+ * const clock = new ManualClock()
+ * const carts = (await connect('memory:', { clock })).volatileHashes('carts')
+ * await carts.hash('ann').set('book', '1', 60_000)
+ * await carts.hash('bob').set('lamp', '2', 3_600_000)
+ * console.log(await carts.hash('ann').len()) //=> 1
+ *
+ * clock.advance(60_000)
+ * const { fields, more } = await carts.reap() // looks at the cart of ann alone
+ * console.log(fields, more) //=> 1 false
+ */
+export class VolatileHashes<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * The hash with this base, of 1 to 64 KiB. Makes no call: a name, a base or a number of shards
+   * beyond its limit is reported by the first step.
+   *
+   * @param base - the name of the hash in the family, 1 to 64 KiB
+   */
+  hash(base: Member): VolatileHash<T>
+
+  /**
+   * Frees the memory of up to `limit` fields and locks that have expired. It looks at all shards,
+   * beginning with one at random, and there only at hashes that may have something to remove: a
+   * step for each shard and each of these hashes, of which it looks at no more than `limit`, or 16
+   * if that is more. Repeat it while it says that there is `more`.
+   *
+   * After an error a part of it may have been done. It can be repeated: it finds what is left.
+   *
+   * @param options.limit - the maximum number of fields and locks to remove, 1 to 1,000
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000, and for a name or a
+   * number of shards beyond its limit; otherwise the first error of a hash or a shard. The others
+   * are reaped all the same.
+   */
+  reap(options?: CallOptions & { limit?: number | bigint | undefined }): Promise<Reaped>
 }
 
 /** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */

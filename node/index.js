@@ -3,7 +3,7 @@
 const { pushDocChange: _, pushTaskChange: __, ...changes } = require('./lib/changes.js')
 const { ManualClock } = require('./lib/clock.js')
 const { Job } = require('./lib/job.js')
-const { VolatileHash } = require('./lib/generated/handles.js')
+const { FieldLock, VolatileHash, VolatileHashes } = require('./lib/generated/handles.js')
 const { Move, Reject, Release, Retry } = require('./lib/worker.js')
 
 module.exports = {
@@ -19,6 +19,7 @@ module.exports = {
   ...require('./lib/task-worker.js'),
   ...require('./lib/shuffle-worker.js'),
   ...require('./lib/event-worker.js'),
+  FieldLock,
   Job,
   ManualClock,
   Move,
@@ -26,5 +27,6 @@ module.exports = {
   Release,
   Retry,
   VolatileHash,
+  VolatileHashes,
   ...require('./lib/errors.js').classes
 }

@@ -1,59 +1,49 @@
-// What a volatile hash is for: sessions that end when nobody uses them, and a page that many ask for and one renders.
+// What a volatile hash is for: sessions that expire, each at its own time, and pages that many ask for and one computes.
 //
 // node examples/node/volatile.js [URL]
 
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
 
 import { connect, LeaseLostError } from 'millpond'
 
 const MINUTE = 60 * 1000
 
 const client = await connect(process.argv[2] ?? 'memory:')
-// A hash of its own for each run.
-const hash = client.volatileHash(`examples/site/${process.pid}`)
+// Hashes of their own for each run.
+const sessions = client.volatileHash(`examples/sessions/${process.pid}`)
+const pages = client.volatileHash(`examples/pages/${process.pid}`)
 
-// A session lives for half an hour after its last use.
-await hash.set('session:ann', '{"cart": 3}', 30 * MINUTE)
-assert.equal(await hash.get('session:ann'), '{"cart": 3}')
-assert.equal(await hash.touch('session:ann', 30 * MINUTE), true)
-assert.ok((await hash.ttl('session:ann')) > 29 * MINUTE)
-// A session that is not there, or has expired, is not revived.
-assert.equal(await hash.touch('session:bob', 30 * MINUTE), false)
+// A session lives for half an hour after it was last used.
+assert.equal(await sessions.setIfAbsent('ann', 'cart 3', 30 * MINUTE), true)
+assert.equal(await sessions.setIfAbsent('ann', 'cart 4', 30 * MINUTE), false)
+await sessions.setMany({ bob: 'cart 5', cy: 'cart 6' }, 10 * MINUTE)
+assert.equal(await sessions.touch('bob', 30 * MINUTE), true)
+assert.deepEqual(await sessions.getMany(['ann', 'dee']), ['cart 3', null])
 
-// Many requests for one page: one of them gets its lock and renders it, the others wait for that.
-let rendered = 0
+// Those first that expire first.
+const first = await sessions.fields({ limit: 1 })
+assert.equal(first.fields[0].field, 'cy')
+const rest = await sessions.fields({ after: first.next, omitValues: true })
+assert.deepEqual(rest.fields.map(({ field }) => field), ['ann', 'bob'])
 
-async function page(path, token) {
-  for (;;) {
-    const { value, fence, remainingMs } = await hash.getOrAcquire(path, token, MINUTE)
-    if (value !== null) return value
-    if (fence !== null) {
-      rendered += 1
-      const html = `<h1>rendered by ${token}</h1>`
-      await hash.setAndRelease(path, token, html, 5 * MINUTE)
-      return html
-    }
-    await setTimeout(Math.min(remainingMs, 20))
-  }
-}
+// Two requests ask for a page that is not there: one of them computes it, the other one waits.
+const { fence } = await pages.getOrAcquire('/', 'req-1', MINUTE)
+assert.ok(fence !== null)
+assert.ok((await pages.getOrAcquire('/', 'req-2', MINUTE)).remainingMs > 0)
+await pages.setAndRelease('/', 'req-1', '<h1>Shop</h1>', 10 * MINUTE)
+console.log('req-2 shows', (await pages.getOrAcquire('/', 'req-2', MINUTE)).value)
 
-const tokens = ['web-1', 'web-2', 'web-3', 'web-4']
-const pages = await Promise.all(tokens.map((token) => page('/', token)))
-assert.equal(new Set(pages).size, 1)
-assert.equal(rendered, 1)
-console.log(`${pages.length} requests, rendered once: ${pages[0]}`)
+// One that was stopped for too long has lost its lock to another one, whose fence is higher.
+await pages.acquire('/prices', 'req-1', 1)
+let lock = null
+while (lock === null) lock = await pages.lock('/prices', MINUTE) // renewed until it is released
+assert.ok(lock.fence > fence)
+await assert.rejects(pages.setAndRelease('/prices', 'req-1', 'old prices', 10 * MINUTE), LeaseLostError)
+console.log('req-1 sets no old prices')
+await lock.set('new prices', 10 * MINUTE)
+assert.equal(await lock.release(), true)
+assert.equal(await pages.get('/prices'), 'new prices')
 
-// A request that was stopped for too long has lost its lock: what it has computed is refused.
-const { fence: old } = await hash.acquire('/news', 'web-1', MINUTE)
-await hash.release('/news', 'web-1') // as if its time were over
-const { fence } = await hash.acquire('/news', 'web-2', MINUTE)
-assert.ok(fence > old)
-await assert.rejects(hash.setAndRelease('/news', 'web-1', 'old news', MINUTE), LeaseLostError)
-await hash.setAndRelease('/news', 'web-2', 'news', MINUTE)
-
-// What is left, those first that expire first.
-const { fields } = await hash.fields({ omitValues: true })
-assert.deepEqual(fields.map(({ field }) => field), ['/news', '/', 'session:ann'])
-assert.equal(await hash.clear(), 3)
+// Nothing is left.
+assert.deepEqual([await sessions.clear(), await pages.clear()], [3, 2])
 await client.close()

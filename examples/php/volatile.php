@@ -34,27 +34,31 @@ assert(array_column($first->fields, 'field') === ['cy']);
 $rest = $sessions->fields(after: $first->next, omitValues: true);
 assert(array_column($rest->fields, 'field') === ['ann', 'bob']);
 
-// Two servers are asked for a page that is not there: one of them computes it, the other one waits.
-$fence = $pages->getOrAcquire('/', 'web-1', MINUTE)->fence;
+// Two requests ask for a page that is not there: one of them computes it, the other one waits.
+$fence = $pages->getOrAcquire('/', 'req-1', MINUTE)->fence;
 assert($fence !== null);
-assert($pages->getOrAcquire('/', 'web-2', MINUTE)->remaining > 0);
-$pages->setAndRelease('/', 'web-1', '<h1>Shop</h1>', 10 * MINUTE);
-$page = $pages->getOrAcquire('/', 'web-2', MINUTE)->value;
+assert($pages->getOrAcquire('/', 'req-2', MINUTE)->remaining > 0);
+$pages->setAndRelease('/', 'req-1', '<h1>Shop</h1>', 10 * MINUTE);
+$page = $pages->getOrAcquire('/', 'req-2', MINUTE)->value;
 assert($page === '<h1>Shop</h1>');
-echo "web-2 shows $page\n";
+echo "req-2 shows $page\n";
 
 // One that was stopped for too long has lost its lock to another one, whose fence is higher.
-$pages->acquire('/prices', 'web-1', 0.001);
-while (($second = $pages->acquire('/prices', 'web-2', MINUTE)->fence) === null) {
+$pages->acquire('/prices', 'req-1', 0.001);
+while (($lock = $pages->lock('/prices', MINUTE)) === null) { // renewed until it is released
     usleep(1_000);
 }
-assert($second > $fence);
 try {
-    $pages->setAndRelease('/prices', 'web-1', 'old prices', 10 * MINUTE);
-} catch (LeaseLostException) {
-    echo "web-1 sets no old prices\n";
+    assert($lock->fence() > $fence);
+    try {
+        $pages->setAndRelease('/prices', 'req-1', 'old prices', 10 * MINUTE);
+    } catch (LeaseLostException) {
+        echo "req-1 sets no old prices\n";
+    }
+    $lock->set('new prices', 10 * MINUTE);
+} finally {
+    $lock->release();
 }
-$pages->setAndRelease('/prices', 'web-2', 'new prices', 10 * MINUTE);
 assert($pages->get('/prices') === 'new prices');
 
 // Nothing is left.

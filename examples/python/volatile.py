@@ -30,28 +30,29 @@ with millpond.connect(url, decode_responses=True) as client:
     rest = sessions.fields(after=first.next, omit_values=True)
     assert [field.field for field in rest.fields] == ["ann", "bob"]
 
-    # Two servers are asked for a page that is not there: one of them computes it, the other one waits.
-    fence = pages.get_or_acquire("/", "web-1", MINUTE).fence
+    # Two requests ask for a page that is not there: one of them computes it, the other one waits.
+    fence = pages.get_or_acquire("/", "req-1", MINUTE).fence
     assert fence is not None
-    assert pages.get_or_acquire("/", "web-2", MINUTE).remaining > 0
-    pages.set_and_release("/", "web-1", "<h1>Shop</h1>", 10 * MINUTE)
-    page = pages.get_or_acquire("/", "web-2", MINUTE).value
+    assert pages.get_or_acquire("/", "req-2", MINUTE).remaining > 0
+    pages.set_and_release("/", "req-1", "<h1>Shop</h1>", 10 * MINUTE)
+    page = pages.get_or_acquire("/", "req-2", MINUTE).value
     assert page == "<h1>Shop</h1>"
-    print("web-2 shows", page)
+    print("req-2 shows", page)
 
     # One that was stopped for too long has lost its lock to another one, whose fence is higher.
-    pages.acquire("/prices", "web-1", 0.001)
-    second = None
-    while second is None:
-        second = pages.acquire("/prices", "web-2", MINUTE).fence
-    assert second > fence
-    try:
-        pages.set_and_release("/prices", "web-1", "old prices", 10 * MINUTE)
-    except millpond.LeaseLostError:
-        print("web-1 sets no old prices")
-    else:
-        raise AssertionError("it has lost its lock")
-    pages.set_and_release("/prices", "web-2", "new prices", 10 * MINUTE)
+    pages.acquire("/prices", "req-1", 0.001)
+    lock = None
+    while lock is None:
+        lock = pages.lock("/prices", MINUTE)
+    with lock:  # renewed until the end of the block, and then released
+        assert lock.fence > fence
+        try:
+            pages.set_and_release("/prices", "req-1", "old prices", 10 * MINUTE)
+        except millpond.LeaseLostError:
+            print("req-1 sets no old prices")
+        else:
+            raise AssertionError("it has lost its lock")
+        lock.set("new prices", 10 * MINUTE)
     assert pages.get("/prices") == "new prices"
 
     # Nothing is left.

@@ -19,10 +19,10 @@ Millpond.connect(ARGV.fetch(0, "memory:")) do |client|
   pages = client.volatile_hash("examples/pages/#{Process.pid}")
 
   # A session lives for half an hour after it was last used.
-  assert sessions.set_if_absent("ann", "cart 3", 30 * MINUTE)
-  assert !sessions.set_if_absent("ann", "cart 4", 30 * MINUTE)
-  sessions.set_many({ "bob" => "cart 5", "cy" => "cart 6" }, 10 * MINUTE)
-  assert sessions.touch("bob", 30 * MINUTE)
+  assert sessions.set_if_absent("ann", "cart 3", ttl: 30 * MINUTE)
+  assert !sessions.set_if_absent("ann", "cart 4", ttl: 30 * MINUTE)
+  sessions.set_many({ "bob" => "cart 5", "cy" => "cart 6" }, ttl: 10 * MINUTE)
+  assert sessions.touch("bob", ttl: 30 * MINUTE)
   assert sessions.get_many(%w[ann dee]) == ["cart 3", nil]
 
   # Those first that expire first.
@@ -30,25 +30,25 @@ Millpond.connect(ARGV.fetch(0, "memory:")) do |client|
   assert first.fields.map(&:field) == ["cy"]
   assert sessions.fields(after: first.next, omit_values: true).fields.map(&:field) == %w[ann bob]
 
-  # Two servers are asked for a page that is not there: one of them computes it, the other one waits.
-  fence = pages.get_or_acquire("/", "web-1", MINUTE).fence
-  assert fence
-  assert pages.get_or_acquire("/", "web-2", MINUTE).remaining.positive?
-  pages.set_and_release("/", "web-1", "<h1>Shop</h1>", 10 * MINUTE)
-  page = pages.get_or_acquire("/", "web-2", MINUTE).value
+  # Two requests ask for a page that is not there: one of them computes it, the other one waits.
+  assert pages.get_or_acquire("/", "req-1", ttl: MINUTE).fence
+  assert pages.get_or_acquire("/", "req-2", ttl: MINUTE).remaining.positive?
+  pages.set_and_release("/", "req-1", "<h1>Shop</h1>", ttl: 10 * MINUTE)
+  page = pages.get_or_acquire("/", "req-2", ttl: MINUTE).value
   assert page == "<h1>Shop</h1>"
-  puts "web-2 shows #{page}"
+  puts "req-2 shows #{page}"
 
   # One that was stopped for too long has lost its lock to another one, whose fence is higher.
-  pages.acquire("/prices", "web-1", 0.001)
-  sleep 0.001 until (second = pages.acquire("/prices", "web-2", MINUTE).fence)
-  assert second > fence
+  first = pages.acquire("/prices", "req-1", ttl: 0.001).fence
+  sleep 0.001 until (lock = pages.lock("/prices", ttl: MINUTE)) # renewed until it is released
+  assert lock.fence > first
   begin
-    pages.set_and_release("/prices", "web-1", "old prices", 10 * MINUTE)
+    pages.set_and_release("/prices", "req-1", "old prices", ttl: 10 * MINUTE)
   rescue Millpond::LeaseLostError
-    puts "web-1 sets no old prices"
+    puts "req-1 sets no old prices"
   end
-  pages.set_and_release("/prices", "web-2", "new prices", 10 * MINUTE)
+  lock.set("new prices", ttl: 10 * MINUTE)
+  assert lock.release
   assert pages.get("/prices") == "new prices"
 
   # Nothing is left.

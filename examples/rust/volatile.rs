@@ -32,26 +32,26 @@ fn main() -> millpond::Result<()> {
     let rest = sessions.fields(FieldQuery::new().after(next).omit_values())?;
     assert_eq!([&*rest.fields[0].field, &*rest.fields[1].field], [b"ann", b"bob"]);
 
-    // Two servers are asked for a page that is not there: one of them computes it, the other one waits.
-    let fence = pages.get_or_acquire("/", "web-1", MINUTE)?.fence.expect("the lock is free");
-    assert!(pages.get_or_acquire("/", "web-2", MINUTE)?.remaining.is_some());
-    pages.set_and_release("/", "web-1", "<h1>Shop</h1>", MINUTE * 10)?;
-    let page = pages.get_or_acquire("/", "web-2", MINUTE)?.value.expect("it is there now");
-    println!("web-2 shows {}", String::from_utf8_lossy(&page));
+    // Two requests ask for a page that is not there: one of them computes it, the other one waits.
+    let fence = pages.get_or_acquire("/", "req-1", MINUTE)?.fence.expect("the lock is free");
+    assert!(pages.get_or_acquire("/", "req-2", MINUTE)?.remaining.is_some());
+    pages.set_and_release("/", "req-1", "<h1>Shop</h1>", MINUTE * 10)?;
+    let page = pages.get_or_acquire("/", "req-2", MINUTE)?.value.expect("it is there now");
+    println!("req-2 shows {}", String::from_utf8_lossy(&page));
 
     // One that was stopped for too long has lost its lock to another one, whose fence is higher.
-    pages.acquire("/prices", "web-1", Duration::from_millis(1))?;
+    pages.acquire("/prices", "req-1", Duration::from_millis(1))?;
     let second = loop {
-        if let Some(fence) = pages.acquire("/prices", "web-2", MINUTE)?.fence {
+        if let Some(fence) = pages.acquire("/prices", "req-2", MINUTE)?.fence {
             break fence;
         }
     };
     assert!(second > fence);
-    match pages.set_and_release("/prices", "web-1", "old prices", MINUTE * 10) {
-        Err(error) if error.kind() == ErrorKind::LeaseLost => println!("web-1 sets no old prices"),
+    match pages.set_and_release("/prices", "req-1", "old prices", MINUTE * 10) {
+        Err(error) if error.kind() == ErrorKind::LeaseLost => println!("req-1 sets no old prices"),
         other => panic!("it has lost its lock, but got {other:?}"),
     }
-    pages.set_and_release("/prices", "web-2", "new prices", MINUTE * 10)?;
+    pages.set_and_release("/prices", "req-2", "new prices", MINUTE * 10)?;
     assert_eq!(pages.get("/prices")?, Some(b"new prices".to_vec()));
 
     // Nothing is left.

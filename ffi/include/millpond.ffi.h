@@ -220,6 +220,10 @@ typedef struct millpond_tasks_worker millpond_tasks_worker;
 
 typedef struct millpond_volatile_hash millpond_volatile_hash;
 
+typedef struct millpond_volatile_hashes millpond_volatile_hashes;
+
+typedef struct millpond_volatile_lock millpond_volatile_lock;
+
 typedef struct millpond_volatile_result millpond_volatile_result;
 
 typedef struct {
@@ -2077,6 +2081,12 @@ millpond_status millpond_volatile_hash_new(millpond_client *client,
                                            millpond_volatile_hash **hash,
                                            millpond_error **error);
 
+millpond_status millpond_volatile_hashes_hash_new(millpond_volatile_hashes *hashes,
+                                                  const char *base,
+                                                  size_t base_length,
+                                                  millpond_volatile_hash **hash,
+                                                  millpond_error **error);
+
 millpond_status millpond_volatile_set(millpond_volatile_hash *hash,
                                       const char *field,
                                       size_t field_length,
@@ -2200,6 +2210,13 @@ millpond_status millpond_volatile_get_or_acquire(millpond_volatile_hash *hash,
                                                  millpond_volatile_result **result,
                                                  millpond_error **error);
 
+millpond_status millpond_volatile_lock_acquire(millpond_volatile_hash *hash,
+                                               const char *field,
+                                               size_t field_length,
+                                               uint64_t ttl_ms,
+                                               millpond_volatile_lock **lock,
+                                               millpond_error **error);
+
 millpond_status millpond_volatile_renew(millpond_volatile_hash *hash,
                                         const char *field,
                                         size_t field_length,
@@ -2224,6 +2241,40 @@ millpond_status millpond_volatile_holder(millpond_volatile_hash *hash,
                                          millpond_error **error);
 
 void millpond_volatile_hash_free(millpond_volatile_hash *hash);
+
+millpond_status millpond_volatile_lock_fence(const millpond_volatile_lock *lock,
+                                             uint64_t *fence,
+                                             millpond_error **error);
+
+millpond_status millpond_volatile_lock_is_lost(const millpond_volatile_lock *lock,
+                                               bool *lost,
+                                               millpond_error **error);
+
+millpond_status millpond_volatile_lock_set(millpond_volatile_lock *lock,
+                                           const char *value,
+                                           size_t value_length,
+                                           uint64_t ttl_ms,
+                                           millpond_error **error);
+
+millpond_status millpond_volatile_lock_release(millpond_volatile_lock *lock,
+                                               bool *done,
+                                               millpond_error **error);
+
+void millpond_volatile_lock_free(millpond_volatile_lock *lock);
+
+millpond_status millpond_volatile_hashes_new(millpond_client *client,
+                                             const char *name,
+                                             size_t name_length,
+                                             uint32_t shards,
+                                             millpond_volatile_hashes **hashes,
+                                             millpond_error **error);
+
+millpond_status millpond_volatile_hashes_reap(millpond_volatile_hashes *hashes,
+                                              size_t limit,
+                                              millpond_volatile_result **result,
+                                              millpond_error **error);
+
+void millpond_volatile_hashes_free(millpond_volatile_hashes *hashes);
 
 const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
 
@@ -2371,3 +2422,8 @@ millpond_status millpond_tasks_keys(const char *name,
                                     size_t name_length,
                                     millpond_keys **keys,
                                     millpond_error **error);
+
+millpond_status millpond_volatile_keys(const char *name,
+                                       size_t name_length,
+                                       millpond_keys **keys,
+                                       millpond_error **error);

@@ -35,18 +35,18 @@
  * An optional number that is not set is MILLPOND_NOT_SET. The time to wait for work is given as in
  * poll(2): 0 does not wait, -1 waits without limit.
  *
- * Any function may be called by any thread at any time, except that a lease and loops (batches,
- * messages, garbage, claims, jobs) are for one thread at a time: a second thread immediately gets
- * MILLPOND_INVALID_ARGUMENT. A call that waits for a server ends within the client's timeout; only
- * millpond_ick_batches_next, millpond_shuffle_read, millpond_shuffle_messages_next,
- * millpond_tasks_claim, millpond_tasks_claims_next, millpond_tasks_jobs_next,
- * millpond_tasks_job_claim_docs, and the workers' run_next, worker_run and worker_drain can wait
- * longer. No function may be called from a signal handler.
+ * Any function may be called by any thread at any time, except that a lease, a lock and loops
+ * (batches, messages, garbage, claims, jobs) are for one thread at a time: a second thread
+ * immediately gets MILLPOND_INVALID_ARGUMENT. A call that waits for a server ends within the
+ * client's timeout; only millpond_ick_batches_next, millpond_shuffle_read,
+ * millpond_shuffle_messages_next, millpond_tasks_claim, millpond_tasks_claims_next,
+ * millpond_tasks_jobs_next, millpond_tasks_job_claim_docs, and the workers' run_next, worker_run and
+ * worker_drain can wait longer. No function may be called from a signal handler.
  *
  * A process may fork at any time. Its children use the parent's handles as their own: a Redis
  * client makes new connections; calls on an embedded engine return MILLPOND_FORKED. The runs and
- * jobs of a worker belong to the parent, which renews what they hold: run_next, and any call that
- * ends a job, returns MILLPOND_FORKED in a child.
+ * jobs of a worker, and locks, belong to the parent, which renews what they hold: run_next, any call
+ * that ends a job, and millpond_volatile_lock_set return MILLPOND_FORKED in a child.
  *
  * A panic in the library is returned as MILLPOND_INTERNAL; nothing unwinds into C.
  *
@@ -713,7 +713,7 @@ typedef struct millpond_ick_entries millpond_ick_entries;
  * Freed with `millpond_ick_lease_free`.
  *
  * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
- * once. Threads that work together have loops of their own.
+ * once.
  */
 typedef struct millpond_ick_lease millpond_ick_lease;
 
@@ -943,13 +943,51 @@ typedef struct millpond_tasks_worker millpond_tasks_worker;
  *
  * A lock is named by a field and is independent of its value: with
  * `millpond_volatile_get_or_acquire` one caller computes a value that many ask for. The holder
- * of a lock is known by its token, which the caller chooses.
+ * of a lock is known by its token: two callers with the same token are one holder, so use a
+ * new random token each time.
  *
  * Freed with `millpond_volatile_hash_free`.
  *
  * Any number of threads may use one hash at a time.
  */
 typedef struct millpond_volatile_hash millpond_volatile_hash;
+
+/**
+ * Many volatile hashes with names of their own, such as one for each user, that are reaped
+ * together; made by `millpond_volatile_hashes_new`.
+ *
+ * A family knows which of its hashes may have something to remove. So a reap does not look at
+ * the others, however many there are.
+ *
+ * The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie
+ * in one cluster slot. All programs have to give a family the same number of shards: with
+ * another one they do not see its hashes, and its locks do not exclude theirs. After a change
+ * of the number, reap the old shards with a family of the old number.
+ *
+ * Freed with `millpond_volatile_hashes_free`.
+ *
+ * Any number of threads may use it at a time.
+ */
+typedef struct millpond_volatile_hashes millpond_volatile_hashes;
+
+/**
+ * The lock of a field, for as long as it is held; made by `millpond_volatile_lock_acquire`.
+ *
+ * A native thread renews it three times per `ttl`, so a busy holder keeps it. A
+ * `millpond_volatile_lock_set` through the lock is refused with `MILLPOND_LEASE_LOST` once the
+ * lock is lost, so a holder that was stopped for too long changes nothing in the hash. For
+ * anything else that the lock protects, pass the `millpond_volatile_lock_fence` along, and
+ * refuse a lower one than the last.
+ *
+ * `millpond_volatile_lock_is_lost` and `millpond_volatile_lock_fence` may be called from any
+ * thread at any time.
+ *
+ * Freed with `millpond_volatile_lock_free`.
+ *
+ * One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+ * once.
+ */
+typedef struct millpond_volatile_lock millpond_volatile_lock;
 
 /**
  * The result of a call on a volatile hash. Freeing it does not affect the hash. The caller
@@ -3382,7 +3420,7 @@ typedef struct {
     int64_t fence;
     /**
      * How long until the lock of another token expires, unless it is renewed or released before.
-     * `MILLPOND_NOT_SET`: none.
+     * Rounded up. `MILLPOND_NOT_SET`: none.
      */
     int64_t remaining_ms;
 } millpond_value_or_lock;
@@ -3398,7 +3436,7 @@ typedef struct {
     int64_t fence;
     /**
      * How long until the lock of another token expires, unless it is renewed or released before.
-     * `MILLPOND_NOT_SET`: none.
+     * Rounded up. `MILLPOND_NOT_SET`: none.
      */
     int64_t remaining_ms;
 } millpond_lock_acquired;
@@ -3416,7 +3454,7 @@ typedef struct {
      */
     uint64_t fence;
     /**
-     * How long until the lock expires, unless it is renewed or released before.
+     * How long until the lock expires, unless it is renewed or released before. Rounded up.
      */
     uint64_t remaining_ms;
 } millpond_lock_holder;
@@ -3461,8 +3499,8 @@ typedef struct {
      */
     uint64_t more;
     /**
-     * How long until the next field or lock expires: zero if one has expired already, and
-     * `MILLPOND_NOT_SET` if there is none.
+     * How long until there is something to remove: zero if there is already, and
+     * `MILLPOND_NOT_SET` if there is nothing at all. Of a family it may be too early. Rounded up.
      */
     int64_t next_in_ms;
 } millpond_hash_reaped;
@@ -4154,12 +4192,11 @@ void millpond_ick_batches_free(millpond_ick_batches *batches);
  * whole lease. If so, stop working on the batch. The next step through the lease would detect
  * it as well. `lost` is set to the result.
  *
- * A lease that was released is not held either. Sends nothing; any thread may call this at any
- * time.
+ * A lease that was released is not held either. Sends nothing.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
- * Threads: one at a time; see `millpond_ick_lease`.
+ * Threads: any.
  */
 millpond_status millpond_ick_lease_is_lost(const millpond_ick_lease *lease,
                                            bool *lost,
@@ -4216,7 +4253,7 @@ millpond_status millpond_ick_lease_exchange(millpond_ick_lease *lease,
 /**
  * Releases the lease, so that another consumer can take it immediately. `found` is set to
  * false if it was already lost. The child of a fork has only a copy: there this releases
- * nothing and returns false.
+ * nothing, and `found` is set to false.
  *
  * The handle still has to be freed.
  *
@@ -6878,8 +6915,8 @@ millpond_status millpond_events_publish_call(millpond_events_queue *queue,
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, before anything is sent;
  * `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and the event asks for this
  * error; `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
- * `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added; those
- * of the connection.
+ * `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added. Also
+ * those of the connection.
  *
  * Delivery: a step that is sent again after a lost connection adds nothing twice. After
  * `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not have been added;
@@ -6939,8 +6976,8 @@ millpond_status millpond_events_receive(millpond_events_queue *queue,
  * queue.
  *
  * Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery ended
- * in another way. It is not an error if this delivery has already ended the event; those of
- * the connection.
+ * in another way. It is not an error if this delivery has already ended the event. Also those
+ * of the connection.
  *
  * Delivery: an event whose lease has expired can still be acknowledged as long as no other
  * consumer has received it.
@@ -7699,6 +7736,23 @@ millpond_status millpond_volatile_hash_new(millpond_client *client,
                                            millpond_error **error);
 
 /**
+ * The hash with this base, of 1 to 64 KiB. Makes no call: a name, a base or a number of shards
+ * beyond its limit is reported by the first step.
+ *
+ * `hash` is set to a handle, which the caller frees with `millpond_volatile_hash_free`, or on
+ * failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_hashes_hash_new(millpond_volatile_hashes *hashes,
+                                                  const char *base,
+                                                  size_t base_length,
+                                                  millpond_volatile_hash **hash,
+                                                  millpond_error **error);
+
+/**
  * Sets a field to a value, which expires after `ttl_ms`. Also removes up to two fields that have
  * expired.
  *
@@ -7727,7 +7781,7 @@ millpond_status millpond_volatile_set(millpond_volatile_hash *hash,
  * Errors: `MILLPOND_INVALID_ARGUMENT` for no field or more than 10,000, a field above 64 KiB,
  * a value above 16 MiB, more than 1 GiB and a `ttl_ms` below one millisecond or above 100 years;
  * `MILLPOND_WRONG_TYPE` if the keys hold something else; `MILLPOND_OUT_OF_MEMORY` if the
- * memory of the server is full. In all cases nothing was set; those of the connection.
+ * memory of the server is full. In all cases nothing was set. Also those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may have been set, or
  * none. A set that is sent again could overwrite what others have set since.
@@ -7808,13 +7862,15 @@ millpond_status millpond_volatile_set_locked(millpond_volatile_hash *hash,
 
 /**
  * Sets a field and releases its lock, all in one step, if the token holds the lock: the end of
- * what `millpond_volatile_get_or_acquire` began.
+ * what `millpond_volatile_get_or_acquire` began. If the set is refused for another reason than
+ * a lost lock, the token still holds the lock.
  *
  * `ttl_ms`: how long until it expires, from 1 ms to 100 years.
  *
  * Errors: as `millpond_volatile_set_locked`.
  *
- * Delivery: as `millpond_volatile_set_many`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` both may have been done, or
+ * nothing. If it was done, repeating it fails with `MILLPOND_LEASE_LOST`.
  *
  * Threads: any.
  */
@@ -7873,17 +7929,17 @@ millpond_status millpond_volatile_get_many(millpond_volatile_hash *hash,
                                            millpond_error **error);
 
 /**
- * A page of the fields that are live, those first that expire first, and by their bytes if
- * they expire at the same time. Pages are not one snapshot: a field that is set or touched
- * between two pages may be on both, and on neither if it now expires sooner. Every other field
- * is on one page. A page may have fewer fields than its limit and still be followed by another
- * one.
+ * A page of the fields that are live, in the order of expiry, and by their bytes if they
+ * expire at the same time. Pages are not one snapshot: a field that is set or touched between
+ * two pages may be on both, and on neither if it now expires sooner. Every other field is on
+ * one page. A page may have fewer fields than its limit and still be followed by another one.
  *
  * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
  * or on failure to NULL. `query` may be NULL.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; `MILLPOND_WRONG_TYPE`
- * if the keys hold something else; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000 and a position whose
+ * field is above 64 KiB; `MILLPOND_WRONG_TYPE` if the keys hold something else; those of the
+ * connection.
  *
  * Threads: any.
  */
@@ -7893,8 +7949,8 @@ millpond_status millpond_volatile_fields(millpond_volatile_hash *hash,
                                          millpond_error **error);
 
 /**
- * `ttl_ms` is set to how many milliseconds a field is still live, rounded down, or to -1 if it
- * is not live.
+ * `ttl_ms` is set to how long a field is still live, rounded up to milliseconds, or to -1 if
+ * it is not live.
  *
  * Errors: as `millpond_volatile_get`.
  *
@@ -7990,8 +8046,8 @@ millpond_status millpond_volatile_clear(millpond_volatile_hash *hash,
                                         millpond_error **error);
 
 /**
- * Frees the memory of up to `limit` fields and locks that have expired, those first that did
- * so first, in one short step. Repeat it while it says that there is `more`. No read returns
+ * Frees the memory of up to `limit` fields and locks that have expired, in the order of
+ * expiry, in one short step. Repeat it while it says that there is `more`. No read returns
  * what has expired, whether it is removed or not.
  *
  * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
@@ -8011,8 +8067,10 @@ millpond_status millpond_volatile_reap(millpond_volatile_hash *hash,
                                        millpond_error **error);
 
 /**
- * Takes the lock of a field for `ttl_ms` if it is free or has expired. If the token already holds
- * it, the lock keeps its fence and runs for `ttl_ms` from now.
+ * Takes the lock of a field for `ttl_ms` if it is free or has expired; it does not wait. If the
+ * token already holds it, the lock keeps its fence and runs for `ttl_ms` from now. Two callers
+ * with the same token are one holder, so use a new random token each time. Also removes up to
+ * two locks that have expired.
  *
  * Each holder gets a higher fence than all before it in this hash. Only
  * `millpond_volatile_set_locked` and `millpond_volatile_set_and_release` check the lock where
@@ -8027,7 +8085,8 @@ millpond_status millpond_volatile_reap(millpond_volatile_hash *hash,
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a field above 64 KiB, a token that is empty or above
  * 64 bytes, and a `ttl_ms` below one millisecond or above 100 years; `MILLPOND_WRONG_TYPE` if the
  * keys hold something else; `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the locks
- * cannot be read; those of the connection.
+ * cannot be read; `MILLPOND_OUT_OF_MEMORY` if the memory of the server is full and the lock is
+ * a new one; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the token may hold the
  * lock. Acquiring it again with the same token is safe and returns the same fence.
@@ -8072,6 +8131,34 @@ millpond_status millpond_volatile_get_or_acquire(millpond_volatile_hash *hash,
                                                  uint64_t ttl_ms,
                                                  millpond_volatile_result **result,
                                                  millpond_error **error);
+
+/**
+ * Takes the lock of a field if it is free, without waiting, and renews it until it is
+ * released; NULL if another holder has it. `ttl_ms` is how long the others wait if this process
+ * dies.
+ *
+ * `lock` is set to the result, which the caller frees with `millpond_volatile_lock_free`; to
+ * NULL on failure, and also on success if there is none. `ttl_ms`: how long others wait for
+ * the lock if this process dies, from 1 ms to 100 years.
+ *
+ *     millpond_volatile_lock *lock;
+ *     status = millpond_volatile_lock_acquire(hash, "/", 1, 10000, &lock, &error);
+ *     if (status == MILLPOND_OK && lock == NULL)
+ *         puts("somebody else computes it");
+ *
+ * Errors: as `millpond_volatile_acquire`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been taken
+ * although nobody holds it; then it expires after `ttl_ms`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_lock_acquire(millpond_volatile_hash *hash,
+                                               const char *field,
+                                               size_t field_length,
+                                               uint64_t ttl_ms,
+                                               millpond_volatile_lock **lock,
+                                               millpond_error **error);
 
 /**
  * Makes the lock of a field run for `ttl_ms` from now, if the token holds it, and `done` is
@@ -8138,6 +8225,134 @@ millpond_status millpond_volatile_holder(millpond_volatile_hash *hash,
  * Threads: any.
  */
 void millpond_volatile_hash_free(millpond_volatile_hash *hash);
+
+/**
+ * The fence: higher than that of every earlier holder of a lock of this hash. `fence` is set
+ * to the result.
+ *
+ * It can be read after the release too. Sends nothing.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_lock_fence(const millpond_volatile_lock *lock,
+                                             uint64_t *fence,
+                                             millpond_error **error);
+
+/**
+ * Whether the lock is lost, because a renewal was refused or because none has succeeded for a
+ * whole `ttl`. A set through the lock would detect it as well. `lost` is set to the result.
+ *
+ * A lock that was released is not held either. Sends nothing.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_lock_is_lost(const millpond_volatile_lock *lock,
+                                               bool *lost,
+                                               millpond_error **error);
+
+/**
+ * Sets the field to a value, which expires after `ttl_ms`, as `millpond_volatile_set_locked`
+ * does.
+ *
+ * `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+ *
+ * Errors: as `millpond_volatile_set_locked`.
+ *
+ * Delivery: as `millpond_volatile_set_locked`.
+ *
+ * Threads: one at a time; see `millpond_volatile_lock`.
+ */
+millpond_status millpond_volatile_lock_set(millpond_volatile_lock *lock,
+                                           const char *value,
+                                           size_t value_length,
+                                           uint64_t ttl_ms,
+                                           millpond_error **error);
+
+/**
+ * Releases the lock, so that another holder can take it immediately. `done` is set to false if
+ * it was already lost. The child of a fork has only a copy: there this releases nothing, and
+ * `done` is set to false.
+ *
+ * The handle still has to be freed.
+ *
+ * Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, after
+ * which the lock expires.
+ *
+ * `done` may be NULL.
+ *
+ * Threads: one at a time; see `millpond_volatile_lock`.
+ */
+millpond_status millpond_volatile_lock_release(millpond_volatile_lock *lock,
+                                               bool *done,
+                                               millpond_error **error);
+
+/**
+ * Frees a lock. NULL and what was freed before are fine.
+ *
+ * A lock that was not released is released in the background, but not in the child of a fork,
+ * because the parent may still hold it.
+ *
+ * Threads: any.
+ */
+void millpond_volatile_lock_free(millpond_volatile_lock *lock);
+
+/**
+ * The family of volatile hashes with this name. Makes no call.
+ *
+ * `shards`: 1 to 1,024; in other languages 16 by default.
+ *
+ * `hashes` is set to a handle, which the caller frees with `millpond_volatile_hashes_free`, or
+ * on failure to NULL.
+ *
+ *     millpond_volatile_hashes *carts;
+ *     millpond_volatile_hash *cart;
+ *     if (millpond_volatile_hashes_new(client, "carts", 5, 16, &carts, &error) == MILLPOND_OK)
+ *         status = millpond_volatile_hashes_hash_new(carts, "ann", 3, &cart, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_hashes_new(millpond_client *client,
+                                             const char *name,
+                                             size_t name_length,
+                                             uint32_t shards,
+                                             millpond_volatile_hashes **hashes,
+                                             millpond_error **error);
+
+/**
+ * Frees the memory of up to `limit` fields and locks that have expired. It looks at all
+ * shards, beginning with one at random, and there only at hashes that may have something to
+ * remove: a step for each shard and each of these hashes, of which it looks at no more than
+ * `limit`, or 16 if that is more. Repeat it while it says that there is `more`.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+ * or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000, and for a name or a
+ * number of shards beyond its limit; otherwise the first error of a hash or a shard. The
+ * others are reaped all the same. Also those of the connection.
+ *
+ * Delivery: after an error a part of it may have been done. It can be repeated: it finds what
+ * is left.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_hashes_reap(millpond_volatile_hashes *hashes,
+                                              size_t limit,
+                                              millpond_volatile_result **result,
+                                              millpond_error **error);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_volatile_hashes_free(millpond_volatile_hashes *hashes);
 
 /**
  * The keys as an array of `millpond_keys_length`. Lives until the list is freed. NULL for NULL
@@ -8689,6 +8904,23 @@ millpond_status millpond_tasks_keys(const char *name,
                                     size_t name_length,
                                     millpond_keys **keys,
                                     millpond_error **error);
+
+/**
+ * The KEYS of the scripts of a volatile hash, in order: the values, the expiries, the locks,
+ * when those expire, and what belongs to the hash as a whole. For connections of your own;
+ * sends nothing. A script takes the first two of these or all five, as the comment at the
+ * start of its last part says.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_volatile_keys(const char *name,
+                                       size_t name_length,
+                                       millpond_keys **keys,
+                                       millpond_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

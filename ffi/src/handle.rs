@@ -92,7 +92,7 @@ kinds! {
     Client(millpond::Client) = millpond_client,
     Entries(crate::ick::entries::Entries) = millpond_ick_entries,
     Keys(crate::keys::Keys) = millpond_keys,
-    Lease(crate::ick::lease::Lease) = millpond_ick_lease,
+    Lease(crate::lease::Lease<millpond::ick::ConsumerLease>) = millpond_ick_lease,
     Batches(Exclusive<millpond::ick::Batches>) = millpond_ick_batches,
     IckChannel(millpond::ick::IckChannel) = millpond_ick_channel,
     ShuffleQueue(Box<millpond::shuffle::ShuffleQueue>) = millpond_shuffle_queue,
@@ -125,6 +125,8 @@ kinds! {
     EventsReport(Box<crate::report::Report<EventsResult>>) = millpond_events_report,
     VolatileHash(Box<millpond::volatile::VolatileHash>) = millpond_volatile_hash,
     VolatileResult(Box<crate::volatile::result::Parts>) = millpond_volatile_result,
+    VolatileLock(crate::lease::Lease<millpond::volatile::FieldLock>) = millpond_volatile_lock,
+    VolatileHashes(Box<millpond::volatile::VolatileHashes>) = millpond_volatile_hashes,
 }
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");

@@ -15,7 +15,7 @@
 //! | [`tasks`] | stores of tasks |
 //! | [`events`] | queues of events |
 //! | [`volatile`] | volatile hashes |
-//! | [`keys`], [`options`], [`report`], [`script`] | what queues have in common |
+//! | [`keys`], [`lease`], [`options`], [`report`], [`script`] | what queues have in common |
 //! | [`signal_stop`] | signals that stop workers |
 
 #![allow(non_camel_case_types, reason = "the types have the names that they have in C")]
@@ -60,6 +60,7 @@ mod caller;
 mod exclusive;
 mod fork;
 mod handle;
+mod lease;
 mod options;
 mod signal_stop;
 #[cfg(debug_assertions)]

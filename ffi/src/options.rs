@@ -221,6 +221,12 @@ pub(crate) fn only_one(
     }
 }
 
+/// A time in a result, in milliseconds, rounded up: how long is left until something expires is then not 0 before it
+/// has expired, and who waits for that long does not wake too early.
+pub(crate) fn whole_ms(time: Duration) -> u64 {
+    time.as_micros().div_ceil(1_000) as u64
+}
+
 /// A time, or the default.
 pub(crate) fn time_or(option: &str, ms: i64, default: Duration) -> Result<Duration> {
     given(option, ms).map(|ms| ms.map_or(default, Duration::from_millis))

@@ -9,6 +9,7 @@ use millpond::ick::Name;
 use millpond::shuffle::{Cordon, ReadDeadLetters};
 use millpond::step::Operation;
 use millpond::tasks::{Modification, Modify};
+use millpond::volatile::ReadStats;
 
 use crate::caller::Caller;
 use crate::error::millpond_error;
@@ -159,6 +160,35 @@ pub unsafe extern "C" fn millpond_tasks_keys(
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = Modify::new(name, "c", Modification::new())?.invocation().keys;
+        out.set(Keys::from_iter(keys));
+        Ok(())
+    })
+}
+
+/// The KEYS of the scripts of a volatile hash, in order: the values, the expiries, the locks,
+/// when those expire, and what belongs to the hash as a whole. For connections of your own;
+/// sends nothing. A script takes the first two of these or all five, as the comment at the
+/// start of its last part says.
+///
+/// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_keys(
+    name: *const c_char,
+    name_length: usize,
+
+    keys: *mut *mut millpond_keys,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let out = caller.new_handle("keys", keys)?;
+        let name = caller.name(name, name_length)?;
+        let keys = ReadStats::new(name)?.invocation().keys;
         out.set(Keys::from_iter(keys));
         Ok(())
     })

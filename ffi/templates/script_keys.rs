@@ -17,6 +17,9 @@
     ["tasks_keys", "The KEYS of the scripts of a store of tasks. " ~ own ~ "\n\nThere are ten. A script takes the first "
         ~ "keys of these, as many as the comment at the end of its source names: all ten if it involves documents, "
         ~ "one for `tasks.time`, otherwise seven.", "", "Modify::new(name, \"c\", Modification::new())?.invocation().keys"],
+    ["volatile_keys", "The KEYS of the scripts of a volatile hash, in order: the values, the expiries, the locks, when those expire, and "
+        ~ "what belongs to the hash as a whole. " ~ own ~ " A script takes the first two of these or all five, as the comment "
+        ~ "at the start of its last part says.", "", "ReadStats::new(name)?.invocation().keys"],
 ] %}
 //! The keys of scripts, for connections that the program owns.
 
@@ -27,6 +30,7 @@ use millpond::ick::Name;
 use millpond::shuffle::{Cordon, ReadDeadLetters};
 use millpond::step::Operation;
 use millpond::tasks::{Modification, Modify};
+use millpond::volatile::ReadStats;
 
 use crate::caller::Caller;
 use crate::error::millpond_error;

@@ -53,7 +53,7 @@ static void every_script(const struct backend *backend) {
     const millpond_script *script, *found;
     millpond_error *error;
     size_t count = millpond_script_count();
-    CHECK(count == 71);
+    CHECK(count == 86);
     for (size_t i = 0; i < count; i++) {
         OK(millpond_script_at(i, &script, &error));
         OK(millpond_script_find(script->name, &found, &error));
@@ -63,7 +63,7 @@ static void every_script(const struct backend *backend) {
         CHECK(strcmp(sha1->str, script->sha1) == 0);
         freeReplyObject(sha1);
     }
-    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 71", millpond_script_at(count, &script, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 86", millpond_script_at(count, &script, &error));
     CHECK(script == NULL);
     FAILS(MILLPOND_INVALID_ARGUMENT, "\"ick.ad\", which no script has",
           millpond_script_find("ick.ad", &script, &error));
@@ -74,6 +74,10 @@ static void every_script(const struct backend *backend) {
     OK(millpond_ick_lease_keys(S("a\0b"), &keys, &error));
     CHECK(millpond_keys_length(keys) == 1 && millpond_keys_data(keys)->length == 19);
     CHECK(memcmp(millpond_keys_data(keys)->data, "a\0b/ick/{a\0b}/lease", 19) == 0);
+    millpond_keys_free(keys);
+    OK(millpond_volatile_keys(S("pages"), &keys, &error));
+    CHECK(millpond_keys_length(keys) == 5 && millpond_keys_data(keys)->length == 17);
+    CHECK(memcmp(millpond_keys_data(keys)->data, "vhash-map:{pages}", 17) == 0);
     millpond_keys_free(keys);
     redisFree(redis);
 }

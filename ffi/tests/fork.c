@@ -80,19 +80,27 @@ struct parents {
     bool is_embedded;
     millpond_client *client;
     millpond_ick_lease *lease;
+    millpond_volatile_lock *lock;
 };
 
 static void end_all(void *argument) {
     struct parents *parents = argument;
+    millpond_error *error;
+    bool was_held = true;
+    OK(millpond_volatile_lock_release(parents->lock, &was_held, &error));
+    CHECK(!was_held);
+    millpond_volatile_lock_free(parents->lock);
     millpond_ick_lease_free(parents->lease);
     millpond_client_free(parents->client);
     use_own(NULL);
 }
 
-static void is_refused_if_embedded(void *argument) {
+static void is_refused(void *argument) {
     struct parents *parents = argument;
     millpond_ick_entries *entries;
     millpond_error *error;
+    FAILS(MILLPOND_FORKED, "in the child",
+          millpond_volatile_lock_set(parents->lock, S("1"), 1000, &error));
     if (parents->is_embedded) {
         FAILS(MILLPOND_FORKED, "fork",
               millpond_ick_reserve(parents->client, S("ends"), 1, false, &entries, &error));
@@ -103,26 +111,36 @@ static void is_refused_if_embedded(void *argument) {
     }
 }
 
-static void a_child_leaves_its_parents_lease_alone(const struct backend *backend) {
-    struct parents parents = {strcmp(backend->kind, "redis") != 0, connect_to(backend), NULL};
+static void a_child_leaves_what_its_parent_holds_alone(const struct backend *backend) {
+    struct parents parents = {strcmp(backend->kind, "redis") != 0, connect_to(backend), NULL, NULL};
+    millpond_volatile_lock *second_lock;
+    millpond_volatile_hash *hash;
     millpond_ick_lease *second;
     millpond_error *error;
     bool was_held;
     OK(millpond_ick_lease_acquire(parents.client, S("ends"), 3600000, &parents.lease, &error));
+    OK(millpond_volatile_hash_new(parents.client, S("ends"), &hash, &error));
+    OK(millpond_volatile_lock_acquire(hash, S("/"), 3600000, &parents.lock, &error));
     add(parents.client, "ends", "a 1");
-    in_child(is_refused_if_embedded, &parents);
+    in_child(is_refused, &parents);
     in_child(end_all, &parents);
     OK(millpond_ick_lease_acquire(parents.client, S("ends"), 3600000, &second, &error));
     CHECK(second == NULL);
     OK(millpond_ick_lease_release(parents.lease, &was_held, &error));
     CHECK(was_held);
+    OK(millpond_volatile_lock_acquire(hash, S("/"), 3600000, &second_lock, &error));
+    CHECK(second_lock == NULL);
+    OK(millpond_volatile_lock_release(parents.lock, &was_held, &error));
+    CHECK(was_held);
     millpond_ick_lease_free(parents.lease);
+    millpond_volatile_lock_free(parents.lock);
+    millpond_volatile_hash_free(hash);
     millpond_client_free(parents.client);
 }
 
 const struct test fork_tests[] = {
     {"a_child_has_a_client_of_its_own", a_child_has_a_client_of_its_own},
-    {"a_child_leaves_its_parents_lease_alone", a_child_leaves_its_parents_lease_alone},
+    {"a_child_leaves_what_its_parent_holds_alone", a_child_leaves_what_its_parent_holds_alone},
     {NULL, NULL},
 };
 

@@ -156,6 +156,7 @@ static void lost_without_a_handle(const struct backend *none) {
     (void)none;
 #define LOST(call) (flag = false, WRONG("is NULL", call), CHECK(flag))
     LOST(millpond_ick_lease_is_lost(NULL, &flag, &error));
+    LOST(millpond_volatile_lock_is_lost(NULL, &flag, &error));
     LOST(millpond_shuffle_job_is_lost(NULL, &flag, &error));
     LOST(millpond_tasks_job_is_lost(NULL, &flag, &error));
     LOST(millpond_events_job_is_lost(NULL, &flag, &error));

@@ -14,7 +14,7 @@ class EventJob extends Base {
   }
 
   get signal() {
-    return lostSignal('event', this)
+    return lostSignal('lease of the event', this)
   }
 }
 

@@ -25,7 +25,7 @@ class Handle {
 const controllers = new WeakMap()
 
 /**
- * A signal that aborts when the lease of a `what` is lost. Keeps neither the lease nor the program alive.
+ * A signal that aborts when a `what` is lost. Keeps neither the lease nor the program alive.
  */
 function lostSignal(what, handle) {
   const found = controllers.get(handle)
@@ -36,7 +36,7 @@ function lostSignal(what, handle) {
   told.then((isLost) => {
     // If the call failed, the lease has already ended.
     if (isLost === true) {
-      controller.abort(new classes.LeaseLostError(`the lease of the ${what} was lost`))
+      controller.abort(new classes.LeaseLostError(`the ${what} was lost`))
     }
   })
   return controller.signal

@@ -2,10 +2,10 @@
 
 const check = require('./arguments.js')
 const { begin, unwrap } = require('./calls.js')
-const { SIGNAL, ...handles } = require('./generated/handles.js')
+const { ConsumerLease, SIGNAL, ...handles } = require('./generated/handles.js')
 const { made } = require('./generated/records.js')
-const { lostSignal, nativeOf } = require('./handle.js')
-const { entries, isTrue } = require('./results.js')
+const { nativeOf } = require('./handle.js')
+const { entries } = require('./results.js')
 
 const PEEK = { set: check.oneOf('producer', 'consumer'), ...SIGNAL }
 
@@ -23,21 +23,6 @@ class IckChannel extends handles.IckChannel {
   }
 }
 
-class ConsumerLease extends handles.ConsumerLease {
-  get signal() {
-    return lostSignal('Ick', this)
-  }
-
-  async release(options) {
-    const { signal } = check.options(options, SIGNAL)
-    return unwrap(await begin(signal, isTrue, (number) => nativeOf(this).release(number)))
-  }
-
-  async [Symbol.asyncDispose]() {
-    await this.release()
-  }
-}
-
-Object.assign(made, { ConsumerLease, Ick, IckChannel })
+Object.assign(made, { Ick, IckChannel })
 
 module.exports = { ConsumerLease, Ick, IckChannel }

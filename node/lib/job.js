@@ -17,7 +17,7 @@ class Job extends handles.Job {
   }
 
   get signal() {
-    return lostSignal('task', this)
+    return lostSignal('lease of the task', this)
   }
 
   delete(...given) {

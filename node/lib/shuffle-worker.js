@@ -14,7 +14,7 @@ class ShuffleJob extends Base {
   }
 
   get signal() {
-    return lostSignal('message', this)
+    return lostSignal('lease of the message', this)
   }
 }
 

@@ -325,7 +325,7 @@ export class ConsumerLease<T extends string | Buffer = string> {
    */
   readonly signal: AbortSignal
 
-  release(options?: CallOptions): Promise<boolean>
+  //! method release
 
   /** {@link release}, at the end of the block of an `await using`. */
   [Symbol.asyncDispose](): Promise<void>
@@ -1487,12 +1487,12 @@ export interface FieldQueryOptions extends CallOptions { //! volatile.FieldQuery
  * import { connect } from 'millpond'
  *
  * const pages = (await connect('memory:')).volatileHash('pages')
- * const found = await pages.getOrAcquire('/', 'web-1', 30_000)
+ * const found = await pages.getOrAcquire('/', 'request-1', 30_000)
  * console.log(found.value, found.fence !== null) //=> null true
- * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).remainingMs > 0) //=> true
+ * console.log((await pages.getOrAcquire('/', 'request-2', 30_000)).remainingMs > 0) //=> true
  *
- * await pages.setAndRelease('/', 'web-1', '<h1>…', 60_000) // what web-1 has computed
- * console.log((await pages.getOrAcquire('/', 'web-2', 30_000)).value) //=> <h1>…
+ * await pages.setAndRelease('/', 'request-1', '<h1>…', 60_000) // what request-1 has computed
+ * console.log((await pages.getOrAcquire('/', 'request-2', 30_000)).value) //=> <h1>…
  */
 export class VolatileHash<T extends string | Buffer = string> {
   private constructor()
@@ -1534,6 +1534,57 @@ export class VolatileHash<T extends string | Buffer = string> {
    * console.log((await pages.reap({ limit: 100 })).fields) //=> 1
    */
   //! method reap
+
+  //! methods
+}
+
+/**+
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const pages = (await connect('memory:')).volatileHash('pages')
+ * const lock = await pages.lock('/', 10_000)
+ * console.log(await pages.lock('/', 10_000)) //=> null
+ * await lock.set('<h1>…', 60_000)
+ * console.log(await lock.release(), await pages.get('/')) //=> true <h1>…
+ */
+export class FieldLock {
+  private constructor()
+
+  readonly fence: number
+
+  readonly isLost: boolean
+
+  /**
+   * Aborts, with a {@link LeaseLostError}, if the lock is lost before it is released; pass it to the calls of your
+   * work. It keeps neither the lock nor the program alive.
+   */
+  readonly signal: AbortSignal
+
+  //! method release
+
+  /** {@link release}, at the end of the block of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
+
+  //! methods
+}
+
+/**+
+ * @example
+ * import { connect, ManualClock } from 'millpond'
+ *
+ * const clock = new ManualClock()
+ * const carts = (await connect('memory:', { clock })).volatileHashes('carts')
+ * await carts.hash('ann').set('book', '1', 60_000)
+ * await carts.hash('bob').set('lamp', '2', 3_600_000)
+ * console.log(await carts.hash('ann').len()) //=> 1
+ *
+ * clock.advance(60_000)
+ * const { fields, more } = await carts.reap() // looks at the cart of ann alone
+ * console.log(fields, more) //=> 1 false
+ */
+export class VolatileHashes<T extends string | Buffer = string> {
+  private constructor()
 
   //! methods
 }

@@ -2,7 +2,7 @@
 //! garbage collector from closing a client on the event loop's thread.
 
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::thread;
@@ -141,6 +141,19 @@ impl<T: Lease> Held<T> {
             Ok(lost)
         };
         self.start(number, call, CallResult::bool)
+    }
+
+    /// Begins its last call, which returns whether it was held until then; after that, it was not.
+    pub(crate) fn release<F: Future<Output = Result<bool>> + Unpin + 'static>(
+        &self,
+        number: u32,
+        release: impl FnOnce(T) -> F,
+    ) -> bool {
+        let handle = self.0.with(());
+        match self.take() {
+            Some(lease) => handle.start(number, |()| Ok(release(lease)), CallResult::bool),
+            None => handle.start(number, |()| Ok(ready(Ok(false))), CallResult::bool),
+        }
     }
 
     /// Takes it from JavaScript, with a handle for a last call.

@@ -1,20 +1,20 @@
 //! What handles of Icks and shuffle queues have beside what follows from the core's methods; see
 //! `generated/handles.rs`.
 
-use std::future::{Future, poll_fn, ready};
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 
-use millpond::ick::{self, Set};
+use millpond::ick::Set;
 use millpond::shuffle::{self, Message};
 use millpond::{Async, Result};
 use napi::Env;
 use napi_derive::napi;
 
-use crate::convert::{Bytes, CallResult, Size, duration, entries, unexpected};
+use crate::convert::{Bytes, Size, duration, entries, unexpected};
 use crate::entries::Entries;
 use crate::errors;
 use crate::handle::Lease;
-use crate::handles::{ConsumerLease, Ick, IckChannel, ShuffleConsumer};
+use crate::handles::{Ick, IckChannel, ShuffleConsumer};
 use crate::list::written_bytes;
 use crate::worker::ShuffleWorker;
 
@@ -38,26 +38,6 @@ impl IckChannel {
     #[napi]
     pub fn draining(&self, earlier: u32) -> Self {
         Self(self.0.with(self.0.core.clone().draining(earlier)))
-    }
-}
-
-impl Lease for ick::ConsumerLease<Async> {
-    const OVER: &'static str = "the lease was released";
-
-    fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
-        self.on_lost(then);
-    }
-}
-
-#[napi]
-impl ConsumerLease {
-    /// Returns whether it was held until now.
-    #[napi]
-    pub fn release(&self, number: u32) -> bool {
-        match self.0.take() {
-            Some(lease) => self.0.with(()).start(number, |_| Ok(lease.release()), CallResult::bool),
-            None => self.0.with(()).start(number, |_| Ok(ready(Ok(false))), CallResult::bool),
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 const { begin, unwrap } = require('../calls.js')
 const { atOnce } = require('../errors.js')
-const { Handle, nativeOf } = require('../handle.js')
+const { Handle, lostSignal, nativeOf } = require('../handle.js')
 const Native = require('../native.js')
 const { of, ofBytes } = require('../reader.js')
 const { added, count, entries, isTrue, nothing } = require('../results.js')
@@ -68,6 +68,16 @@ class {{ class.name }} extends Handle {
   {% endif %}
   }
 {% endfor %}
+{% if class.lease %}
+
+  get signal() {
+    return lostSignal('{{ class.lease }}', this)
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.release()
+  }
+{% endif %}
 }
 made.{{ class.name }} = {{ class.name }}
 {% endfor %}

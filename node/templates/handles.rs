@@ -8,7 +8,7 @@ use napi_derive::napi;
 use crate::convert::{Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries, unexpected};
 use crate::entries::Entries;
 use crate::events::{event_ids, receipts};
-use crate::handle::{Handle, Held};
+use crate::handle::{Handle, Held, Lease};
 use crate::list::{written, written_bytes, written_text};
 use crate::loops::{ {{ loops | join(', ') }}, Loop };
 {% macro params(call) %}
@@ -17,14 +17,18 @@ use crate::loops::{ {{ loops | join(', ') }}, Loop };
 {% endmacro %}
 {% macro given(call) %}{{ call.args | map(attribute='expression') | join(', ') }}{% endmacro %}
 {% for of in classes %}
+{% set numbers = of.getters | rejectattr(2) if of.is_held else [] %}
 
-/// [`{{ of.path }}`].
+/// [`{{ of.path }}`]{{ ', and its numbers, which stay when it was given up' if numbers }}.
 #[napi]
-pub struct {{ of.name }}(pub(crate) {{ 'Held' if of.is_held else 'Handle' }}<{{ of.path }}<Async>>);
+pub struct {{ of.name }}(pub(crate) {{ 'Held' if of.is_held else 'Handle' }}<{{ of.path }}<Async>>{{ ', f64' * (numbers | length) }});
 
 impl {{ of.name }} {
     pub(crate) fn new(core: Handle<{{ of.path }}<Async>>) -> Self {
-        Self({{ 'Held::new(core)' if of.is_held else 'core' }})
+        {% for name, _, _ in numbers %}
+        let {{ name }} = core.core.{{ name }}() as f64;
+        {% endfor %}
+        Self({{ 'Held::new(core)' if of.is_held else 'core' }}{% for name, _, _ in numbers %}, {{ name }}{% endfor %})
     }
 }
 
@@ -34,7 +38,9 @@ impl {{ of.name }} {
     /// [`{{ name }}`]({{ of.path }}::{{ name }}).
     #[napi(getter)]
     pub fn {{ name }}(&self) -> {{ 'bool' if is_bool else 'f64' }} {
-    {% if of.is_held %}
+    {% if of.is_held and not is_bool %}
+        self.{{ loop.index }}
+    {% elif of.is_held %}
         // A handle that was given up is lost and has ended.
         self.0.get(|core| core.{{ name }}()).unwrap_or(true)
     {% else %}
@@ -54,7 +60,11 @@ impl {{ of.name }} {
 {% for call in of.calls %}
     /// [`{{ call.name }}`]({{ of.path }}::{{ call.name }}).
     #[napi]
-    {% if call.is_call %}
+    {% if call.name == 'release' and of.lease %}
+    pub fn release(&self, number: u32) -> bool {
+        self.0.release(number, |core| core.release())
+    }
+    {% elif call.is_call %}
     pub fn {{ call.name }}(&self, number: u32{{ params(call) }}) -> napi::Result<bool> {
         {% for arg in call.args if arg.before %}
         let {{ arg.name }} = {{ arg.before }};
@@ -108,4 +118,14 @@ impl {{ of.name }} {
 
 {% endfor %}
 }
+{% if of.lease %}
+
+impl Lease for {{ of.path }}<Async> {
+    const OVER: &'static str = "the {{ of.lease }} was released";
+
+    fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
+        self.on_lost(then);
+    }
+}
+{% endif %}
 {% endfor %}

@@ -185,7 +185,7 @@ export const CALLS = {
   Client: {
     open: (client) => client,
     calls: { close: [], taskStores: [] },
-    handles: { ick: ['x'], ickChannel: ['x', 2], shuffleQueue: ['x'], tasks: ['x'], volatileHash: ['x'] },
+    handles: { ick: ['x'], ickChannel: ['x', 2], shuffleQueue: ['x'], tasks: ['x'], volatileHash: ['x'], volatileHashes: ['x'] },
     plain: ['events', 'recovery']
   },
   Ick: {
@@ -279,8 +279,17 @@ export const CALLS = {
       set: ['a', '1', 60_000], setMany: [{ a: '1' }, 60_000], setIfAbsent: ['a', '1', 60_000],
       setIfPresent: ['a', '1', 60_000], setLocked: ['a', 'me', '1', 60_000], setAndRelease: ['a', 'me', '1', 60_000],
       get: ['a'], getMany: [['a']], fields: [], ttl: ['a'], len: [], stats: [], touch: ['a', 60_000], delete: [['a']],
-      clear: [], reap: [], acquire: ['a', 'me', 60_000], getOrAcquire: ['a', 'me', 60_000],
+      clear: [], reap: [], acquire: ['a', 'me', 60_000], getOrAcquire: ['a', 'me', 60_000], lock: ['l', 60_000],
       renew: ['a', 'me', 60_000], release: ['a', 'me'], holder: ['a']
     }
+  },
+  FieldLock: {
+    open: (client, name) => client.volatileHash(name).lock('a', 60_000),
+    calls: { set: ['1', 60_000], release: [] }
+  },
+  VolatileHashes: {
+    open: (client, name) => client.volatileHashes(name),
+    calls: { reap: [] },
+    plain: ['hash']
   }
 }

@@ -9,7 +9,7 @@ import { connect } from 'millpond'
 
 import { CALLS, LOOPS, WAITS } from './kit.mjs'
 import { sharedServer } from './servers.mjs'
-import { directory, newName, renewals, RENEWING, untilNotRenewed } from './support.mjs'
+import { directory, newName, renewals, RENEWING, until, untilNotRenewed } from './support.mjs'
 
 const GROWTH_BYTES_MAX = 16 * 1024 * 1024
 
@@ -138,6 +138,20 @@ test('a loop keeps its lease', async () => {
   assert.equal(await ick.lease(60_000), null)
   await ick.add([[1, 'a']])
   assert.deepEqual((await asked).value, [['a', 1]])
+})
+
+test('a lock that is dropped is released', async () => {
+  const hash = (await connect('memory:')).volatileHash('x')
+  const forget = async () => {
+    await hash.lock('a', 60_000)
+    assert.equal(await hash.lock('a', 60_000), null)
+  }
+  await forget()
+  const isFree = async () => {
+    await collectGarbage()
+    return (await hash.holder('a')) === null
+  }
+  await until(isFree, 'the lock is free')
 })
 
 test('what waits keeps what it needs', async () => {

@@ -1,11 +1,15 @@
 // Volatile hashes: fields that expire, each at its own time, and their locks.
 
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 
-import { connect, LeaseLostError, ManualClock, VolatileHash } from 'millpond'
+import { connect, FieldLock, LeaseLostError, ManualClock, VolatileHash, VolatileHashes } from 'millpond'
 
-import { allRefused, detached, onEveryBackend, refused } from './support.mjs'
+import { sharedServer } from './servers.mjs'
+import { allRefused, detached, newName, onEveryBackend, refused, RENEWING, until } from './support.mjs'
 
 const BYTES = 'has to be a string or a Uint8Array'
 const BROKEN = Buffer.from([0xff, 0])
@@ -106,6 +110,125 @@ onEveryBackend('locks are renewed and released by their holders', async ({ conne
   assert.ok((await hash.acquire('a', 'you', MINUTE_MS)).fence > fence)
 })
 
+onEveryBackend('a lock has one holder', async ({ connect, name }) => {
+  const hash = (await connect()).volatileHash(name)
+  const lock = await hash.lock('a', MINUTE_MS)
+  assert.equal(lock.isLost, false)
+  assert.equal(await hash.lock('a', MINUTE_MS), null)
+  assert.equal(await lock.set('1', MINUTE_MS), undefined)
+  assert.equal(await hash.get('a'), '1')
+  const { fence } = lock
+  assert.equal((await hash.holder('a')).fence, fence)
+  await lock[Symbol.asyncDispose]()
+  assert.equal(await hash.holder('a'), null)
+  assert.deepEqual([lock.isLost, lock.fence], [true, fence])
+  assert.equal(await lock.release(), false)
+  await assert.rejects(lock.set('2', MINUTE_MS), { code: 'LEASE_LOST', message: /the field lock was released/ })
+  const next = await hash.lock('a', MINUTE_MS)
+  assert.ok(next.fence > fence)
+  assert.equal(await next.release(), true)
+  assert.equal(await hash.get('a'), '1')
+})
+
+test('a lock that is lost refuses its late holder', async () => {
+  const clock = new ManualClock()
+  const hash = (await connect('memory:', { clock })).volatileHash('x')
+  const first = await hash.lock('a', 60 * MINUTE_MS)
+  await first.set('1', 600 * MINUTE_MS)
+  clock.advance(61 * MINUTE_MS)
+  const second = await hash.lock('a', 60 * MINUTE_MS)
+  assert.ok(second.fence > first.fence)
+  await assert.rejects(first.set('2', MINUTE_MS), LeaseLostError)
+  assert.equal(await first.release(), false)
+  assert.equal(await hash.get('a'), '1')
+  await second.set('3', MINUTE_MS)
+  assert.equal(await second.release(), true)
+  assert.equal(await hash.get('a'), '3')
+})
+
+onEveryBackend('a lock says that it is lost', async ({ connect, name }) => {
+  const hash = (await connect()).volatileHash(name)
+  const lock = await hash.lock('a', MINUTE_MS)
+  const { signal } = lock
+  assert.equal(lock.signal, signal)
+  assert.equal(signal.aborted, false)
+  assert.equal(await hash.release('a', (await hash.holder('a')).token), true)
+  if (!signal.aborted) await once(signal, 'abort')
+  assert.ok(signal.reason instanceof LeaseLostError)
+  assert.match(signal.reason.message, /the field lock was lost/)
+  assert.equal(lock.isLost, true)
+  assert.equal(await lock.release(), false)
+  // One that is released is not lost.
+  const other = await hash.lock('a', MINUTE_MS)
+  const unaborted = other.signal
+  await other.release()
+  assert.equal(await hash.holder('a'), null)
+  assert.equal(unaborted.aborted, false)
+}, RENEWING)
+
+// A lock is renewed three times per ttl, so these are the renewals of three.
+const WATCHING = `
+import { connect } from 'millpond'
+const [url, name] = process.argv.slice(1)
+const client = await connect(url)
+const hash = client.volatileHash(name)
+let last = Infinity
+for (let renewals = 0; renewals < 9; ) {
+  const { remainingMs } = await hash.holder('a')
+  if (remainingMs > last) renewals += 1
+  last = remainingMs
+}
+await client.close()
+`
+
+test('a holder that blocks the event loop keeps its lock', async () => {
+  const { url } = await sharedServer()
+  const name = newName()
+  const client = await connect(`${url}${RENEWING}`)
+  const hash = client.volatileHash(name)
+  const lock = await hash.lock('a', MINUTE_MS)
+  const cwd = fileURLToPath(new URL('.', import.meta.url))
+  const options = ['--input-type=module', '-e', WATCHING, '--', url, name]
+  execFileSync(process.execPath, options, { cwd, timeout: 60_000, killSignal: 'SIGKILL' })
+  assert.equal(lock.isLost, false)
+  assert.equal((await hash.holder('a')).fence, lock.fence)
+  await lock.set('1', MINUTE_MS)
+  assert.equal(await lock.release(), true)
+  await client.close()
+})
+
+onEveryBackend('hashes of a family', async ({ connect, name }) => {
+  const client = await connect()
+  const family = client.volatileHashes(name, { shards: 3 })
+  const [ann, bob] = ['ann', Buffer.from('bob')].map((base) => family.hash(base))
+  await ann.set('a', '1', MINUTE_MS)
+  await bob.setMany({ a: '2', b: '3' }, 1)
+  assert.deepEqual([await ann.len(), await ann.get('a')], [1, '1'])
+  await until(async () => (await bob.stats()).expired === 2, 'fields expire')
+  const { nextInMs, ...reaped } = await family.reap()
+  assert.deepEqual(reaped, { fields: 2, locks: 0, orphans: 0, more: false })
+  assert.ok(nextInMs > 0 && nextInMs <= MINUTE_MS, `${nextInMs}`)
+  assert.equal(await client.volatileHash(name).len(), 0)
+  const lock = await ann.lock('a', MINUTE_MS)
+  assert.equal(await bob.lock('a', MINUTE_MS).then((other) => other.release()), true)
+  assert.equal(await lock.release(), true)
+  const buffers = client.volatileHashes(name, { shards: 3n, returnBuffers: true })
+  assert.deepEqual(await buffers.hash('ann').get('a'), Buffer.from('1'))
+})
+
+test('a reap of a family finds the only hash with something to remove', async () => {
+  const clock = new ManualClock()
+  const family = (await connect('memory:', { clock })).volatileHashes('x')
+  const set = (_, number) => family.hash(`${number}`).set('a', '1', number === 777 ? 1_000 : MINUTE_MS)
+  await Promise.all(Array.from({ length: 1_000 }, set))
+  assert.equal((await family.reap()).nextInMs, 1_000)
+  clock.advance(1_000)
+  const reaped = { fields: 1, locks: 0, orphans: 0, more: false, nextInMs: MINUTE_MS - 1_000 }
+  assert.deepEqual(await family.reap({ limit: 1 }), reaped)
+  assert.deepEqual(await family.hash('777').stats(), { fields: 0, expired: 0, locks: 0 })
+  assert.equal(await family.hash('776').len(), 1)
+})
+
 onEveryBackend('bytes', async ({ connect, name }) => {
   const client = await connect()
   const [hash, buffers] = [client.volatileHash(name), client.volatileHash(name, { returnBuffers: true })]
@@ -133,7 +256,7 @@ test('a field is live until its time, to the microsecond', async () => {
   await hash.set('a', '1', 1_500.125)
   await hash.set('b', '2', 1_000)
   const { fence } = await hash.acquire('a', 'me', 2_000.5)
-  assert.equal(fence, 1_700_000_000_000_000)
+  assert.ok(fence >= 1_700_000_000_000_000)
   assert.equal(await hash.ttl('a'), 1_500.125)
   assert.equal((await hash.fields()).fields[1].expiresUs, 1_700_000_001_500_125)
   assert.equal((await hash.acquire('a', 'you', 1_000)).remainingMs, 2_000.5)
@@ -178,6 +301,9 @@ const CALLS = [
   [(hash) => hash.setLocked('a', '', '1', 1_000), 'the token is empty'],
   [(hash) => hash.setAndRelease('a', 7, '1', 1_000), `token ${BYTES}`, TypeError],
   [(hash) => hash.acquire('a', 'x'.repeat(65), 1_000), 'the token has 65 bytes; 64 are allowed'],
+  [(hash) => hash.lock(7, 1_000), `field ${BYTES}`, TypeError],
+  [(hash) => hash.lock('a'), 'ttlMs has to be a number of milliseconds', TypeError],
+  [(hash) => hash.lock('a', 0), 'between a millisecond and 100 years'],
   [(hash) => hash.get(), `field ${BYTES}`, TypeError],
   [(hash) => hash.getMany('ab'), 'fields has to be an iterable', TypeError],
   [(hash) => hash.getMany(['a', 7]), `fields[1] ${BYTES}`, TypeError],
@@ -194,6 +320,12 @@ const CALLS = [
   [(hash) => hash.reap(5), 'options has to be an object, not a number', TypeError]
 ]
 
+const LOCK_CALLS = [
+  [(lock) => lock.set(7, 1_000), `value ${BYTES}`, TypeError],
+  [(lock) => lock.set('1'), 'ttlMs has to be a number of milliseconds', TypeError],
+  [(lock) => lock.set('1', 0), 'between a millisecond and 100 years']
+]
+
 onEveryBackend('wrong arguments', async ({ connect, name }) => {
   const client = await connect()
   const hash = client.volatileHash(name)
@@ -201,5 +333,26 @@ onEveryBackend('wrong arguments', async ({ connect, name }) => {
   assert.deepEqual(await hash.stats(), { fields: 0, expired: 0, locks: 0 })
   await assert.rejects(client.volatileHash('').len(), refused('name'))
   assert.throws(() => client.volatileHash('x', { returnBuffers: 1 }), refused('returnBuffers', TypeError))
-  assert.throws(() => new VolatileHash(), { name: 'TypeError', message: /volatileHash\(\) of a Client makes one/ })
+  const lock = await hash.lock('a', MINUTE_MS)
+  await allRefused(LOCK_CALLS, lock)
+  const family = client.volatileHashes(name)
+  assert.throws(() => family.hash(7), refused(`base ${BYTES}`, TypeError))
+  assert.throws(() => client.volatileHashes(7), refused(`name ${BYTES}`, TypeError))
+  assert.throws(() => client.volatileHashes('x', { shards: '1' }), refused('shards', TypeError))
+  assert.throws(() => client.volatileHashes('x', { shards: -1 }), refused('shards'))
+  await assert.rejects(family.reap({ limit: 0 }), refused('not 0'))
+  await assert.rejects(family.hash('').len(), refused('the base is empty'))
+  for (const shards of [0, 65_537]) {
+    const made = client.volatileHashes('x', { shards })
+    const message = `shards, not ${shards}`
+    await assert.rejects(made.reap(), refused(message))
+    await assert.rejects(made.hash('a').len(), refused(message))
+  }
+  for (const [Made, message] of [
+    [VolatileHash, /volatileHash\(\) of a Client makes one/],
+    [VolatileHashes, /volatileHashes\(\) of a Client makes one/],
+    [FieldLock, /lock\(\) of a VolatileHash makes one/]
+  ]) {
+    assert.throws(() => new Made(), { name: 'TypeError', message })
+  }
 })

@@ -188,6 +188,20 @@ class VolatileHash(Generic[AnyStr]):
     # methods
 
 @final
+class FieldLock:
+    @property
+    def is_lost(self) -> bool: ...
+    async def release(self) -> bool: ...
+    # core
+    @property
+    def fence(self) -> int: ...
+    # methods
+
+@final
+class VolatileHashes(Generic[AnyStr]):
+    # methods
+
+@final
 class TaskStore:
     # methods
 

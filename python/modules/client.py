@@ -14,7 +14,7 @@ from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
-from .volatile import VolatileHash
+from .volatile import VolatileHash, VolatileHashes
 
 if TYPE_CHECKING:
     from . import _handles
@@ -134,6 +134,8 @@ class Client(Generic[AnyStr]):
     def tasks(self, name: Member, *, claimant: str | None = None) -> TaskStore: ...
 
     def volatile_hash(self, name: Member) -> VolatileHash[AnyStr]: ...
+
+    def volatile_hashes(self, name: Member, shards: int = 16) -> VolatileHashes[AnyStr]: ...
 
     async def task_stores(self) -> list[AnyStr]: ...
 

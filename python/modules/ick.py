@@ -9,11 +9,11 @@ order, since a member keeps its lowest score.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, AnyStr, Generic, Literal
 
 from ..records import Added
 from ..values import Member, Members, Pairs, Seconds, Stats
+from .held import Held
 from .mode import Loop
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
         await super()._leave(kind)
 
 
-class ConsumerLease(Generic[AnyStr]):
+class ConsumerLease(Held, Generic[AnyStr]):
     """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
 
     A native thread renews the lease, so a busy consumer keeps it. Calls through the lease carry its
@@ -133,11 +133,7 @@ class ConsumerLease(Generic[AnyStr]):
     [('a.txt', 1.0)]
     """
 
-    __slots__ = ("_native", "_released")
-
-    def __init__(self, native: _handles.ConsumerLease[AnyStr]) -> None:
-        self._native: _handles.ConsumerLease[AnyStr] = native
-        self._released = False
+    _native: _handles.ConsumerLease[AnyStr]
 
     @property
     def is_lost(self) -> bool:
@@ -153,25 +149,8 @@ class ConsumerLease(Generic[AnyStr]):
     def batches(self, max: int, wait: Seconds | None = None) -> Batches[AnyStr]: ...
 
     async def release(self) -> bool:
-        """Releases the lease, so that another consumer can take it immediately. Returns False if it
-        was no longer held.
-        """
-        if self._released:
-            return False
-        held: bool = await self._native.release()
-        self._released = True
-        return held
-
-    async def __aenter__(self) -> ConsumerLease[AnyStr]:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.release()
+        """core"""
+        return await self._native.release()
 
 
 class IckChannel(Generic[AnyStr]):

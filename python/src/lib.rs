@@ -13,9 +13,9 @@ mod fields;
 mod generated;
 mod given;
 mod handle;
+mod held;
 mod ick;
 mod json;
-mod lease;
 mod loops;
 mod modification;
 mod process;
@@ -46,12 +46,12 @@ mod _native {
     #[pymodule_export]
     use super::generated::{
         Client, EventJob, EventQueue, EventWorker, Ick, IckChannel, Job, ShuffleConsumer,
-        ShuffleJob, ShuffleQueue, ShuffleWorker, TaskStore, VolatileHash, Worker,
+        ShuffleJob, ShuffleQueue, ShuffleWorker, TaskStore, VolatileHash, VolatileHashes, Worker,
     };
     #[pymodule_export]
     use super::handle::panic;
     #[pymodule_export]
-    use super::lease::ConsumerLease;
+    use super::held::{ConsumerLease, FieldLock};
     #[pymodule_export]
     use super::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
     #[pymodule_export]

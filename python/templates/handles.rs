@@ -13,8 +13,8 @@ use crate::errors;
 use crate::fields::{Fields, Messages as Written};
 use crate::given::{amount, given, required, up_to};
 use crate::handle::{Handle, call, derive, either};
+use crate::held::{ {{- held|join(", ") -}} };
 use crate::json::{self, Given, Json};
-use crate::lease::ConsumerLease;
 use crate::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
 use crate::modification::Modification;
 use crate::task::{Task, TaskChange};
@@ -77,7 +77,7 @@ use crate::when::{self, When};
 {% endif %}
 {% endmacro %}
 {% for class in handles %}
-{% if class.is_handle and class.name != "ConsumerLease" %}
+{% if class.is_handle and class.name not in held %}
 
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct {{ class.name }} {

@@ -24,7 +24,7 @@ CALLS |= {"cancel", "reschedule", "configure", "config", "redrive_all"}
 CALLS |= {"put_schedule", "sync_schedules", "get_schedule", "list_schedules", "trigger_schedule"}
 CALLS |= {"set", "set_many", "set_if_absent", "set_if_present", "set_locked", "set_and_release"}
 CALLS |= {"get", "get_many", "fields", "ttl", "touch", "clear", "reap"}
-CALLS |= {"acquire", "get_or_acquire", "holder"}
+CALLS |= {"acquire", "get_or_acquire", "holder", "lock"}
 CALLS |= {"time", "finish", "done", "fail", "retry", "move_to", "run", "drain"}
 
 

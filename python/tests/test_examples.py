@@ -92,7 +92,7 @@ def test_events_producer_and_worker_share_a_server(own_server: Servers) -> None:
 
 def test_volatile_on_a_server(shared_server: Servers) -> None:
     printed = run(str(EXAMPLES / "volatile.py"), shared_server.url)
-    assert printed == "web-2 shows <h1>Shop</h1>\nweb-1 sets no old prices\n"
+    assert printed == "req-2 shows <h1>Shop</h1>\nreq-1 sets no old prices\n"
 
 
 def test_each_night_a_fleet_does_its_job_once(own_server: Servers) -> None:

@@ -206,26 +206,40 @@ def test_asyncio_in_a_child(shared_server: Any, name: str, how: kit.Wait) -> Non
     assert asyncio.run(left()) == 0
 
 
-def test_a_child_does_not_give_back_its_parents_lease(shared_server: Any, name: str) -> None:
-    ick = millpond.connect(shared_server.url).ick(name)
-    held = [ick.lease(30)]
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda client, name: client.ick(name).lease(30),
+        lambda client, name: client.volatile_hash(name).lock("a", 30),
+    ],
+    ids=["lease of an ick", "lock of a field"],
+)
+def test_a_child_does_not_give_back_its_parents_lease(
+    shared_server: Any, name: str, take: Any
+) -> None:
+    client = millpond.connect(shared_server.url)
+    held = [take(client, name)]
+    assert held[0] is not None
 
     def work() -> None:
-        ick.stats()
+        client.ick(name).stats()
         held.clear()
         time.sleep(0.2)
 
     in_child(work)
-    assert ick.lease(30) is None
-    assert held[0] is not None
+    assert take(client, name) is None
 
     def give_back() -> None:
-        lease = held.pop()
-        assert lease is not None
-        assert lease.release() is False, "the copy in a child is not the lease"
+        assert held.pop().release() is False, "the copy in a child is not the lease"
 
     in_child(give_back)
-    assert ick.lease(30) is None
+
+    def leave() -> None:
+        with held[0]:
+            pass
+
+    in_child(leave)
+    assert take(client, name) is None
     assert held[0].release() is True
 
 
@@ -237,6 +251,7 @@ icks = [client.ick("x") for client in clients]
 for ick in icks:
     ick.add([(1, "a")])
 kept = [next(icks[0].batches(1, wait=math.inf)), icks[0].lease(30), icks[2].batches(1, wait=1)]
+kept.append(clients[0].volatile_hash("x").lock("a", 30))
 async def main():
     await millpond.aio.connect({shared_server.url!r}).ick("x").stats()
 asyncio.run(main())

@@ -150,6 +150,8 @@ def use_volatile(hash: Any) -> None:
     with pytest.raises(millpond.LeaseLostError):
         hash.set_locked("lock", "you", "x", 60)
     hash.set_and_release("lock", "me", "x", 60)
+    with hash.lock("lock", 60) as lock:
+        lock.set("x", 60)
     assert hash.get_many(["lock", "none"]) == [b"x", None]
     assert hash.clear() == 11
 
@@ -158,6 +160,8 @@ async def use_volatile_async(hash: Any) -> None:
     assert (await hash.get_or_acquire("a", "me", 60)).fence
     await hash.set_and_release("a", "me", "x" * 20, 60)
     assert (await hash.get_or_acquire("a", "you", 60)).value
+    async with await hash.lock("a", 60) as lock:
+        await lock.set("x", 60)
     await hash.reap()
     assert await hash.delete(["a"]) == 1
 

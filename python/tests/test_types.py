@@ -63,6 +63,17 @@ assert_type(hash.acquire("a", "t", 1).fence, Optional[int])
 assert_type(hash.get_or_acquire("a", "t", 1), millpond.ValueOrLock[str])
 assert_type(hash.holder("a"), Optional[millpond.LockHolder[str]])
 assert_type(hash.reap().next_in, Optional[float])
+lock = hash.lock("a", 1)
+assert_type(lock, Optional[millpond.FieldLock])
+if lock is not None:
+    with lock as held:
+        assert_type(held, millpond.FieldLock)
+        assert_type(held.fence, int)
+        assert_type(held.release(), bool)
+family = client.volatile_hashes("x", shards=4)
+assert_type(family, millpond.VolatileHashes[bytes])
+assert_type(family.hash(b"a").get("a"), Optional[bytes])
+assert_type(family.reap(), millpond.Reaped)
 
 store = text.tasks("x", claimant="me")
 task = store.insert("q", {"n": 1}, delay=1, priority=2)
@@ -152,6 +163,13 @@ async def main() -> None:
             assert_type(messages, list[millpond.Message[str]])
             assert_type(await consumer.ack_and_delete(messages), int)
         assert_type(await client.volatile_hash("x").get("a"), Optional[str])
+        assert_type(await client.volatile_hashes("x").hash("a").get("a"), Optional[str])
+        lock = await client.volatile_hash("x").lock("a", 1)
+        assert_type(lock, Optional[millpond.aio.FieldLock])
+        if lock is not None:
+            async with lock as held:
+                assert_type(held, millpond.aio.FieldLock)
+                assert_type(await held.release(), bool)
 
 ick.add([(1, 2)])  # type: ignore[list-item]
 ick.reserve("1")  # type: ignore[arg-type]
@@ -193,7 +211,7 @@ def test_a_program_of_users(tmp_path: Path) -> None:
 
 HANDLES = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"]
 HANDLES += ["Garbage", "Messages", "ShuffleConsumer", "ShuffleJob", "ShuffleQueue", "ShuffleWorker"]
-HANDLES += ["Claims", "Job", "Jobs", "TaskStore", "VolatileHash", "Worker"]
+HANDLES += ["Claims", "FieldLock", "Job", "Jobs", "TaskStore", "VolatileHash", "VolatileHashes", "Worker"]
 
 
 @pytest.mark.parametrize("name", HANDLES)

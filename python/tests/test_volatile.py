@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import shlex
+import sys
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import redis
 from kit import refused
+from waiting import PATIENCE, renewing, until_async
 
 import millpond
 from millpond import FieldPosition, HashField, HashStats, LeaseLostError, Reaped
@@ -165,6 +169,146 @@ async def test_one_of_many_computes_a_value(connect: Any, url: str, name: str) -
     assert await hash.stats() == HashStats(fields=1, expired=0, locks=0)
 
 
+async def test_a_lock_is_held_until_the_end_of_its_block(connect: Any, url: str, name: str) -> None:
+    hash = connect(url).volatile_hash(name)
+    async with await hash.lock("a", timedelta(minutes=1)) as lock:
+        assert not lock.is_lost
+        assert (await hash.holder("a")).fence == lock.fence > 0
+        assert await hash.lock("a", 60) is None
+        other = await hash.lock("b", 60)
+        assert await lock.set("1", HOUR) is None
+    assert await hash.get("a") == b"1"
+    assert await hash.holder("a") is None
+    assert (await hash.holder("b")).fence == other.fence
+    assert lock.is_lost
+    assert await lock.release() is False
+    with pytest.raises(LeaseLostError, match="the lock was released"):
+        await lock.set("2", HOUR)
+
+    with pytest.raises(ZeroDivisionError):
+        async with await hash.lock("a", 60) as again:
+            1 / 0
+    assert again.fence > lock.fence
+    assert await hash.holder("a") is None
+    assert await other.release() is True
+    assert await hash.get("a") == b"1"
+
+
+async def test_a_lock_that_is_collected_is_released(connect: Any, url: str, name: str) -> None:
+    hash = connect(url).volatile_hash(name)
+    lock = await hash.lock("a", HOUR)
+    assert await hash.lock("a", HOUR) is None
+    del lock
+
+    async def until_free() -> None:
+        while await hash.holder("a") is not None:
+            await asyncio.sleep(0.005)
+
+    await asyncio.wait_for(until_free(), PATIENCE)
+
+
+@pytest.mark.parametrize("scheme", ["memory", "file"])
+async def test_a_lost_lock_sets_nothing(connect: Any, scheme: str, name: str, tmp_path: Any) -> None:
+    clock = millpond.ManualClock()
+    url = {"memory": "memory:", "file": f"file:{tmp_path}"}[scheme]
+    hash = connect(renewing(url), clock=clock).volatile_hash(name)
+    lock = await hash.lock("a", 60)
+    await lock.set("1", HOUR)
+    clock.advance(60)
+    other = await hash.lock("a", 60)
+    assert other.fence > lock.fence
+    with pytest.raises(LeaseLostError) as raised:
+        await lock.set("2", HOUR)
+    assert raised.value.operation == "volatile.set"
+    assert await hash.get("a") == b"1"
+    await until_async(lambda: lock.is_lost)
+    assert await lock.release() is False
+    assert await hash.lock("a", 60) is None, "the other one still has it"
+    await other.set("3", HOUR)
+    assert await hash.get("a") == b"3"
+    assert await other.release() is True
+
+
+# Ends once the lock of the field has been renewed three times.
+WATCH = """
+import redis, sys, time
+server, seen = redis.Redis.from_url(sys.argv[1]), set()
+end = time.monotonic() + float(sys.argv[3])
+while len(seen) <= 3:
+    assert time.monotonic() < end, "it is not renewed"
+    seen.add(server.zscore(sys.argv[2], "a"))
+    time.sleep(0.01)
+"""
+
+
+async def test_a_lock_is_renewed_while_its_holder_keeps_the_gil(
+    connect: Any, shared_server: Any, name: str
+) -> None:
+    hash = connect(renewing(shared_server.url)).volatile_hash(name)
+    key = f"vhash-lockz:{{{name}}}"
+    watch = [sys.executable, "-c", WATCH, shared_server.url, key, str(PATIENCE)]
+    async with await hash.lock("a", 60) as lock:
+        # During this call neither the event loop nor another thread of Python runs.
+        assert ctypes.PyDLL(None).system(shlex.join(watch).encode()) == 0
+        assert not lock.is_lost
+        await lock.set("1", HOUR)
+    assert await hash.get("a") == b"1"
+
+
+async def test_hashes_of_a_family_are_independent(connect: Any, url: str, name: str) -> None:
+    client = connect(url, decode_responses=True)
+    family = client.volatile_hashes(name, shards=4)
+    for number in range(20):
+        await family.hash(f"{number}").set("a", f"value {number}", HOUR)
+    async with await family.hash("0").lock("a", 60) as lock:
+        assert await family.hash("0").lock("a", 60) is None
+        async with await family.hash("1").lock("a", 60):
+            await lock.set("changed", HOUR)
+    again = client.volatile_hashes(name.encode(), 4)
+    values = [await again.hash(f"{number}".encode()).get("a") for number in range(20)]
+    assert values == ["changed", *(f"value {number}" for number in range(1, 20))]
+    assert await again.hash("7").clear() == 1
+    assert (await again.hash("7").len(), await again.hash("8").len()) == (0, 1)
+    assert await client.volatile_hash(name).len() == 0
+
+
+@pytest.mark.parametrize("scheme", ["memory", "file"])
+async def test_a_family_reaps_what_has_expired(connect: Any, scheme: str, name: str, tmp_path: Any) -> None:
+    clock = millpond.ManualClock()
+    url = {"memory": "memory:", "file": f"file:{tmp_path}"}[scheme]
+    family = connect(url, clock=clock).volatile_hashes(name)
+    for number in range(50):
+        await family.hash(f"{number}").set("a", "1", HOUR)
+    await family.hash("7").set("b", "1", 60)
+    assert await family.reap() == Reaped(0, 0, 0, more=False, next_in=60.0)
+    clock.advance(60)
+    assert (await family.hash("7").stats()).expired == 1
+    assert await family.reap(limit=10) == Reaped(1, 0, 0, more=False, next_in=HOUR - 60.0)
+    assert await family.hash("7").stats() == HashStats(fields=1, expired=0, locks=0)
+    clock.advance(HOUR)
+    assert await family.reap(20) == Reaped(20, 0, 0, more=True, next_in=0.0)
+    assert await family.reap(1_000) == Reaped(30, 0, 0, more=False, next_in=None)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda client: client.volatile_hashes(7), TypeError, "name must be str, bytes"),
+        (lambda client: client.volatile_hashes("x", "4"), TypeError, "shards must be int"),
+        (lambda client: client.volatile_hashes("x", -1), Invalid, "shards is negative"),
+        (lambda client: client.volatile_hashes("x").hash(7), TypeError, "base must be str, bytes"),
+        (lambda client: client.volatile_hashes("x", 0).hash("b").get("a"), Invalid, "1 to 1024 shards, not 0"),
+        (lambda client: client.volatile_hashes("x", 1_025).reap(), Invalid, "1 to 1024 shards, not 1025"),
+        (lambda client: client.volatile_hashes("x", 2**70), Invalid, "shards is too large"),
+        (lambda client: client.volatile_hashes("").reap(), Invalid, "empty"),
+        (lambda client: client.volatile_hashes("x").hash("").len(), Invalid, "empty"),
+        (lambda client: client.volatile_hashes("x").reap(0), Invalid, "1 to 1000 fields and locks"),
+    ],
+)
+async def test_arguments_of_a_family(connect: Any, call: Any, error: Any, message: str) -> None:
+    await refused(lambda: call(connect("memory:")), error, message)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -195,6 +339,10 @@ async def test_one_of_many_computes_a_value(connect: Any, url: str, name: str) -
         (lambda hash: hash.acquire("f", "t" * 65, 1), Invalid, "64 are allowed"),
         (lambda hash: hash.acquire("f", "t", 10**10), Invalid, "between a millisecond and 100 years"),
         (lambda hash: hash.release("f", 1), TypeError, "token must be str, bytes"),
+        (lambda hash: hash.lock(1, 1), TypeError, "field must be str, bytes"),
+        (lambda hash: hash.lock("f", "1"), TypeError, "ttl must be a number of seconds or a timedelta"),
+        (lambda hash: hash.lock("f", 0), Invalid, "between a millisecond and 100 years"),
+        (lambda hash: hash.lock("f" * 65_537, 1), Invalid, "65536 are allowed"),
     ],
 )
 async def test_arguments(connect: Any, call: Any, error: Any, message: str) -> None:

@@ -69,7 +69,7 @@ final class Batches implements BatchesInterface
         object|array $owner,
     ): self {
         $arguments = [...$arguments, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
-        $make = static fn (): CData => $library->made($function, $arguments, 'batches')->batches[0];
+        $make = static fn (): CData => $library->value($function, $arguments, 'batches');
 
         return Signals::held(static fn (): self => new self($library, $make, $make(), $wait, $owner));
     }

@@ -5,17 +5,20 @@ declare(strict_types=1);
 namespace Millpond;
 
 use Millpond\Exception\ClosedException;
+use Millpond\Exception\InternalException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Internal\Connection;
 use Millpond\Internal\Library;
 use Millpond\Internal\PhpRedisConnection;
 use Millpond\Internal\PredisConnection;
+use Millpond\Internal\Script;
+use Millpond\Internal\ServerError;
 
 /**
  * A client that sends over one of the program's own connections; created by `Millpond::over()`. It supports
- * what works there: the steps of an Ick, and a loop that does not wait.
+ * what works there: the steps of an Ick and of a volatile hash, and a loop that does not wait.
  */
-final class BorrowedClient implements IckFactoryInterface
+final class BorrowedClient implements QueueFactoryInterface
 {
     private bool $closed = false;
 
@@ -43,6 +46,11 @@ final class BorrowedClient implements IckFactoryInterface
         return new BorrowedIck($this, $name);
     }
 
+    public function volatileHash(string $name): BorrowedVolatileHash
+    {
+        return new BorrowedVolatileHash($this, $name);
+    }
+
     /**
      * Closes the client: calls throw a ClosedException from now on. The connection stays open.
      */
@@ -52,9 +60,51 @@ final class BorrowedClient implements IckFactoryInterface
     }
 
     /**
-     * @internal the connection, unless the client was closed.
+     * @internal Makes a step.
+     *
+     * @param callable(string): list<string> $keys      gets the connection's prefix, and returns the keys as they are in
+     *                                                  Redis
+     * @param list<string>                   $arguments
+     *
+     * @return int|string|array<mixed>|null
      */
-    public function connection(string $operation): Connection
+    public function evaluate(string $operation, callable $keys, array $arguments): int|string|array|null
+    {
+        $script = Script::of($this->library, $operation);
+        $connection = $this->connection($operation);
+        $keys = $keys($connection->prefix());
+        try {
+            try {
+                return $connection->evaluate($script, false, $keys, $arguments);
+            } catch (ServerError $error) {
+                if (!\str_starts_with($error->getMessage(), 'NOSCRIPT')) {
+                    throw $error;
+                }
+
+                return $connection->evaluate($script, true, $keys, $arguments);
+            }
+        } catch (ServerError $error) {
+            $call = $this->library->call();
+            $text = $error->getMessage();
+            $this->library->ffi->millpond_script_error($text, \strlen($text), $call->error);
+            throw $this->library->exception($call->error[0], $operation);
+        }
+    }
+
+    /**
+     * @internal The reply is not one of this step: the reply before it was read only in part.
+     */
+    public function badReply(string $operation): InternalException
+    {
+        $this->connection($operation)->abandon();
+
+        return new InternalException(
+            "$operation: the server's reply does not have the form of this step's",
+            $operation,
+        );
+    }
+
+    private function connection(string $operation): Connection
     {
         if ($this->closed) {
             throw new ClosedException("$operation: the client is closed", $operation);

@@ -9,8 +9,6 @@ use Millpond\Exception\InvalidArgumentException;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\BorrowedBatches;
 use Millpond\Internal\Limits;
-use Millpond\Internal\Script;
-use Millpond\Internal\ServerError;
 
 /**
  * An Ick over one of the program's own connections; created by `BorrowedClient::ick()`.
@@ -257,30 +255,11 @@ final class BorrowedIck implements DirtyListInterface
     /**
      * @param list<string> $arguments
      *
-     * @return int|string|list<int|string|false|null>|null
+     * @return int|string|array<mixed>|null
      */
     private function evaluate(string $operation, array $arguments): int|string|array|null
     {
-        $library = $this->client->library;
-        $script = Script::of($library, $operation);
-        $connection = $this->client->connection($operation);
-        $keys = $this->keys($connection->prefix());
-        try {
-            try {
-                return $connection->evaluate($script, false, $keys, $arguments);
-            } catch (ServerError $error) {
-                if (!\str_starts_with($error->getMessage(), 'NOSCRIPT')) {
-                    throw $error;
-                }
-
-                return $connection->evaluate($script, true, $keys, $arguments);
-            }
-        } catch (ServerError $error) {
-            $call = $library->call();
-            $text = $error->getMessage();
-            $library->ffi->millpond_script_error($text, \strlen($text), $call->error);
-            throw $library->exception($call->error[0], $operation);
-        }
+        return $this->client->evaluate($operation, $this->keys(...), $arguments);
     }
 
     /**
@@ -296,16 +275,8 @@ final class BorrowedIck implements DirtyListInterface
         return $this->keys;
     }
 
-    /**
-     * The reply is not one of this step: the reply before it was read only in part.
-     */
     private function badReply(string $operation): InternalException
     {
-        $this->client->connection($operation)->abandon();
-
-        return new InternalException(
-            "$operation: the server's reply does not have the form of this step's",
-            $operation,
-        );
+        return $this->client->badReply($operation);
     }
 }

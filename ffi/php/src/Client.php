@@ -6,6 +6,7 @@ namespace Millpond;
 
 use FFI;
 use FFI\CData;
+use Millpond\Internal\Arguments;
 use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
@@ -94,6 +95,14 @@ final class Client implements ClientInterface
         $made = fn (CData $handle): VolatileHash => new VolatileHash($this, $handle);
 
         return $this->library->handle('millpond_volatile_hash_new', [$this->handle, $name, \strlen($name)], 'volatile_hash', $made);
+    }
+
+    public function volatileHashes(string $name, int $shards = 16): VolatileHashes
+    {
+        $arguments = [$this->handle, $name, \strlen($name), Arguments::smallSize('shards', $shards)];
+        $made = fn (CData $handle): VolatileHashes => new VolatileHashes($this, $handle);
+
+        return $this->library->handle('millpond_volatile_hashes_new', $arguments, 'volatile_hashes', $made);
     }
 
     public function taskStores(): array

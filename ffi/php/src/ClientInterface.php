@@ -10,7 +10,7 @@ use Millpond\Tasks\TaskStoreInterface;
 /**
  * What `Client` does, for a program that puts something else in its place.
  */
-interface ClientInterface extends IckFactoryInterface
+interface ClientInterface extends QueueFactoryInterface
 {
     /**
      * The Ick with this name. Makes no call.
@@ -74,6 +74,14 @@ interface ClientInterface extends IckFactoryInterface
      * @param string $name the hash's name, 1 to 64 KiB
      */
     public function volatileHash(string $name): VolatileHashInterface;
+
+    /**
+     * The family of volatile hashes with this name. Makes no call.
+     *
+     * @param string $name   the name of the family, 1 to 64 KiB
+     * @param int    $shards the number of shards, 1 to 1,024; the same in all programs
+     */
+    public function volatileHashes(string $name, int $shards = 16): VolatileHashesInterface;
 
     /**
      * The names of all task stores that hold tasks or documents, or that have a paused queue, by name.

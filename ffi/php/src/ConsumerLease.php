@@ -4,11 +4,8 @@ declare(strict_types=1);
 
 namespace Millpond;
 
-use FFI\CData;
 use Millpond\Internal\ConsumerLeaseCalls;
-use Millpond\Internal\Handles;
-use Millpond\Internal\Library;
-use Millpond\Internal\Owns;
+use Millpond\Internal\HoldsLease;
 
 /**
  * The exclusive right to consume an Ick, for as long as it is held; made by `Ick::lease()`.
@@ -33,27 +30,12 @@ use Millpond\Internal\Owns;
  */
 final class ConsumerLease implements ConsumerLeaseInterface
 {
-    use ConsumerLeaseCalls, Owns;
+    use ConsumerLeaseCalls, HoldsLease;
 
-    /** @internal made by `Ick::lease()` */
-    public function __construct(
-        private readonly Library $library,
-        private readonly CData $handle,
-    ) {
-        Handles::keep($this, $library->ffi, 'millpond_ick_lease_free', $handle);
-    }
+    private const HANDLE = 'millpond_ick_lease';
 
     public function batches(int $max, ?float $wait = null): Batches
     {
-        return Batches::open($this->library, 'millpond_ick_lease_batches_new', [$this->handle], $max, $wait, $this);
-    }
-
-    public function release(): bool
-    {
-        try {
-            return $this->library->made('millpond_ick_lease_release', [$this->handle], 'flag')->flag[0];
-        } catch (Exception\LeaseLostException) {
-            return false;
-        }
+        return Batches::open($this->library, self::HANDLE . '_batches_new', [$this->handle], $max, $wait, $this);
     }
 }

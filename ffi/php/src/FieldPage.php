@@ -11,7 +11,7 @@ namespace Millpond;
 final class FieldPage
 {
     /**
-     * @param list<HashField>    $fields the fields, those first that expire first
+     * @param list<HashField>    $fields the fields, in the order of expiry
      * @param FieldPosition|null $next   the position after which the next page begins; null on the last page
      */
     public function __construct(

@@ -75,12 +75,12 @@ final class Ick implements IckInterface
 
     public function delete(): int
     {
-        return $this->library->made('millpond_ick_delete', [...$this->named(), false], 'number')->number[0];
+        return $this->library->value('millpond_ick_delete', [...$this->named(), false], 'number');
     }
 
     public function unlink(): int
     {
-        return $this->library->made('millpond_ick_delete', [...$this->named(), true], 'number')->number[0];
+        return $this->library->value('millpond_ick_delete', [...$this->named(), true], 'number');
     }
 
     public function lease(float $ttl): ?ConsumerLease

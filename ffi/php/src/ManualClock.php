@@ -57,7 +57,7 @@ final class ManualClock
      */
     public function nowMs(): int
     {
-        return $this->library->made('millpond_clock_now', [$this->handle], 'number')->number[0];
+        return $this->library->value('millpond_clock_now', [$this->handle], 'number');
     }
 
     /**

@@ -16,8 +16,8 @@ final class Reaped
      * @param int        $orphans fields that no longer had an expiry, because the server had evicted the expiries;
      *                            they were not live. Only on Redis
      * @param bool       $more    whether there is more to remove now
-     * @param float|null $nextIn  how long in seconds until the next field or lock expires: zero if one has expired
-     *                            already, and null if there is none
+     * @param float|null $nextIn  how long in seconds until there is something to remove: zero if there is already,
+     *                            and null if there is nothing at all. Of a family it may be too early
      */
     public function __construct(
         public readonly int $fields,

@@ -86,7 +86,7 @@ final class ShuffleQueue implements ShuffleQueueInterface
     public function gc(?int $timeDigits = null): Garbage
     {
         $arguments = [$this->handle, Arguments::optionalSize('timeDigits', $timeDigits)];
-        $make = fn (): CData => $this->library->made('millpond_shuffle_garbage_new', $arguments, 'garbage')->garbage[0];
+        $make = fn (): CData => $this->library->value('millpond_shuffle_garbage_new', $arguments, 'garbage');
 
         return Signals::held(fn (): Garbage => new Garbage($this->library, $make, $make(), $this));
     }

@@ -76,11 +76,12 @@ final class DocsTest extends TestCase
         );
         self::assertSame(['Batches.php', 'ClientInterface.php', 'ClientInterface.php', 'ConsumerLease.php',
             'Deliveries.php', 'DirtyListInterface.php', 'EventQueue.php', 'EventQueueInterface.php', 'EventQueueInterface.php', 'EventQueueInterface.php',
-            'EventQueueInterface.php', 'EventQueueInterface.php', 'EventReceipt.php', 'EventWorker.php', 'Garbage.php',
+            'EventQueueInterface.php', 'EventQueueInterface.php', 'EventReceipt.php', 'EventWorker.php', 'ExpiringHashInterface.php', 'ExpiringHashInterface.php',
+            'ExpiringHashInterface.php', 'ExpiringHashInterface.php', 'FieldLock.php', 'Garbage.php',
             'IckChannel.php', 'ManualClock.php', 'Messages.php', 'Millpond.php', 'Millpond.php', 'NewEvent.php',
             'Schedule.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
             'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleWorker.php',
-            'VolatileHash.php', 'VolatileHashInterface.php', 'VolatileHashInterface.php', 'VolatileHashInterface.php', 'VolatileHashInterface.php',
+            'VolatileHash.php', 'VolatileHashes.php',
             'DependencyException.php', 'MillpondException.php', 'TaskMethods.php', 'Claims.php', 'Doc.php',
             'Job.php', 'Jobs.php', 'Modification.php', 'NewDoc.php', 'NewTask.php', 'Task.php', 'TaskChange.php',
             'TaskStore.php', 'TaskStoreInterface.php', 'TaskStoreInterface.php', 'Worker.php', 'WorkerInterface.php', 'WorkerOptions.php'], $files);

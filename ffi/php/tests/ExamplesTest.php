@@ -56,7 +56,7 @@ final class ExamplesTest extends TestCase
         self::assertSame("9 webhooks to deliver\n", self::example('events_producer'));
         self::assertStringEndsWith("1 webhooks could not be delivered\n", self::example('events_worker'));
         self::assertMatchesRegularExpression('/^next at .*:30:00 UTC\nclean up for .*\n$/', self::example('events_nightly'));
-        self::assertSame("web-2 shows <h1>Shop</h1>\nweb-1 sets no old prices\n", self::example('volatile'));
+        self::assertSame("req-2 shows <h1>Shop</h1>\nreq-1 sets no old prices\n", self::example('volatile'));
     }
 
     public function testProducerAndConsumerShareAServer(): void

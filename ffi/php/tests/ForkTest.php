@@ -169,6 +169,24 @@ final class ForkTest extends TestCase
         self::assertTrue($held[0]->release());
     }
 
+    public function testAChildDoesNotReleaseItsParentsLock(): void
+    {
+        $hash = Millpond::connect(Servers::shared()->url . self::RENEWING)->volatileHash($this->name);
+        $held = [$hash->lock('f', 60), $hash->lock('g', 60)];
+        self::inChild(static function () use ($hash, &$held): void {
+            self::assertFalse($held[1]->release());
+            $held = [];
+            self::assertNotNull($hash->holder('f'));
+            // The parent renews it meanwhile.
+            $token = $hash->holder('f')->token;
+            $hash->renew('f', $token, 50);
+            self::waitFor(static fn (): bool => $hash->holder('f')->remaining > 50);
+        });
+        self::assertSame([null, null], [$hash->lock('f', 30), $hash->lock('g', 30)]);
+        $held[0]->set('1', 60);
+        self::assertSame([true, true], [$held[0]->release(), $held[1]->release()]);
+    }
+
     /**
      * @return array<string, array{string}>
      */

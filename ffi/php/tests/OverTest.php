@@ -7,13 +7,22 @@ namespace Millpond\Tests;
 use Millpond\BatchesInterface;
 use Millpond\BorrowedClient;
 use Millpond\BorrowedIck;
+use Millpond\BorrowedVolatileHash;
 use Millpond\DirtyListInterface;
+use Millpond\Exception\ClosedException;
 use Millpond\Exception\ConnectionFailedException;
 use Millpond\Exception\ConnectionLostException;
 use Millpond\Exception\CrossSlotException;
 use Millpond\Exception\InternalException;
+use Millpond\Exception\InvalidArgumentException;
+use Millpond\Exception\LeaseLostException;
 use Millpond\Exception\UnavailableException;
+use Millpond\Exception\WrongTypeException;
+use Millpond\ExpiringHashInterface;
+use Millpond\HashField;
+use Millpond\HashStats;
 use Millpond\Millpond;
+use Millpond\Reaped;
 use Millpond\Retry;
 
 /**
@@ -37,6 +46,138 @@ final class OverTest extends TestCase
         self::assertSame([], self::plain($ick->peek(10)));
     }
 
+    private function usesTheHash(BorrowedClient $client, string $name): void
+    {
+        $hash = $client->volatileHash($name);
+        $hash->setMany(["a\0" => 'i:5;', '7' => ''], 60);
+        self::assertSame(['i:5;', '', null], $hash->getMany(["a\0", 7, 'none']));
+        self::assertSame([true, false], [$hash->setIfAbsent('b', '1', 30), $hash->setIfPresent('none', '1', 30)]);
+        self::assertSame(['b', '1'], \array_slice(\array_values((array) $hash->fields(limit: 1)->fields[0]), 0, 2));
+        self::assertGreaterThan(0, $hash->acquire('b', 't', 60)->fence);
+        self::assertGreaterThan(0, $hash->getOrAcquire('none', 't', 60)->fence);
+        self::assertGreaterThan(0, $hash->getOrAcquire('none', 'other', 60)->remaining);
+        $hash->setAndRelease('b', 't', '2', 60);
+        self::assertSame(['2', null], [$hash->get('b'), $hash->get('none')]);
+        self::assertSame(['t', null], [$hash->holder('none')->token, $hash->holder('b')]);
+        self::assertEquals(new HashStats(3, 0, 1), $hash->stats());
+        self::assertFalse($hash->reap()->more);
+        self::assertSame([true, 3], [$hash->release('none', 't'), $hash->clear()]);
+        self::assertEquals(new Reaped(0, 0, 0, false, null), $hash->reap());
+        $hash->setMany(['a' => '1', 'b' => '2'], 0.001);
+        self::waitFor(static fn (): bool => $hash->len() === 0);
+        self::assertEquals(new Reaped(1, 0, 0, true, 0.0), $hash->reap(1));
+        self::assertEquals(new Reaped(1, 0, 0, false, null), $hash->reap());
+        $hash->set('c', '3', 60);
+        self::assertGreaterThan(30, $hash->reap()->nextIn);
+        self::assertSame(1, $hash->clear());
+    }
+
+    public function testItIsTheSameHashForAllClients(): void
+    {
+        $clients = [
+            [Millpond::over($this->redis()), Servers::shared()],
+            [Millpond::over($this->predis()), Servers::shared()],
+            [Millpond::over($this->redisCluster()), Servers::shared('cluster')],
+        ];
+        foreach ($clients as $number => [$client, $servers]) {
+            $name = "$this->name$number";
+            [$over, $own] = [$client->volatileHash($name), Millpond::connect($servers->url)->volatileHash($name)];
+            // More than are on a page by default.
+            $many = \array_map(static fn (int $number): array => ["f$number", "$number"], \range(1, 150));
+            $over->setMany($many, 60);
+            $own->set('last', '1', 120);
+            $page = $over->fields();
+            self::assertEquals($own->fields(), $page);
+            self::assertCount(100, $page->fields);
+            self::assertInstanceOf(HashField::class, $page->fields[0]);
+            $rest = $over->fields(after: $page->next, omitValues: true);
+            self::assertEquals($own->fields(after: $page->next, omitValues: true), $rest);
+            self::assertEquals($rest, $over->fields(after: $page->fields[99], omitValues: true));
+            self::assertSame(['last', null], [$rest->fields[50]->field, $rest->next]);
+            self::assertSame($own->acquire('f', 't', 60)->fence, $over->acquire('f', 't', 60)->fence);
+            self::assertNull($own->lock('f', 60));
+            self::assertSame(151, $over->len());
+        }
+    }
+
+    /** The names of hashes are Millpond's, and not the connection's. */
+    public function testTheKeysOfAHashHaveNoPrefix(): void
+    {
+        // One that the keys begin with as well, one that decides about a slot, and one that nobody has to follow.
+        foreach (['app:', 'vhash-', 'app:{a}'] as $prefix) {
+            $redis = $this->redis();
+            $cluster = $this->redisCluster();
+            foreach ([$redis, $cluster] as $connection) {
+                $connection->setOption(\Redis::OPT_PREFIX, $prefix);
+            }
+            $clients = [
+                [Millpond::over($redis), Servers::shared()],
+                [Millpond::over($this->predis(['prefix' => $prefix])), Servers::shared()],
+                [Millpond::over($cluster), Servers::shared('cluster')],
+            ];
+            foreach ($clients as $number => [$client, $servers]) {
+                $name = "$this->name$prefix$number";
+                $this->usesTheHash($client, $name);
+                $client->volatileHash($name)->set('f', '1', 60);
+                self::assertSame('1', Millpond::connect($servers->url)->volatileHash($name)->get('f'));
+            }
+            foreach ([$redis, $cluster] as $connection) {
+                self::assertSame($prefix, $connection->getOption(\Redis::OPT_PREFIX));
+                self::assertSame("{$prefix}x", $connection->_prefix('x'));
+            }
+        }
+    }
+
+    /** A call that fails leaves the prefix as it was. */
+    public function testThePrefixAfterAFailure(): void
+    {
+        $redis = $this->redis();
+        $redis->set("vhash-map:{{$this->name}}", 'x');
+        $redis->setOption(\Redis::OPT_PREFIX, 'app:');
+        $hash = Millpond::over($redis)->volatileHash($this->name);
+        self::assertInstanceOf(WrongTypeException::class, self::thrown($hash->clear(...)));
+        self::assertSame('app:', $redis->getOption(\Redis::OPT_PREFIX));
+    }
+
+    public function testWhatAHashIsGivenIsChecked(): void
+    {
+        $client = Millpond::over($this->redis());
+        $hash = $client->volatileHash($this->name);
+        $long = \str_repeat('x', 65_537);
+        $calls = [
+            static fn () => $client->volatileHash('')->get('a'),
+            static fn () => $client->volatileHash($long)->get('a'),
+            static fn () => $hash->get($long),
+            static fn () => $hash->getMany([]),
+            static fn () => $hash->getMany(\array_fill(0, 10_001, '')),
+            static fn () => $hash->delete([]),
+            static fn () => $hash->delete($long),
+            static fn () => $hash->holder($long),
+            static fn () => $hash->setMany([], 60),
+            static fn () => $hash->setMany(\array_fill(0, 10_001, ''), 60),
+            static fn () => $hash->set('a', \str_repeat('x', (16 << 20) + 1), 60),
+            static fn () => $hash->set($long, '1', 60),
+            static fn () => $hash->set('a', '1', 0),
+            static fn () => $hash->set('a', '1', -1),
+            static fn () => $hash->set('a', '1', \NAN),
+            static fn () => $hash->set('a', '1', \INF),
+            static fn () => $hash->touch('a', 4e9),
+            static fn () => $hash->acquire('a', '', 60),
+            static fn () => $hash->getOrAcquire('a', \str_repeat('x', 65), 60),
+            static fn () => $hash->fields(limit: 0),
+            static fn () => $hash->fields(limit: 1_001),
+            static fn () => $hash->reap(0),
+            static fn () => $hash->reap(1_001),
+        ];
+        foreach ($calls as $number => $call) {
+            self::assertInstanceOf(InvalidArgumentException::class, self::thrown($call), "call $number");
+        }
+        self::assertInstanceOf(LeaseLostException::class, self::thrown(static fn () => $hash->setLocked('a', 't', '1', 60)));
+        self::assertEquals(new HashStats(0, 0, 0), $hash->stats());
+        $client->close();
+        self::assertInstanceOf(ClosedException::class, self::thrown($hash->len(...)));
+    }
+
     public function testItIsTheSameIckForAllClients(): void
     {
         $over = Millpond::over($this->redis())->ick($this->name);
@@ -52,10 +193,12 @@ final class OverTest extends TestCase
     {
         $methods = static fn (string $class): array => \array_values(\array_filter(
             \get_class_methods($class),
-            static fn (string $name): bool => !\in_array($name, ['__construct', 'over', 'connection'], true),
+            static fn (string $name): bool => !\in_array($name, ['__construct', 'over', 'evaluate', 'badReply'], true),
         ));
-        self::assertSame(['ick', 'close'], $methods(BorrowedClient::class));
+        self::assertSame(['ick', 'volatileHash', 'close'], $methods(BorrowedClient::class));
         self::assertSame([], \array_diff($methods(BorrowedIck::class), $methods(DirtyListInterface::class)));
+        self::assertSame([], \array_diff($methods(BorrowedVolatileHash::class), $methods(ExpiringHashInterface::class)));
+        self::assertNotContains('lock', $methods(ExpiringHashInterface::class));
         $ick = Millpond::over($this->redis())->ick($this->name);
         self::assertInstanceOf(DirtyListInterface::class, $ick);
         self::assertInstanceOf(BatchesInterface::class, $ick->batches(1));
@@ -124,6 +267,7 @@ final class OverTest extends TestCase
         // A read before it, so that whatever reads leave behind is there.
         $redis->get('nothing');
         $this->usesTheIck($client, $this->name);
+        $this->usesTheHash($client, $this->name);
         self::assertSame($before, $redis->getOption($option));
     }
 
@@ -148,6 +292,7 @@ final class OverTest extends TestCase
             $ick = Millpond::over($redis)->ick($this->name);
             $redis->multi($mode)->set("$this->name-other", '1');
             self::assertRefused('inside of multi() or pipeline()', static fn () => $ick->add(['a']));
+            self::assertRefused('inside of multi() or pipeline()', fn () => Millpond::over($redis)->volatileHash($this->name)->len());
             self::assertSame([true], $redis->exec(), 'the transaction is as it was');
             self::assertNull($ick->stats());
         }
@@ -160,6 +305,7 @@ final class OverTest extends TestCase
     public function testPredisWithoutExceptions(): void
     {
         $this->usesTheIck(Millpond::over($this->predis(['exceptions' => false])), $this->name);
+        $this->usesTheHash(Millpond::over($this->predis(['exceptions' => false])), $this->name);
     }
 
     public function testScriptsThatTheServerForgets(): void
@@ -174,6 +320,7 @@ final class OverTest extends TestCase
                     $node->script('flush');
                 }
                 $this->usesTheIck($client, $this->name . $kind);
+                $this->usesTheHash($client, $this->name . $kind);
             }
         }
     }

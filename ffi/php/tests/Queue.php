@@ -467,13 +467,14 @@ final class Queue
                 static fn () => $hash->renew('a', 't', 60),
                 static fn () => $hash->release('a', 't'),
                 static fn () => $hash->holder('a'),
+                static fn () => $hash->lock('a', 60),
                 $hash->len(...),
                 $hash->stats(...),
                 $hash->clear(...),
                 $hash->reap(...),
             ],
             use: self::useVolatileHash(...),
-            holders: static fn (VolatileHash $hash): array => [$hash],
+            holders: static fn (VolatileHash $hash): array => [$hash, $hash->lock('a', 60)],
         );
     }
 
@@ -504,6 +505,16 @@ final class Queue
         $hash->len();
         $hash->release('a', 't');
         $hash->holder('a');
+        $lock = $hash->lock('c', 60);
+        $lock->set('3', 60);
+        $lock->fence();
+        $lock->isLost();
+        $lock->release();
+        TestCase::thrown(static fn () => $lock->set('4', 60));
+        $family = $client->volatileHashes($name);
+        $family->hash('a')->set('a', '1', 60);
+        $family->hash('a')->clear();
+        $family->reap();
         $hash->delete(['a', '7']);
         $hash->reap();
         $hash->clear();

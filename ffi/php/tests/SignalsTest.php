@@ -273,6 +273,15 @@ final class SignalsTest extends TestCase
         });
     }
 
+    public function testAHandlerThatThrowsDuringALockHoldsNone(): void
+    {
+        self::interrupting(function (Client $client, \Closure $interrupted): void {
+            $hash = $client->volatileHash($this->name);
+            $interrupted(static fn () => $hash->lock('f', 60));
+            self::waitFor(static fn (): bool => $hash->lock('f', 60) !== null);
+        });
+    }
+
     /**
      * The loop of the README whose handler sets a flag: it ends although there is nothing to do.
      */

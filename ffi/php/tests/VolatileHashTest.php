@@ -7,6 +7,7 @@ namespace Millpond\Tests;
 use Millpond\Acquired;
 use Millpond\Exception\LeaseLostException;
 use Millpond\Exception\WrongTypeException;
+use Millpond\ExpiringHashInterface;
 use Millpond\FieldPage;
 use Millpond\FieldPosition;
 use Millpond\HashField;
@@ -18,14 +19,14 @@ use Millpond\ValueOrLock;
 use Millpond\VolatileHash;
 
 /**
- * Volatile hashes, on each backend: fields that expire, and their locks.
+ * Volatile hashes, on each backend and connection: fields that expire, and their locks; and families of them.
  */
 final class VolatileHashTest extends TestCase
 {
     /** Much longer than any test. */
     private const HOUR = 3_600.0;
 
-    private function hash(string $kind): VolatileHash
+    private function hash(string $kind): ExpiringHashInterface
     {
         return $this->connect($kind)->volatileHash($this->name);
     }
@@ -46,7 +47,7 @@ final class VolatileHashTest extends TestCase
         return \array_map(static fn (HashField $field): string => $field->field, $page->fields);
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testFieldsAreSetAndRead(string $kind): void
     {
         $hash = $this->hash($kind);
@@ -70,7 +71,7 @@ final class VolatileHashTest extends TestCase
         self::assertSame([null, 0], [$hash->get(''), $hash->len()]);
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testFieldsOfArrays(string $kind): void
     {
         $hash = $this->hash($kind);
@@ -92,7 +93,7 @@ final class VolatileHashTest extends TestCase
         self::assertSame($many, $hash->getMany(\array_keys($many)));
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testLargeValues(string $kind): void
     {
         $hash = $this->hash($kind);
@@ -102,7 +103,7 @@ final class VolatileHashTest extends TestCase
         self::assertTrue($hash->getMany(['b', 'none', 'a', 'a']) === ['', null, $value, $value]);
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testPages(string $kind): void
     {
         $hash = $this->hash($kind);
@@ -120,24 +121,24 @@ final class VolatileHashTest extends TestCase
         self::assertEqualsWithDelta(self::HOUR * 1e6, $first->fields[1]->expiresUs - $first->fields[0]->expiresUs, self::HOUR * 1e6 / 2);
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testOneComputesWhatManyAskFor(string $kind): void
     {
         $hash = $this->hash($kind);
-        $taken = $hash->getOrAcquire('/', 'web-1', self::HOUR);
+        $taken = $hash->getOrAcquire('/', 'req-1', self::HOUR);
         self::assertEquals(new ValueOrLock(null, $taken->fence, null), $taken);
         self::assertGreaterThan(0, $taken->fence);
-        $busy = $hash->getOrAcquire('/', 'web-2', self::HOUR);
+        $busy = $hash->getOrAcquire('/', 'req-2', self::HOUR);
         self::assertEquals(new ValueOrLock(null, null, $busy->remaining), $busy);
         self::assertGreaterThan(self::HOUR / 2, $busy->remaining);
-        $hash->setAndRelease('/', 'web-1', '<h1>', self::HOUR);
-        self::assertEquals(new ValueOrLock('<h1>', null, null), $hash->getOrAcquire('/', 'web-2', self::HOUR));
+        $hash->setAndRelease('/', 'req-1', '<h1>', self::HOUR);
+        self::assertEquals(new ValueOrLock('<h1>', null, null), $hash->getOrAcquire('/', 'req-2', self::HOUR));
         $hash->set('', '', self::HOUR);
-        self::assertSame('', $hash->getOrAcquire('', 'web-2', self::HOUR)->value);
+        self::assertSame('', $hash->getOrAcquire('', 'req-2', self::HOUR)->value);
         self::assertNull($hash->holder('/'));
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testLocks(string $kind): void
     {
         $hash = $this->hash($kind);
@@ -190,16 +191,16 @@ final class VolatileHashTest extends TestCase
     public function testAHolderWhoseLockHasExpired(): void
     {
         [$hash, $clock] = self::clocked();
-        $first = $hash->getOrAcquire('/', 'web-1', 10);
+        $first = $hash->getOrAcquire('/', 'req-1', 10);
         $clock->advance(9);
-        self::assertSame(1.0, $hash->getOrAcquire('/', 'web-2', 10)->remaining);
+        self::assertSame(1.0, $hash->getOrAcquire('/', 'req-2', 10)->remaining);
         $clock->advance(1);
-        self::assertGreaterThan($first->fence, $hash->getOrAcquire('/', 'web-2', 10)->fence);
+        self::assertGreaterThan($first->fence, $hash->getOrAcquire('/', 'req-2', 10)->fence);
         self::assertInstanceOf(
             LeaseLostException::class,
-            self::thrown(static fn () => $hash->setAndRelease('/', 'web-1', 'old', 60)),
+            self::thrown(static fn () => $hash->setAndRelease('/', 'req-1', 'old', 60)),
         );
-        $hash->setAndRelease('/', 'web-2', 'new', 60);
+        $hash->setAndRelease('/', 'req-2', 'new', 60);
         self::assertSame('new', $hash->get('/'));
     }
 
@@ -223,5 +224,63 @@ final class VolatileHashTest extends TestCase
         $hash->set('8', 'y', self::HOUR);
         self::assertSame(['7' => 'x', '8' => 'y'], $redis->hGetAll("vhash-map:{{$this->name}}"));
         self::assertGreaterThan(\time(), $redis->zScore("vhash-zset:{{$this->name}}", '8'));
+    }
+
+    /** @dataProvider ownKinds */
+    public function testTheHashesOfAFamily(string $kind): void
+    {
+        $client = $this->connect($kind);
+        $family = $client->volatileHashes($this->name, shards: 2);
+        $family->hash('ann')->set('f', '1', self::HOUR);
+        $family->hash("b\0\xff")->set('f', '2', self::HOUR);
+        self::assertSame(['1', '2', null], [$family->hash('ann')->get('f'), $family->hash("b\0\xff")->get('f'), $family->hash('cy')->get('f')]);
+        self::assertSame(0, $client->volatileHash($this->name)->len());
+        self::assertSame(1, $family->hash('ann')->clear());
+        self::assertSame('2', $client->volatileHashes($this->name, 2)->hash("b\0\xff")->get('f'));
+        $reaped = $family->reap();
+        self::assertSame([0, 0, false], [$reaped->fields, $reaped->locks, $reaped->more]);
+        // The time of a real server passes by itself.
+        $family->hash('dee')->set('f', '3', 0.001);
+        $family->hash('dee')->acquire('f', 't', 0.001);
+        $removed = 0;
+        self::waitFor(static function () use ($family, &$removed): bool {
+            $reaped = $family->reap(1);
+            $removed += $reaped->fields + $reaped->locks;
+
+            return $removed === 2;
+        });
+        self::assertSame(1, $family->hash("b\0\xff")->clear());
+    }
+
+    public function testAFamilyIsReaped(): void
+    {
+        $clock = new ManualClock(1_700_000_000_000);
+        $family = Millpond::connect('memory:', clock: $clock)->volatileHashes('h');
+        $family->hash('ann')->setMany(['a' => '1', 'b' => '2'], 60);
+        $family->hash('bob')->set('a', '1', 90);
+        self::assertEquals(new Reaped(0, 0, 0, false, 60.0), $family->reap());
+        $clock->advance(60);
+        self::assertEquals(new HashStats(0, 2, 0), $family->hash('ann')->stats());
+        self::assertEquals(new Reaped(1, 0, 0, true, 0.0), $family->reap(1));
+        self::assertEquals(new Reaped(1, 0, 0, false, 30.0), $family->reap(limit: 5));
+        self::assertEquals([new HashStats(0, 0, 0), new HashStats(1, 0, 0)], [$family->hash('ann')->stats(), $family->hash('bob')->stats()]);
+        // With another number of shards it is another family.
+        self::assertSame(0, Millpond::connect('memory:', clock: $clock)->volatileHashes('h', 3)->hash('bob')->len());
+    }
+
+    public function testWrongFamilies(): void
+    {
+        $client = $this->connect('memory');
+        $calls = [
+            'the name' => static fn () => $client->volatileHashes('')->hash('a')->len(),
+            'the base' => static fn () => $client->volatileHashes('h')->hash('')->len(),
+            'shards, not 0' => static fn () => $client->volatileHashes('h', 0)->hash('a')->len(),
+            'shards, not 65537' => static fn () => $client->volatileHashes('h', 65_537)->reap(),
+            'shards is -1' => static fn () => $client->volatileHashes('h', -1),
+            'not 1001' => static fn () => $client->volatileHashes('h')->reap(1_001),
+        ];
+        foreach ($calls as $message => $call) {
+            self::assertRefused($message, $call);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 require "millpond/batches"
 require "millpond/convert"
+require "millpond/held"
 
 module Millpond
   # core
@@ -12,11 +13,12 @@ module Millpond
   #     lease.each_batch(100).to_a
   #   end # => [[["a.txt", 1.0]]]
   class ConsumerLease
+    include Held
+
     # @api private
     def initialize(native, encoding)
       @native = native
       @encoding = encoding
-      @released = false
     end
 
     # @example
@@ -77,11 +79,7 @@ module Millpond
     #   lease.release # => true
     #   lease.release # => false
     def release
-      return false if @released
-
-      was_held = Call.number(:bool) { |out, error| Native.millpond_ick_lease_release(@native, out, error) }
-      @released = true
-      was_held
+      release_once { |out, error| Native.millpond_ick_lease_release(@native, out, error) }
     end
   end
 end

@@ -3,6 +3,7 @@
 require "millpond/batches"
 require "millpond/consumer_lease"
 require "millpond/convert"
+require "millpond/held"
 require "millpond/values"
 
 module Millpond
@@ -127,23 +128,12 @@ module Millpond
     #   ick.lease(ttl: 30) do |lease|
     #     [lease.reserve(10), ick.lease(ttl: 30)]
     #   end # => [[["a.txt", 1.0]], nil]
-    def lease(ttl:)
+    def lease(ttl:, &block)
       time = Convert.some_milliseconds("ttl", ttl)
       native = Call.handle(Native::IckLease) do |out, error|
         Native.millpond_ick_lease_acquire(@native, @name, @length, time, out, error)
       end
-      return if native.nil?
-
-      lease = ConsumerLease.new(native, @encoding)
-      return lease unless block_given?
-
-      process = Process.pid
-      begin
-        yield lease
-      ensure
-        # The child of a fork inside the block leaves the block too, but the lease is its parent's.
-        lease.release if Process.pid == process
-      end
+      Held.hold(native && ConsumerLease.new(native, @encoding), &block)
     end
 
     # @example

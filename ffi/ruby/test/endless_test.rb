@@ -49,10 +49,10 @@ class EndlessTest < MillpondTest
 
   def test_volatile_hashes
     hash = connect("memory:").volatile_hash("x")
-    refused("fields has more than 10000 items") { hash.set_many(endless(%w[f v]), 1) }
+    refused("fields has more than 10000 items") { hash.set_many(endless(%w[f v]), ttl: 1) }
     refused("fields has more than 10000 items") { hash.get_many(endless("f")) }
     refused("fields has more than 10000 items") { hash.delete(endless("f")) }
-    refused("more than 1073741824 bytes") { hash.set_many([["f", "v" * (1 << 20)]] * 1_025, 1) }
+    refused("more than 1073741824 bytes") { hash.set_many([["f", "v" * (1 << 20)]] * 1_025, ttl: 1) }
     assert_equal 0, hash.len
   end
 

@@ -267,17 +267,26 @@ class ForkTest < MillpondTest
     wait_until { threads_of_process < before + 10 }
   end
 
-  def test_a_child_does_not_give_back_its_parents_lease
-    ick = ick_on(Servers.shared.url)
-    held = [ick.lease(ttl: 30)]
-    in_child do
-      ick.stats
-      held.clear
-      5.times { GC.start }
-      sleep 0.2
+  # What is held until it is released: how it is taken.
+  HELD = {
+    lease: ->(client, name, &block) { client.ick(name).lease(ttl: 30, &block) },
+    lock: ->(client, name, &block) { client.volatile_hash(name).lock("a", ttl: 30, &block) }
+  }.freeze
+
+  HELD.each do |kind, take|
+    define_method(:"test_a_child_does_not_give_back_its_parents_#{kind}") do
+      client = connect(Servers.shared.url)
+      held = [take.call(client, name_of_queue)]
+      in_child do
+        client.ick(name_of_queue).stats
+        held.clear
+        5.times { GC.start }
+        sleep 0.2
+      end
+      in_child { raise "released" if held[0].release }
+      assert_nil take.call(client, name_of_queue)
+      assert held[0].release
     end
-    assert_nil ick.lease(ttl: 30)
-    assert held[0].release
   end
 
   def test_a_child_from_inside_of_a_leases_block
@@ -296,6 +305,23 @@ class ForkTest < MillpondTest
     PROGRAM
     output, status = run_ruby("-rmillpond", "-e", program, Servers.shared.url, name_of_queue, seconds: 30)
     assert_equal ['[["a", 1.0]] given back', true], [output, status.success?]
+  end
+
+  def test_a_child_from_inside_of_a_locks_block
+    program = <<~'PROGRAM'
+      hash = Millpond.connect(ARGV[0]).volatile_hash(ARGV[1])
+      hash.lock("a", ttl: 30) do |lock|
+        child = fork
+        exit if child.nil?
+        Process.wait(child)
+        raise $?.inspect unless $?.success?
+        raise "a second holder" if hash.lock("a", ttl: 30)
+        lock.set("set", ttl: 30)
+      end
+      print hash.get("a"), " given back" if hash.lock("a", ttl: 30)
+    PROGRAM
+    output, status = run_ruby("-rmillpond", "-e", program, Servers.shared.url, name_of_queue, seconds: 30)
+    assert_equal ["set given back", true], [output, status.success?]
   end
 
   def test_daemon

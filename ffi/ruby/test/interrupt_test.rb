@@ -161,6 +161,19 @@ class InterruptTest < MillpondTest
     assert_equal [["a", 1.0]], thread.value
   end
 
+  def test_a_lock_is_for_one_thread
+    server = own_server
+    hash = connect(server.url, timeout: 60).volatile_hash("x")
+    lock = hash.lock("a", ttl: 60)
+    server.run("stop")
+    thread = in_thread { lock.set("1", ttl: 60) }
+    error = assert_raises(Millpond::InvalidArgumentError) { lock.set("2", ttl: 60) }
+    assert_match(/another thread/, error.message)
+    server.run("cont")
+    assert_nil thread.value
+    assert_equal "1", hash.get("a")
+  end
+
   def test_a_program_that_ctrl_c_ends
     reading, writing = IO.pipe
     program = 'puts; $stdout.flush; Millpond.connect("memory:").ick("x").each_batch(1, wait: 60) { }'

@@ -391,7 +391,7 @@ module Kinds
     end
 
     def put(*numbers)
-      numbers.map(&:to_s).all? { |field| @hash.set_if_absent(field, field, 3_600) }
+      numbers.map(&:to_s).all? { |field| @hash.set_if_absent(field, field, ttl: 3_600) }
     end
 
     # Pages of one field.
@@ -414,13 +414,14 @@ module Kinds
     end
 
     def calls
-      [-> { put(9) }, -> { @hash.stats }, -> { @hash.get("9") }, -> { @hash.set("9", "9", 60) }, -> { @hash.reap },
-       -> { @hash.acquire("9", "me", 60) }, -> { @hash.get_or_acquire("none", "me", 60) }, -> { @hash.fields }]
+      [-> { put(9) }, -> { @hash.stats }, -> { @hash.get("9") }, -> { @hash.set("9", "9", ttl: 60) }, -> { @hash.reap },
+       -> { @hash.acquire("9", "me", ttl: 60) }, -> { @hash.get_or_acquire("none", "me", ttl: 60) }, -> { @hash.fields },
+       -> { @hash.lock("lock", ttl: 60) }]
     end
 
     def under_way
-      @hash.acquire("9", "me", 3_600)
-      [-> { @hash.set_locked("9", "me", "9", 60) }, -> { @hash.release("9", "me") }]
+      @hash.acquire("9", "me", ttl: 3_600)
+      [-> { @hash.set_locked("9", "me", "9", ttl: 60) }, -> { @hash.release("9", "me") }]
     end
   end
 

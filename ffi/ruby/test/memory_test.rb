@@ -104,17 +104,18 @@ class MemoryTest < MillpondTest
   end
 
   calls_of :volatile_hashes, 3_000, 300, ->(client, name) { client.volatile_hash(name) } do |hash|
-    hash.set_many({ "a" => MORE, "b" => MORE }, 60)
-    hash.set("a", MORE, 60)
+    hash.set_many({ "a" => MORE, "b" => MORE }, ttl: 60)
+    hash.set("a", MORE, ttl: 60)
     assert_equal [MORE, nil], hash.get_many(%w[a none])
     page = hash.fields(limit: 1)
     hash.fields(after: page.next)
-    hash.get_or_acquire("a", "me", 60)
-    hash.acquire("a", "me", 60)
+    hash.get_or_acquire("a", "me", ttl: 60)
+    hash.acquire("a", "me", ttl: 60)
     hash.holder("a")
-    hash.set_and_release("a", "me", MORE, 60)
-    assert_match(/token/, refused { hash.acquire("a", MORE, 60) }.message)
-    refused(Millpond::LeaseLostError) { hash.set_locked("a", "me", MORE, 60) }
+    hash.set_and_release("a", "me", MORE, ttl: 60)
+    hash.lock("a", ttl: 60) { |lock| lock.set(MORE, ttl: 60) }
+    assert_match(/token/, refused { hash.acquire("a", MORE, ttl: 60) }.message)
+    refused(Millpond::LeaseLostError) { hash.set_locked("a", "me", MORE, ttl: 60) }
     hash.reap
     hash.stats
     assert_equal 2, hash.clear
@@ -126,11 +127,12 @@ class MemoryTest < MillpondTest
     assert_does_not_grow { many.times { |number| yield number } }
   end
 
-  def test_clients_leases_and_channels
+  def test_clients_leases_locks_and_channels
     makes(2_000, 20_000) do |number|
       client = Millpond.connect("memory:")
       client.ick("x").lease(ttl: 60)
       client.ick_channel("x", 3).each_batch([0], 1).to_a
+      client.volatile_hashes("x")["y"].lock("a", ttl: 60)
       client.close if number.even?
     end
   end
@@ -212,7 +214,7 @@ class MemoryTest < MillpondTest
     end,
     volatile_hashes: lambda do |client|
       hash = client.volatile_hash("x")
-      hash.set("f", "x" * 200_000, 3_600)
+      hash.set("f", "x" * 200_000, ttl: 3_600)
       -> { hash.get("f") }
     end
   }.freeze

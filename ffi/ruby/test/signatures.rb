@@ -29,16 +29,17 @@ class Signatures
     struct = parent&.superclass == Struct || parent == Struct
     head = found.is_a?(Class) ? "class #{name}" : "module #{name}"
     head += " < #{struct ? 'Struct[untyped]' : "::#{parent}"}" if found.is_a?(Class) && parent != Object
-    mixed = (found.included_modules - (parent || Object).included_modules).map { |one| mixin(found, one) }
-    body = mixed.join + (struct ? members(found) : "")
+    mixed = found.included_modules - (parent || Object).included_modules
+    body = mixed.map { |one| mixin(found, one) }.join + (struct ? members(found) : "")
     body += methods_of(found.singleton_class, found, "self.") + methods_of(found, found, "")
     "#{head}\n#{body.gsub(/^(?=.)/, '  ')}end\n"
   end
 
   def mixin(found, one)
-    return "include #{one.name.delete_prefix('Millpond::')}\n" unless one == Enumerable
+    return "include Enumerable[#{yields(tags(found, :each))}]\n" if one == Enumerable
+    return "" if comment_of(one).include?("@api private")
 
-    "include Enumerable[#{yields(tags(found, :each))}]\n"
+    "include #{one.name.delete_prefix('Millpond::')}\n"
   end
 
   # The parts of a Struct, and how one is made.

@@ -299,7 +299,7 @@ impl millpond_schedule_info {
             id: cut(Some(from.id.as_bytes())),
             cron: cut(from.cron.as_deref().map(str::as_bytes)),
             zone: cut(from.zone.as_deref().map(str::as_bytes)),
-            every_ms: from.every.map_or(NOT_SET, |it| it.as_millis() as i64),
+            every_ms: from.every.map_or(NOT_SET, |it| whole_ms(it) as i64),
             payload: cut(Some(&from.payload[..])),
             paused: from.paused.into(),
             next_us: from.next_us.map_or(NOT_SET, |it| it as i64),

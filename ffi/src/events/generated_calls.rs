@@ -326,8 +326,8 @@ pub unsafe extern "C" fn millpond_events_publish_call(
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an event beyond its limits, before anything is sent;
 /// `MILLPOND_ALREADY_EXISTS` if its deduplication id is taken and the event asks for this
 /// error; `MILLPOND_QUEUE_FULL` if its partition holds as much as its configuration allows;
-/// `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added; those
-/// of the connection.
+/// `MILLPOND_WRONG_TYPE` if a key holds something else. In all cases nothing was added. Also
+/// those of the connection.
 ///
 /// Delivery: a step that is sent again after a lost connection adds nothing twice. After
 /// `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the event may or may not have been added;
@@ -428,8 +428,8 @@ pub unsafe extern "C" fn millpond_events_receive(
 /// queue.
 ///
 /// Errors: `MILLPOND_LEASE_LOST` if the event was delivered again since, or its delivery ended
-/// in another way. It is not an error if this delivery has already ended the event; those of
-/// the connection.
+/// in another way. It is not an error if this delivery has already ended the event. Also those
+/// of the connection.
 ///
 /// Delivery: an event whose lease has expired can still be acknowledged as long as no other
 /// consumer has received it.

@@ -492,7 +492,7 @@ pub unsafe extern "C" fn millpond_ick_batches_free(batches: *mut millpond_ick_ba
 /// Freed with `millpond_ick_lease_free`.
 ///
 /// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
-/// once. Threads that work together have loops of their own.
+/// once.
 pub struct millpond_ick_lease {
     _private: (),
 }
@@ -501,12 +501,11 @@ pub struct millpond_ick_lease {
 /// whole lease. If so, stop working on the batch. The next step through the lease would detect
 /// it as well. `lost` is set to the result.
 ///
-/// A lease that was released is not held either. Sends nothing; any thread may call this at any
-/// time.
+/// A lease that was released is not held either. Sends nothing.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///
-/// Threads: one at a time; see `millpond_ick_lease`.
+/// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_ick_lease_is_lost(
     lease: *const millpond_ick_lease,
@@ -609,7 +608,7 @@ pub unsafe extern "C" fn millpond_ick_lease_exchange(
 
 /// Releases the lease, so that another consumer can take it immediately. `found` is set to
 /// false if it was already lost. The child of a fork has only a copy: there this releases
-/// nothing and returns false.
+/// nothing, and `found` is set to false.
 ///
 /// The handle still has to be freed.
 ///

@@ -41,7 +41,7 @@ impl millpond_shuffle_stream_stats {
             len: from.len,
             pending: from.pending,
             lag: from.lag,
-            oldest_idle_ms: from.oldest_idle.map_or(NOT_SET, |it| it.as_millis() as i64),
+            oldest_idle_ms: from.oldest_idle.map_or(NOT_SET, |it| whole_ms(it) as i64),
         }
     }
 }

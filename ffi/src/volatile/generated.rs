@@ -124,8 +124,8 @@ pub struct millpond_hash_reaped {
     pub orphans: u64,
     /// Whether there is more to remove now. 1: yes, 0: no.
     pub more: u64,
-    /// How long until the next field or lock expires: zero if one has expired already, and
-    /// `MILLPOND_NOT_SET` if there is none.
+    /// How long until there is something to remove: zero if there is already, and
+    /// `MILLPOND_NOT_SET` if there is nothing at all. Of a family it may be too early. Rounded up.
     pub next_in_ms: i64,
 }
 
@@ -136,7 +136,7 @@ impl millpond_hash_reaped {
             locks: from.locks,
             orphans: from.orphans,
             more: from.more.into(),
-            next_in_ms: from.next_in.map_or(NOT_SET, |it| it.as_millis() as i64),
+            next_in_ms: from.next_in.map_or(NOT_SET, |it| whole_ms(it) as i64),
         }
     }
 }
@@ -149,7 +149,7 @@ pub struct millpond_lock_acquired {
     /// lock of this hash. `MILLPOND_NOT_SET`: none.
     pub fence: i64,
     /// How long until the lock of another token expires, unless it is renewed or released before.
-    /// `MILLPOND_NOT_SET`: none.
+    /// Rounded up. `MILLPOND_NOT_SET`: none.
     pub remaining_ms: i64,
 }
 
@@ -157,7 +157,7 @@ impl millpond_lock_acquired {
     pub(crate) fn new(from: &millpond::volatile::Acquired) -> Self {
         Self {
             fence: from.fence.map_or(NOT_SET, |it| it as i64),
-            remaining_ms: from.remaining.map_or(NOT_SET, |it| it.as_millis() as i64),
+            remaining_ms: from.remaining.map_or(NOT_SET, |it| whole_ms(it) as i64),
         }
     }
 }
@@ -172,7 +172,7 @@ pub struct millpond_value_or_lock {
     /// lock of this hash. `MILLPOND_NOT_SET`: none.
     pub fence: i64,
     /// How long until the lock of another token expires, unless it is renewed or released before.
-    /// `MILLPOND_NOT_SET`: none.
+    /// Rounded up. `MILLPOND_NOT_SET`: none.
     pub remaining_ms: i64,
 }
 
@@ -184,7 +184,7 @@ impl millpond_value_or_lock {
         Self {
             value: cut(from.value.as_deref()),
             fence: from.fence.map_or(NOT_SET, |it| it as i64),
-            remaining_ms: from.remaining.map_or(NOT_SET, |it| it.as_millis() as i64),
+            remaining_ms: from.remaining.map_or(NOT_SET, |it| whole_ms(it) as i64),
         }
     }
 
@@ -202,7 +202,7 @@ pub struct millpond_lock_holder {
     pub token: millpond_bytes,
     /// The fence.
     pub fence: u64,
-    /// How long until the lock expires, unless it is renewed or released before.
+    /// How long until the lock expires, unless it is renewed or released before. Rounded up.
     pub remaining_ms: u64,
 }
 
@@ -214,7 +214,7 @@ impl millpond_lock_holder {
         Self {
             token: cut(Some(&from.token[..])),
             fence: from.fence,
-            remaining_ms: from.remaining.as_millis() as u64,
+            remaining_ms: whole_ms(from.remaining),
         }
     }
 

@@ -24,7 +24,8 @@ use crate::status::millpond_status;
 ///
 /// A lock is named by a field and is independent of its value: with
 /// `millpond_volatile_get_or_acquire` one caller computes a value that many ask for. The holder
-/// of a lock is known by its token, which the caller chooses.
+/// of a lock is known by its token: two callers with the same token are one holder, so use a
+/// new random token each time.
 ///
 /// Freed with `millpond_volatile_hash_free`.
 ///
@@ -56,6 +57,35 @@ pub unsafe extern "C" fn millpond_volatile_hash_new(
         let client = caller.held("client", client)?;
         let name = caller.bytes(|| "name".to_owned(), name, name_length)?;
         let it = client.volatile_hash(name);
+        hash.set(it.into());
+        Ok(())
+    })
+}
+
+/// The hash with this base, of 1 to 64 KiB. Makes no call: a name, a base or a number of shards
+/// beyond its limit is reported by the first step.
+///
+/// `hash` is set to a handle, which the caller frees with `millpond_volatile_hash_free`, or on
+/// failure to NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_hashes_hash_new(
+    hashes: *mut millpond_volatile_hashes,
+    base: *const c_char,
+    base_length: usize,
+    hash: *mut *mut millpond_volatile_hash,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let hash = caller.new_handle("hash", hash)?;
+        let hashes = caller.held("hashes", hashes)?;
+        let base = caller.bytes(|| "base".to_owned(), base, base_length)?;
+        let it = hashes.hash(base);
         hash.set(it.into());
         Ok(())
     })
@@ -101,7 +131,7 @@ pub unsafe extern "C" fn millpond_volatile_set(
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for no field or more than 10,000, a field above 64 KiB,
 /// a value above 16 MiB, more than 1 GiB and a `ttl_ms` below one millisecond or above 100 years;
 /// `MILLPOND_WRONG_TYPE` if the keys hold something else; `MILLPOND_OUT_OF_MEMORY` if the
-/// memory of the server is full. In all cases nothing was set; those of the connection.
+/// memory of the server is full. In all cases nothing was set. Also those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` all may have been set, or
 /// none. A set that is sent again could overwrite what others have set since.
@@ -234,13 +264,15 @@ pub unsafe extern "C" fn millpond_volatile_set_locked(
 }
 
 /// Sets a field and releases its lock, all in one step, if the token holds the lock: the end of
-/// what `millpond_volatile_get_or_acquire` began.
+/// what `millpond_volatile_get_or_acquire` began. If the set is refused for another reason than
+/// a lost lock, the token still holds the lock.
 ///
 /// `ttl_ms`: how long until it expires, from 1 ms to 100 years.
 ///
 /// Errors: as `millpond_volatile_set_locked`.
 ///
-/// Delivery: as `millpond_volatile_set_many`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` both may have been done, or
+/// nothing. If it was done, repeating it fails with `MILLPOND_LEASE_LOST`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -338,17 +370,17 @@ pub unsafe extern "C" fn millpond_volatile_get_many(
     })
 }
 
-/// A page of the fields that are live, those first that expire first, and by their bytes if
-/// they expire at the same time. Pages are not one snapshot: a field that is set or touched
-/// between two pages may be on both, and on neither if it now expires sooner. Every other field
-/// is on one page. A page may have fewer fields than its limit and still be followed by another
-/// one.
+/// A page of the fields that are live, in the order of expiry, and by their bytes if they
+/// expire at the same time. Pages are not one snapshot: a field that is set or touched between
+/// two pages may be on both, and on neither if it now expires sooner. Every other field is on
+/// one page. A page may have fewer fields than its limit and still be followed by another one.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
 /// or on failure to NULL. `query` may be NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; `MILLPOND_WRONG_TYPE`
-/// if the keys hold something else; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000 and a position whose
+/// field is above 64 KiB; `MILLPOND_WRONG_TYPE` if the keys hold something else; those of the
+/// connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -370,8 +402,8 @@ pub unsafe extern "C" fn millpond_volatile_fields(
     })
 }
 
-/// `ttl_ms` is set to how many milliseconds a field is still live, rounded down, or to -1 if it
-/// is not live.
+/// `ttl_ms` is set to how long a field is still live, rounded up to milliseconds, or to -1 if
+/// it is not live.
 ///
 /// Errors: as `millpond_volatile_get`.
 ///
@@ -391,7 +423,7 @@ pub unsafe extern "C" fn millpond_volatile_ttl(
         let hash = caller.held("hash", hash)?;
         let field = caller.bytes(|| "field".to_owned(), field, field_length)?;
         let it = hash.ttl(field)?;
-        ttl_ms.set(it.map_or(-1, |it| it.as_millis() as i64));
+        ttl_ms.set(it.map_or(-1, |it| whole_ms(it) as i64));
         Ok(())
     })
 }
@@ -537,8 +569,8 @@ pub unsafe extern "C" fn millpond_volatile_clear(
     })
 }
 
-/// Frees the memory of up to `limit` fields and locks that have expired, those first that did
-/// so first, in one short step. Repeat it while it says that there is `more`. No read returns
+/// Frees the memory of up to `limit` fields and locks that have expired, in the order of
+/// expiry, in one short step. Repeat it while it says that there is `more`. No read returns
 /// what has expired, whether it is removed or not.
 ///
 /// `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
@@ -569,8 +601,10 @@ pub unsafe extern "C" fn millpond_volatile_reap(
     })
 }
 
-/// Takes the lock of a field for `ttl_ms` if it is free or has expired. If the token already holds
-/// it, the lock keeps its fence and runs for `ttl_ms` from now.
+/// Takes the lock of a field for `ttl_ms` if it is free or has expired; it does not wait. If the
+/// token already holds it, the lock keeps its fence and runs for `ttl_ms` from now. Two callers
+/// with the same token are one holder, so use a new random token each time. Also removes up to
+/// two locks that have expired.
 ///
 /// Each holder gets a higher fence than all before it in this hash. Only
 /// `millpond_volatile_set_locked` and `millpond_volatile_set_and_release` check the lock where
@@ -585,7 +619,8 @@ pub unsafe extern "C" fn millpond_volatile_reap(
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a field above 64 KiB, a token that is empty or above
 /// 64 bytes, and a `ttl_ms` below one millisecond or above 100 years; `MILLPOND_WRONG_TYPE` if the
 /// keys hold something else; `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the locks
-/// cannot be read; those of the connection.
+/// cannot be read; `MILLPOND_OUT_OF_MEMORY` if the memory of the server is full and the lock is
+/// a new one; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the token may hold the
 /// lock. Acquiring it again with the same token is safe and returns the same fence.
@@ -656,6 +691,49 @@ pub unsafe extern "C" fn millpond_volatile_get_or_acquire(
         let ttl_ms = Duration::from_millis(ttl_ms);
         let it = hash.get_or_acquire(field, token, ttl_ms)?;
         result.set(it.into());
+        Ok(())
+    })
+}
+
+/// Takes the lock of a field if it is free, without waiting, and renews it until it is
+/// released; NULL if another holder has it. `ttl_ms` is how long the others wait if this process
+/// dies.
+///
+/// `lock` is set to the result, which the caller frees with `millpond_volatile_lock_free`; to
+/// NULL on failure, and also on success if there is none. `ttl_ms`: how long others wait for
+/// the lock if this process dies, from 1 ms to 100 years.
+///
+///     millpond_volatile_lock *lock;
+///     status = millpond_volatile_lock_acquire(hash, "/", 1, 10000, &lock, &error);
+///     if (status == MILLPOND_OK && lock == NULL)
+///         puts("somebody else computes it");
+///
+/// Errors: as `millpond_volatile_acquire`.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been taken
+/// although nobody holds it; then it expires after `ttl_ms`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_lock_acquire(
+    hash: *mut millpond_volatile_hash,
+    field: *const c_char,
+    field_length: usize,
+    ttl_ms: u64,
+    lock: *mut *mut millpond_volatile_lock,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let lock = caller.new_handle("lock", lock)?;
+        let hash = caller.held("hash", hash)?;
+        let field = caller.bytes(|| "field".to_owned(), field, field_length)?;
+        let ttl_ms = Duration::from_millis(ttl_ms);
+        let it = hash.lock(field, ttl_ms)?;
+        if let Some(it) = it {
+            lock.set(it.into());
+        }
         Ok(())
     })
 }
@@ -766,4 +844,238 @@ pub unsafe extern "C" fn millpond_volatile_holder(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_volatile_hash_free(hash: *mut millpond_volatile_hash) {
     caller::free(hash);
+}
+
+/// The lock of a field, for as long as it is held; made by `millpond_volatile_lock_acquire`.
+///
+/// A native thread renews it three times per `ttl`, so a busy holder keeps it. A
+/// `millpond_volatile_lock_set` through the lock is refused with `MILLPOND_LEASE_LOST` once the
+/// lock is lost, so a holder that was stopped for too long changes nothing in the hash. For
+/// anything else that the lock protects, pass the `millpond_volatile_lock_fence` along, and
+/// refuse a lower one than the last.
+///
+/// `millpond_volatile_lock_is_lost` and `millpond_volatile_lock_fence` may be called from any
+/// thread at any time.
+///
+/// Freed with `millpond_volatile_lock_free`.
+///
+/// One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at
+/// once.
+pub struct millpond_volatile_lock {
+    _private: (),
+}
+
+/// The fence: higher than that of every earlier holder of a lock of this hash. `fence` is set
+/// to the result.
+///
+/// It can be read after the release too. Sends nothing.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_lock_fence(
+    lock: *const millpond_volatile_lock,
+    fence: *mut u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let fence = caller.out("fence", fence, 0)?;
+        let lock = caller.held("lock", lock)?;
+        let it = lock.fence();
+        fence.set(it.into());
+        Ok(())
+    })
+}
+
+/// Whether the lock is lost, because a renewal was refused or because none has succeeded for a
+/// whole `ttl`. A set through the lock would detect it as well. `lost` is set to the result.
+///
+/// A lock that was released is not held either. Sends nothing.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_lock_is_lost(
+    lock: *const millpond_volatile_lock,
+    lost: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let lost = caller.out("lost", lost, true)?;
+        let lock = caller.held("lock", lock)?;
+        let it = lock.is_lost();
+        lost.set(it.into());
+        Ok(())
+    })
+}
+
+/// Sets the field to a value, which expires after `ttl_ms`, as `millpond_volatile_set_locked`
+/// does.
+///
+/// `ttl_ms`: how long until it expires, from 1 ms to 100 years.
+///
+/// Errors: as `millpond_volatile_set_locked`.
+///
+/// Delivery: as `millpond_volatile_set_locked`.
+///
+/// Threads: one at a time; see `millpond_volatile_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_lock_set(
+    lock: *mut millpond_volatile_lock,
+    value: *const c_char,
+    value_length: usize,
+    ttl_ms: u64,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let lock = caller.held("lock", lock)?;
+        let value = caller.bytes(|| "value".to_owned(), value, value_length)?;
+        let ttl_ms = Duration::from_millis(ttl_ms);
+        lock.run(|lock| lock.set(value, ttl_ms))?;
+        Ok(())
+    })
+}
+
+/// Releases the lock, so that another holder can take it immediately. `done` is set to false if
+/// it was already lost. The child of a fork has only a copy: there this releases nothing, and
+/// `done` is set to false.
+///
+/// The handle still has to be freed.
+///
+/// Errors: `MILLPOND_LEASE_LOST` if it was released already; those of the connection, after
+/// which the lock expires.
+///
+/// `done` may be NULL.
+///
+/// Threads: one at a time; see `millpond_volatile_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_lock_release(
+    lock: *mut millpond_volatile_lock,
+    done: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let done = caller.optional_out(done, false);
+        let lock = caller.held("lock", lock)?;
+        let it = lock.release()?;
+        done.set(it.into());
+        Ok(())
+    })
+}
+
+/// Frees a lock. NULL and what was freed before are fine.
+///
+/// A lock that was not released is released in the background, but not in the child of a fork,
+/// because the parent may still hold it.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_lock_free(lock: *mut millpond_volatile_lock) {
+    caller::free(lock);
+}
+
+/// Many volatile hashes with names of their own, such as one for each user, that are reaped
+/// together; made by `millpond_volatile_hashes_new`.
+///
+/// A family knows which of its hashes may have something to remove. So a reap does not look at
+/// the others, however many there are.
+///
+/// The hash with a base is in the shard FNV-1a-64(base) mod `shards`. The keys of a shard lie
+/// in one cluster slot. All programs have to give a family the same number of shards: with
+/// another one they do not see its hashes, and its locks do not exclude theirs. After a change
+/// of the number, reap the old shards with a family of the old number.
+///
+/// Freed with `millpond_volatile_hashes_free`.
+///
+/// Any number of threads may use it at a time.
+pub struct millpond_volatile_hashes {
+    _private: (),
+}
+
+/// The family of volatile hashes with this name. Makes no call.
+///
+/// `shards`: 1 to 1,024; in other languages 16 by default.
+///
+/// `hashes` is set to a handle, which the caller frees with `millpond_volatile_hashes_free`, or
+/// on failure to NULL.
+///
+///     millpond_volatile_hashes *carts;
+///     millpond_volatile_hash *cart;
+///     if (millpond_volatile_hashes_new(client, "carts", 5, 16, &carts, &error) == MILLPOND_OK)
+///         status = millpond_volatile_hashes_hash_new(carts, "ann", 3, &cart, &error);
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_hashes_new(
+    client: *mut millpond_client,
+    name: *const c_char,
+    name_length: usize,
+    shards: u32,
+    hashes: *mut *mut millpond_volatile_hashes,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let hashes = caller.new_handle("hashes", hashes)?;
+        let client = caller.held("client", client)?;
+        let name = caller.bytes(|| "name".to_owned(), name, name_length)?;
+        let it = client.volatile_hashes(name, shards);
+        hashes.set(it.into());
+        Ok(())
+    })
+}
+
+/// Frees the memory of up to `limit` fields and locks that have expired. It looks at all
+/// shards, beginning with one at random, and there only at hashes that may have something to
+/// remove: a step for each shard and each of these hashes, of which it looks at no more than
+/// `limit`, or 16 if that is more. Repeat it while it says that there is `more`.
+///
+/// `result` is set to the result, which the caller frees with `millpond_volatile_result_free`,
+/// or on failure to NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000, and for a name or a
+/// number of shards beyond its limit; otherwise the first error of a hash or a shard. The
+/// others are reaped all the same. Also those of the connection.
+///
+/// Delivery: after an error a part of it may have been done. It can be repeated: it finds what
+/// is left.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_hashes_reap(
+    hashes: *mut millpond_volatile_hashes,
+    limit: usize,
+    result: *mut *mut millpond_volatile_result,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.run(error, || {
+        let result = caller.new_handle("result", result)?;
+        let hashes = caller.held("hashes", hashes)?;
+        let it = hashes.reap(limit)?;
+        result.set(it.into());
+        Ok(())
+    })
+}
+
+/// Frees it. NULL and what was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_volatile_hashes_free(hashes: *mut millpond_volatile_hashes) {
+    caller::free(hashes);
 }

@@ -6,6 +6,7 @@ pub mod generated;
 /// Calls that only convert arguments and results.
 pub mod generated_calls;
 
+pub mod lock;
 pub mod pair;
 pub mod result;
 

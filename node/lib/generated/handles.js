@@ -7,7 +7,7 @@
 
 const { begin, unwrap } = require('../calls.js')
 const { atOnce } = require('../errors.js')
-const { Handle, nativeOf } = require('../handle.js')
+const { Handle, lostSignal, nativeOf } = require('../handle.js')
 const Native = require('../native.js')
 const { of, ofBytes } = require('../reader.js')
 const { added, count, entries, isTrue, nothing } = require('../results.js')
@@ -74,6 +74,7 @@ const read = {
   eventOrNullList: of((reader) => reader.some(() => reader.maybe(event))),
   eventPage: of((reader) => eventPage(reader)),
   eventStats: of((reader) => eventStats(reader)),
+  fieldLock: (native) => (native === null ? null : new made.FieldLock(native)),
   fieldPage: of((reader) => fieldPage(reader)),
   flagList: of((reader) => reader.some(() => reader.one())),
   hashStats: of((reader) => hashStats(reader)),
@@ -115,6 +116,7 @@ const Client_ickChannel = { returnBuffers: check.flag }
 const Client_shuffleQueue = { ...kinds.shuffleQueue, returnBuffers: check.flag }
 const Client_tasks = { ...kinds.taskStore }
 const Client_taskStores = { returnBuffers: check.flag, ...SIGNAL }
+const Client_volatileHashes = { shards: check.smallSize, returnBuffers: check.flag }
 const Client_volatileHash = { returnBuffers: check.flag }
 const EventQueue_list = { ...kinds.eventQueryOptions, ...SIGNAL }
 const EventQueue_redriveAll = { ...kinds.redriveEventsOptions, ...SIGNAL }
@@ -155,6 +157,7 @@ const TaskStore_listDocs = { ...kinds.docQuery, ...SIGNAL }
 const TaskStore_namespaceStats = { ...kinds.filter, ...SIGNAL }
 const VolatileHash_fields = { ...kinds.fieldQuery, ...SIGNAL }
 const VolatileHash_reap = { limit: check.size, ...SIGNAL }
+const VolatileHashes_reap = { limit: check.size, ...SIGNAL }
 
 class Client extends Handle {
   constructor(native) {
@@ -200,6 +203,13 @@ class Client extends Handle {
     const { returnBuffers, signal } = check.options(options, Client_taskStores)
     const send = (number) => nativeOf(this).taskStores(number, returnBuffers)
     return unwrap(await begin(signal, read.valueList, send))
+  }
+
+  volatileHashes(name, options) {
+    const { shards = 16, returnBuffers } = check.options(options, Client_volatileHashes)
+    name = check.bytes('name', name)
+    const native = atOnce(() => nativeOf(this).volatileHashes(name, shards, returnBuffers))
+    return new made.VolatileHashes(native)
   }
 
   volatileHash(name, options) {
@@ -505,6 +515,20 @@ class ConsumerLease extends Handle {
     max = check.size('max', max)
     const native = atOnce(() => nativeOf(this).batches(max, check.stepsOf(said)))
     return new made.Batches(native, signal, this)
+  }
+
+  async release(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).release(number)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  get signal() {
+    return lostSignal('consumer lease', this)
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.release()
   }
 }
 made.ConsumerLease = ConsumerLease
@@ -1045,6 +1069,43 @@ class TaskStore extends Handle {
 }
 made.TaskStore = TaskStore
 
+class FieldLock extends Handle {
+  constructor(native) {
+    super(native, Native.FieldLock, 'lock() of a VolatileHash')
+  }
+
+  get fence() {
+    return nativeOf(this).fence
+  }
+
+  get isLost() {
+    return nativeOf(this).isLost
+  }
+
+  async set(value, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    value = check.bytes('value', value)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).set(number, value, ttlMs)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async release(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).release(number)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  get signal() {
+    return lostSignal('field lock', this)
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.release()
+  }
+}
+made.FieldLock = FieldLock
+
 class VolatileHash extends Handle {
   constructor(native) {
     super(native, Native.VolatileHash, 'volatileHash() of a Client')
@@ -1189,6 +1250,14 @@ class VolatileHash extends Handle {
     return unwrap(await begin(signal, read.valueOrLock, send))
   }
 
+  async lock(field, ttlMs, options) {
+    const { signal } = check.options(options, SIGNAL)
+    field = check.bytes('field', field)
+    ttlMs = check.milliseconds('ttlMs', ttlMs)
+    const send = (number) => nativeOf(this).lock(number, field, ttlMs)
+    return unwrap(await begin(signal, read.fieldLock, send))
+  }
+
   async renew(field, token, ttlMs, options) {
     const { signal } = check.options(options, SIGNAL)
     field = check.bytes('field', field)
@@ -1215,4 +1284,23 @@ class VolatileHash extends Handle {
 }
 made.VolatileHash = VolatileHash
 
-module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, VolatileHash, SIGNAL, read }
+class VolatileHashes extends Handle {
+  constructor(native) {
+    super(native, Native.VolatileHashes, 'volatileHashes() of a Client')
+  }
+
+  hash(base) {
+    base = check.bytes('base', base)
+    const native = atOnce(() => nativeOf(this).hash(base))
+    return new made.VolatileHash(native)
+  }
+
+  async reap(options) {
+    const { limit = 5, signal } = check.options(options, VolatileHashes_reap)
+    const send = (number) => nativeOf(this).reap(number, limit)
+    return unwrap(await begin(signal, read.reaped, send))
+  }
+}
+made.VolatileHashes = VolatileHashes
+
+module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, FieldLock, VolatileHash, VolatileHashes, SIGNAL, read }

@@ -13,7 +13,7 @@ use crate::convert::{
 };
 use crate::entries::Entries;
 use crate::events::{event_ids, receipts};
-use crate::handle::{Handle, Held};
+use crate::handle::{Handle, Held, Lease};
 use crate::list::{written, written_bytes, written_text};
 use crate::loops::{Batches, Claims, Deliveries, Garbage, Loop, Messages};
 
@@ -93,6 +93,21 @@ impl Client {
     pub fn task_stores(&self, number: u32) -> napi::Result<bool> {
         let call = |core: &millpond::Client<Async>| Ok(core.task_stores());
         Ok(self.0.start(number, call, written_bytes))
+    }
+
+    /// [`volatile_hashes`](millpond::Client::volatile_hashes).
+    #[napi]
+    pub fn volatile_hashes(
+        &self,
+        env: Env,
+        name: Bytes,
+        shards: u32,
+        buffers: Option<bool>,
+    ) -> napi::Result<VolatileHashes> {
+        let call = |core: &millpond::Client<Async>| Ok(core.volatile_hashes(&name.0, shards));
+        let made = self.0.at_once(&env, call)?;
+        let made = self.0.with(made).buffers(buffers);
+        Ok(VolatileHashes::new(made))
     }
 
     /// [`volatile_hash`](millpond::Client::volatile_hash).
@@ -537,6 +552,20 @@ impl ConsumerLease {
         let made = options.reader().batches(made)?;
         let made = self.0.with(made);
         Ok(Batches(Loop::new(made)))
+    }
+
+    /// [`release`](millpond::ick::ConsumerLease::release).
+    #[napi]
+    pub fn release(&self, number: u32) -> bool {
+        self.0.release(number, |core| core.release())
+    }
+}
+
+impl Lease for millpond::ick::ConsumerLease<Async> {
+    const OVER: &'static str = "the consumer lease was released";
+
+    fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
+        self.on_lost(then);
     }
 }
 
@@ -1326,6 +1355,61 @@ impl TaskStore {
     }
 }
 
+/// [`millpond::volatile::FieldLock`], and its numbers, which stay when it was given up.
+#[napi]
+pub struct FieldLock(pub(crate) Held<millpond::volatile::FieldLock<Async>>, f64);
+
+impl FieldLock {
+    pub(crate) fn new(core: Handle<millpond::volatile::FieldLock<Async>>) -> Self {
+        let fence = core.core.fence() as f64;
+        Self(Held::new(core), fence)
+    }
+}
+
+#[napi]
+impl FieldLock {
+    /// [`fence`](millpond::volatile::FieldLock::fence).
+    #[napi(getter)]
+    pub fn fence(&self) -> f64 {
+        self.1
+    }
+
+    /// [`is_lost`](millpond::volatile::FieldLock::is_lost).
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        // A handle that was given up is lost and has ended.
+        self.0.get(|core| core.is_lost()).unwrap_or(true)
+    }
+
+    /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
+    #[napi]
+    pub fn lost(&self, number: u32) -> bool {
+        self.0.lost(number)
+    }
+
+    /// [`set`](millpond::volatile::FieldLock::set).
+    #[napi]
+    pub fn set(&self, number: u32, value: Bytes, ttl_ms: f64) -> napi::Result<bool> {
+        let call =
+            |core: &millpond::volatile::FieldLock<Async>| Ok(core.set(&value.0, duration(ttl_ms)));
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`release`](millpond::volatile::FieldLock::release).
+    #[napi]
+    pub fn release(&self, number: u32) -> bool {
+        self.0.release(number, |core| core.release())
+    }
+}
+
+impl Lease for millpond::volatile::FieldLock<Async> {
+    const OVER: &'static str = "the field lock was released";
+
+    fn on_lost(&self, then: impl FnOnce() + Send + 'static) {
+        self.on_lost(then);
+    }
+}
+
 /// [`millpond::volatile::VolatileHash`].
 #[napi]
 pub struct VolatileHash(pub(crate) Handle<millpond::volatile::VolatileHash<Async>>);
@@ -1523,6 +1607,19 @@ impl VolatileHash {
         Ok(self.0.start(number, call, written_text))
     }
 
+    /// [`lock`](millpond::volatile::VolatileHash::lock).
+    #[napi]
+    pub fn lock(&self, number: u32, field: Bytes, ttl_ms: f64) -> napi::Result<bool> {
+        let handle = self.0.with(());
+        let convert = move |env: &Env, _, made: Option<_>| {
+            CallResult::value(env, made.map(|made| FieldLock::new(handle.with(made))))
+        };
+        let call = |core: &millpond::volatile::VolatileHash<Async>| {
+            Ok(core.lock(&field.0, duration(ttl_ms)))
+        };
+        Ok(self.0.start(number, call, convert))
+    }
+
     /// [`renew`](millpond::volatile::VolatileHash::renew).
     #[napi]
     pub fn renew(
@@ -1551,5 +1648,34 @@ impl VolatileHash {
     pub fn holder(&self, number: u32, field: Bytes) -> napi::Result<bool> {
         let call = |core: &millpond::volatile::VolatileHash<Async>| Ok(core.holder(&field.0));
         Ok(self.0.start(number, call, written_text))
+    }
+}
+
+/// [`millpond::volatile::VolatileHashes`].
+#[napi]
+pub struct VolatileHashes(pub(crate) Handle<millpond::volatile::VolatileHashes<Async>>);
+
+impl VolatileHashes {
+    pub(crate) fn new(core: Handle<millpond::volatile::VolatileHashes<Async>>) -> Self {
+        Self(core)
+    }
+}
+
+#[napi]
+impl VolatileHashes {
+    /// [`hash`](millpond::volatile::VolatileHashes::hash).
+    #[napi]
+    pub fn hash(&self, env: Env, base: Bytes) -> napi::Result<VolatileHash> {
+        let call = |core: &millpond::volatile::VolatileHashes<Async>| Ok(core.hash(&base.0));
+        let made = self.0.at_once(&env, call)?;
+        let made = self.0.with(made);
+        Ok(VolatileHash::new(made))
+    }
+
+    /// [`reap`](millpond::volatile::VolatileHashes::reap).
+    #[napi]
+    pub fn reap(&self, number: u32, limit: Size) -> napi::Result<bool> {
+        let call = |core: &millpond::volatile::VolatileHashes<Async>| Ok(core.reap(limit.0 as _));
+        Ok(self.0.start(number, call, written))
     }
 }

@@ -17,6 +17,7 @@ import {
   type EventPage,
   EventQueue,
   EventWorker,
+  FieldLock,
   type FieldPage,
   type FieldPosition,
   type Fields,
@@ -31,6 +32,7 @@ import {
   type Modification,
   type Modified,
   Move,
+  type Reaped,
   Reject,
   type NamespaceStats,
   type NewTask,
@@ -56,7 +58,8 @@ import {
   TimeoutError,
   type ValueOrLock,
   version,
-  VolatileHash
+  VolatileHash,
+  VolatileHashes
 } from 'millpond'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -197,10 +200,21 @@ const hashPage: FieldPage = await hash.fields({ limit: 10n, omitValues: true })
 const hashField: HashField = hashPage.fields[0]!
 const nextFields = await hashOfBuffers.fields({ after: hashField })
 same<typeof nextFields.next, FieldPosition<Buffer> | null>(true)
+const lock: FieldLock | null = await hash.lock('/', 10_000)
+if (lock !== null && !lock.isLost) {
+  await using held = lock
+  const fence: number = held.fence
+  await held.set(Buffer.from(`${fence}`), 1000, { signal: held.signal })
+}
+const family: VolatileHashes = client.volatileHashes('carts', { shards: 16n })
+const cart: VolatileHash = family.hash('ann')
+const { more }: Reaped = await family.reap({ limit: 10 })
+const familyOfBuffers = client.volatileHashes('carts', { returnBuffers: true })
+same<typeof familyOfBuffers, VolatileHashes<Buffer>>(true)
 await hash.fields({ after: nextFields.next ?? { expiresUs: 1, field: '/' } })
-const found: ValueOrLock = await hash.getOrAcquire('/', 'web-1', 1000)
+const found: ValueOrLock = await hash.getOrAcquire('/', 'req-1', 1000)
 const wait: number | null = found.remainingMs
-const fence: number | null = (await hash.acquire('/', Buffer.from('web-1'), 1000)).fence
+const fence: number | null = (await hash.acquire('/', Buffer.from('req-1'), 1000)).fence
 const holder: string | undefined = (await hash.holder('/'))?.token
 const nextInMs: number | null = (await hash.reap({ limit: 100 })).nextInMs
 
@@ -384,6 +398,12 @@ const length: number = (await hash.get('/')).length
 await hash.delete(5)
 // @ts-expect-error made by a client
 new VolatileHash()
+// @ts-expect-error another may hold the lock
+await (await hash.lock('/', 1000)).set('1', 1000)
+// @ts-expect-error what is set through a lock expires as well
+await lock?.set('1')
+// @ts-expect-error shards are a number
+client.volatileHashes('carts', { shards: '16' })
 // @ts-expect-error there may be no task
 claimed.value
 // @ts-expect-error tasks are changed by what change() makes

@@ -125,7 +125,7 @@ from .tasks import (
     Worker,
 )
 from .values import UNSET, Stats, Unset
-from .volatile import VolatileHash
+from .volatile import FieldLock, VolatileHash, VolatileHashes
 
 __all__ = [
     "UNSET",
@@ -160,6 +160,7 @@ __all__ = [
     "EventQueue",
     "EventStats",
     "EventWorker",
+    "FieldLock",
     "FieldPage",
     "FieldPosition",
     "ForkedError",
@@ -224,6 +225,7 @@ __all__ = [
     "Unset",
     "ValueOrLock",
     "VolatileHash",
+    "VolatileHashes",
     "Worker",
     "WrongTypeError",
     "__version__",

@@ -16,6 +16,7 @@ from ._handles import EventJob as EventJob
 from ._handles import EventQueue as EventQueue
 from ._handles import EventRun as EventRun
 from ._handles import EventWorker as EventWorker
+from ._handles import FieldLock as FieldLock
 from ._handles import Garbage as Garbage
 from ._handles import Ick as Ick
 from ._handles import IckChannel as IckChannel
@@ -30,6 +31,7 @@ from ._handles import ShuffleRun as ShuffleRun
 from ._handles import ShuffleWorker as ShuffleWorker
 from ._handles import TaskStore as TaskStore
 from ._handles import VolatileHash as VolatileHash
+from ._handles import VolatileHashes as VolatileHashes
 from ._handles import Worker as Worker
 from .aio import _handles as _aio
 from .values import UNSET, Fields, Member, Seconds, Unset

@@ -521,7 +521,7 @@ class FieldPage(Generic[AnyStr]):
     """One page of a hash."""
 
     fields: list[HashField[AnyStr]]
-    """The fields, those first that expire first."""
+    """The fields, in the order of expiry."""
     next: FieldPosition[AnyStr] | None
     """The position after which the next page begins; None on the last page."""
 
@@ -587,8 +587,8 @@ class Reaped(NamedTuple):
     more: bool
     """Whether there is more to remove now."""
     next_in: float | None
-    """How long until the next field or lock expires, in seconds: zero if one has expired already,
-    and None if there is none.
+    """How long until there is something to remove, in seconds: zero if there is already, and None
+    if there is nothing at all. Of a family it may be too early.
     """
 
 

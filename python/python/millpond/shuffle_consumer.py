@@ -123,7 +123,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         """Acknowledges messages and deletes them for all groups, which suits a queue with one
         group.
 
-        The call can be repeated safely, as :meth:`ack` can; a repeated call returns false for
+        The call can be repeated safely, as :meth:`ack` can; a repeated call returns False for
         what the first one acknowledged.
 
         :param messages: messages or receipts
@@ -136,7 +136,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         that was not pending is gone, or was acknowledged before, possibly by another consumer
         that reclaimed it.
 
-        The call can be repeated safely, as :meth:`ack` can; a repeated call returns false for
+        The call can be repeated safely, as :meth:`ack` can; a repeated call returns False for
         what the first one acknowledged.
 
         :param messages: messages or receipts
@@ -147,7 +147,7 @@ class ShuffleConsumer(Generic[AnyStr]):
     def ack_and_delete_each(self, messages: Taken) -> list[bool]:
         """:meth:`ack_and_delete`, but returns for each message, in order, whether it was pending.
 
-        The call can be repeated safely, as :meth:`ack` can; a repeated call returns false for
+        The call can be repeated safely, as :meth:`ack` can; a repeated call returns False for
         what the first one acknowledged.
 
         :param messages: messages or receipts

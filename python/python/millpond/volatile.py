@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, AnyStr, Generic
 
 from .records import Acquired, FieldPage, HashStats, LockHolder, Reaped, ValueOrLock
 from .values import FieldPlace, Fields, Member, Members, Seconds
+from .held import Held
 
 if TYPE_CHECKING:
     from . import _handles
 
-__all__ = ["VolatileHash"]
+__all__ = ["FieldLock", "VolatileHash", "VolatileHashes"]
 
 
 class VolatileHash(Generic[AnyStr]):
@@ -29,14 +30,14 @@ class VolatileHash(Generic[AnyStr]):
 
     >>> import millpond
     >>> hash = millpond.connect("memory:", decode_responses=True).volatile_hash("pages")
-    >>> found = hash.get_or_acquire("/", "web-1", ttl=10)
-    >>> found.value, found.fence is not None  # web-1 computes it
+    >>> found = hash.get_or_acquire("/", "req-1", ttl=10)
+    >>> found.value, found.fence is not None  # req-1 computes it
     (None, True)
-    >>> found = hash.get_or_acquire("/", "web-2", ttl=10)
-    >>> found.value, 0 < found.remaining <= 10  # web-2 has to wait
+    >>> found = hash.get_or_acquire("/", "req-2", ttl=10)
+    >>> found.value, 0 < found.remaining <= 10  # req-2 has to wait
     (None, True)
-    >>> hash.set_and_release("/", "web-1", "<h1>…", ttl=60)
-    >>> hash.get_or_acquire("/", "web-2", ttl=10).value
+    >>> hash.set_and_release("/", "req-1", "<h1>…", ttl=60)
+    >>> hash.get_or_acquire("/", "req-2", ttl=10).value
     '<h1>…'
     """
 
@@ -111,7 +112,7 @@ class VolatileHash(Generic[AnyStr]):
         Delivery is as for :meth:`set_many`.
 
         :param field: the field, at most 64 KiB, which may be empty
-        :param token: who holds or wants the lock, such as a random text: 1 to 64 bytes
+        :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
         :param value: the value, at most 16 MiB, which may be empty
         :param ttl: how long until it expires, from 1 ms to 100 years, in seconds
         :raises: as for :meth:`set_many`; :class:`~millpond.InvalidArgumentError` for a token that
@@ -125,12 +126,15 @@ class VolatileHash(Generic[AnyStr]):
         self, field: Member, token: Member, value: Member, ttl: Seconds
     ) -> None:
         """Sets a field and releases its lock, all in one step, if the token holds the lock: the
-        end of what :meth:`get_or_acquire` began.
+        end of what :meth:`get_or_acquire` began. If the set is refused for another reason than a
+        lost lock, the token still holds the lock.
 
-        Delivery is as for :meth:`set_many`.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` both may
+        have been done, or nothing. If it was done, repeating it fails with
+        :class:`~millpond.LeaseLostError`.
 
         :param field: the field, at most 64 KiB, which may be empty
-        :param token: who holds or wants the lock, such as a random text: 1 to 64 bytes
+        :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
         :param value: the value, at most 16 MiB, which may be empty
         :param ttl: how long until it expires, from 1 ms to 100 years, in seconds
         :raises: as for :meth:`set_locked`.
@@ -163,17 +167,18 @@ class VolatileHash(Generic[AnyStr]):
         limit: int | None = None,
         omit_values: bool = False,
     ) -> FieldPage[AnyStr]:
-        """A page of the fields that are live, those first that expire first, and by their bytes
-        if they expire at the same time. Pages are not one snapshot: a field that is set or
-        touched between two pages may be on both, and on neither if it now expires sooner. Every
-        other field is on one page. A page may have fewer fields than its limit and still be
-        followed by another one.
+        """A page of the fields that are live, in the order of expiry, and by their bytes if they
+        expire at the same time. Pages are not one snapshot: a field that is set or touched
+        between two pages may be on both, and on neither if it now expires sooner. Every other
+        field is on one page. A page may have fewer fields than its limit and still be followed by
+        another one.
 
         :param after: the page after this position
         :param limit: reads at most this many fields; 100 by default, at most 1,000
         :param omit_values: leaves out the values
-        :raises: :class:`~millpond.InvalidArgumentError` for a limit of 0 or above 1,000;
-          :class:`~millpond.WrongTypeError` if the keys hold something else.
+        :raises: :class:`~millpond.InvalidArgumentError` for a limit of 0 or above 1,000 and a
+          position whose field is above 64 KiB; :class:`~millpond.WrongTypeError` if the keys hold
+          something else.
         """
         return self._native.fields(after, limit, omit_values)
 
@@ -239,9 +244,9 @@ class VolatileHash(Generic[AnyStr]):
         return self._native.clear()
 
     def reap(self, limit: int = 5) -> Reaped:
-        """Frees the memory of up to ``limit`` fields and locks that have expired, those first
-        that did so first, in one short step. Repeat it while it says that there is ``more``. No
-        read returns what has expired, whether it is removed or not.
+        """Frees the memory of up to ``limit`` fields and locks that have expired, in the order of
+        expiry, in one short step. Repeat it while it says that there is ``more``. No read returns
+        what has expired, whether it is removed or not.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
         have been done. It can be repeated: it finds what is left.
@@ -253,8 +258,10 @@ class VolatileHash(Generic[AnyStr]):
         return self._native.reap(limit)
 
     def acquire(self, field: Member, token: Member, ttl: Seconds) -> Acquired:
-        """Takes the lock of a field for ``ttl`` if it is free or has expired. If the token
-        already holds it, the lock keeps its fence and runs for ``ttl`` from now.
+        """Takes the lock of a field for ``ttl`` if it is free or has expired; it does not wait.
+        If the token already holds it, the lock keeps its fence and runs for ``ttl`` from now. Two
+        callers with the same token are one holder, so use a new random token each time. Also
+        removes up to two locks that have expired.
 
         Each holder gets a higher fence than all before it in this hash. Only :meth:`set_locked`
         and :meth:`set_and_release` check the lock where they write. For anything else that the
@@ -268,13 +275,14 @@ class VolatileHash(Generic[AnyStr]):
         fence.
 
         :param field: the field, at most 64 KiB, which may be empty
-        :param token: who holds or wants the lock, such as a random text: 1 to 64 bytes
+        :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
         :param ttl: how long until it expires, from 1 ms to 100 years, in seconds
         :raises: :class:`~millpond.InvalidArgumentError` for a field above 64 KiB, a token that is
           empty or above 64 bytes, and a ``ttl`` below one millisecond or above 100 years;
           :class:`~millpond.WrongTypeError` if the keys hold something else;
           :class:`~millpond.IncompatibleVersionError` or :class:`~millpond.CorruptError` if the
-          locks cannot be read.
+          locks cannot be read; :class:`~millpond.OutOfMemoryError` if the memory of the server is
+          full and the lock is a new one.
         """
         return self._native.acquire(field, token, ttl)
 
@@ -287,35 +295,51 @@ class VolatileHash(Generic[AnyStr]):
         Delivery is as for :meth:`acquire`.
 
         :param field: the field, at most 64 KiB, which may be empty
-        :param token: who holds or wants the lock, such as a random text: 1 to 64 bytes
+        :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
         :param ttl: how long until it expires, from 1 ms to 100 years, in seconds
         :raises: as for :meth:`acquire`.
         """
         return self._native.get_or_acquire(field, token, ttl)
 
+    def lock(self, field: Member, ttl: Seconds) -> FieldLock | None:
+        """Takes the lock of a field if it is free, without waiting, and renews it until it is
+        released; None if another holder has it. ``ttl`` is how long the others wait if this
+        process dies.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been taken although nobody holds it; then it expires after ``ttl``.
+
+        :param field: the field, at most 64 KiB, which may be empty
+        :param ttl: how long others wait for the lock if this process dies, from 1 ms to 100
+          years, in seconds
+        :raises: as for :meth:`acquire`.
+        """
+        native = self._native.lock(field, ttl)
+        return None if native is None else FieldLock(native)
+
     def renew(self, field: Member, token: Member, ttl: Seconds) -> bool:
-        """Makes the lock of a field run for ``ttl`` from now; returns false and changes nothing
+        """Makes the lock of a field run for ``ttl`` from now; returns False and changes nothing
         if the token does not hold it.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
         have been done; renewing again is safe.
 
         :param field: the field, at most 64 KiB, which may be empty
-        :param token: who holds or wants the lock, such as a random text: 1 to 64 bytes
+        :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
         :param ttl: how long until it expires, from 1 ms to 100 years, in seconds
         :raises: as for :meth:`acquire`.
         """
         return self._native.renew(field, token, ttl)
 
     def release(self, field: Member, token: Member) -> bool:
-        """Releases the lock of a field; returns false and changes nothing if the token does not
+        """Releases the lock of a field; returns False and changes nothing if the token does not
         hold it.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
-        have been done; releasing again then returns false.
+        have been done; releasing again then returns False.
 
         :param field: the field, at most 64 KiB, which may be empty
-        :param token: who holds or wants the lock, such as a random text: 1 to 64 bytes
+        :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
         :raises: as for :meth:`acquire`.
         """
         return self._native.release(field, token)
@@ -327,3 +351,111 @@ class VolatileHash(Generic[AnyStr]):
         :raises: as for :meth:`acquire`.
         """
         return self._native.holder(field)
+
+
+class FieldLock(Held):
+    """The lock of a field, for as long as it is held; made by :meth:`VolatileHash.lock`.
+
+    A native thread renews the lock, so a busy holder keeps it. Once it is lost, a set through it raises
+    :class:`~millpond.LeaseLostError` and sets nothing, so a holder that was paused for too long changes nothing in the
+    hash. For anything else that the lock protects, pass the fence along, and refuse a lower one than the last.
+    A ``with`` block releases the lock at its end.
+
+    >>> import millpond
+    >>> hash = millpond.connect("memory:", decode_responses=True).volatile_hash("pages")
+    >>> lock = hash.lock("/", 10)
+    >>> hash.lock("/", 10) is None  # one holder at a time
+    True
+    >>> with lock:
+    ...     lock.set("<h1>…", 60)
+    >>> hash.get("/")
+    '<h1>…'
+    """
+
+    __slots__ = ("_fence", "_native")
+
+    def __init__(self, native: _handles.FieldLock) -> None:
+        self._native: _handles.FieldLock = native
+        # Kept, so that it can be read after the release too.
+        self._fence = native.fence
+
+    @property
+    def fence(self) -> int:
+        """The fence: higher than that of every earlier holder of a lock of this hash."""
+        return self._fence
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the lock is lost, because a renewal was refused or because none has succeeded
+        for a whole ``ttl``. A set through the lock would detect it as well.
+        """
+        return self._native.is_lost
+
+    def set(self, value: Member, ttl: Seconds) -> None:
+        """Sets the field to a value, which expires after ``ttl``, as
+        :meth:`VolatileHash.set_locked` does.
+
+        Delivery is as for :meth:`VolatileHash.set_locked`.
+
+        :param value: the value, at most 16 MiB, which may be empty
+        :param ttl: how long until it expires, from 1 ms to 100 years, in seconds
+        :raises: as for :meth:`VolatileHash.set_locked`.
+        """
+        return self._native.set(value, ttl)
+
+    def release(self) -> bool:
+        """Releases the lock, so that another holder can take it immediately. Returns False if it
+        was already lost. The child of a fork has only a copy: there this releases nothing and
+        returns False.
+
+        :raises: only those of the connection; the lock then expires by itself.
+        """
+        return self._native.release()
+
+
+class VolatileHashes(Generic[AnyStr]):
+    """Many volatile hashes with names of their own, such as one for each user, that are reaped together; made by
+    :meth:`millpond.Client.volatile_hashes`.
+
+    A family knows which of its hashes have something to remove, so a reap costs nothing for the others, however many
+    there are. All programs have to give a family the same number of shards: with another one they do not see its
+    hashes.
+
+    >>> import millpond
+    >>> clock = millpond.ManualClock()
+    >>> client = millpond.connect("memory:", clock=clock)
+    >>> carts = client.volatile_hashes("carts")
+    >>> carts.hash("ann").set("book", "1", ttl=60)
+    >>> carts.hash("bob").set("lamp", "2", ttl=3_600)
+    >>> clock.advance(60)
+    >>> carts.reap().fields  # looks at the cart of ann alone
+    1
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _handles.VolatileHashes[AnyStr]) -> None:
+        self._native: _handles.VolatileHashes[AnyStr] = native
+
+    def hash(self, base: Member) -> VolatileHash[AnyStr]:
+        """The hash with this base, of 1 to 64 KiB. Makes no call: a name, a base or a number of
+        shards beyond its limit is reported by the first step.
+
+        :param base: the name of the hash in the family, 1 to 64 KiB
+        """
+        return VolatileHash(self._native.hash(base))
+
+    def reap(self, limit: int = 5) -> Reaped:
+        """Frees the memory of up to ``limit`` fields and locks that have expired. It looks at all
+        shards, beginning with one at random, and there only at hashes that may have something to
+        remove: a step for each shard and each of these hashes, of which it looks at no more than
+        ``limit``, or 16 if that is more. Repeat it while it says that there is ``more``.
+
+        After an error a part of it may have been done. It can be repeated: it finds what is left.
+
+        :param limit: the maximum number of fields and locks to remove, 1 to 1,000
+        :raises: :class:`~millpond.InvalidArgumentError` for a limit of 0 or above 1,000, and for
+          a name or a number of shards beyond its limit; otherwise the first error of a hash or a
+          shard. The others are reaped all the same.
+        """
+        return self._native.reap(limit)

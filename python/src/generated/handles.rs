@@ -15,8 +15,8 @@ use crate::errors;
 use crate::fields::{Fields, Messages as Written};
 use crate::given::{amount, given, required, up_to};
 use crate::handle::{Handle, call, derive, either};
+use crate::held::{ConsumerLease, FieldLock};
 use crate::json::{self, Given, Json};
-use crate::lease::ConsumerLease;
 use crate::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
 use crate::modification::Modification;
 use crate::task::{Task, TaskChange};
@@ -142,6 +142,20 @@ impl Client {
         let core = derive!(self.core(py)?, |core| core.volatile_hash(&name));
 
         Ok(VolatileHash::new(core, self.text))
+    }
+
+    fn volatile_hashes(
+        &self,
+        py: Python<'_>,
+        name: &Bound<'_, PyAny>,
+        shards: &Bound<'_, PyAny>,
+    ) -> PyResult<VolatileHashes> {
+        let name: Vec<u8> = required("name", name)?;
+        let shards: u32 = required("shards", shards)?;
+
+        let core = derive!(self.core(py)?, |core| core.volatile_hashes(&name, shards));
+
+        Ok(VolatileHashes::new(core, self.text))
     }
 
     fn task_stores(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -3046,6 +3060,40 @@ impl Worker {
     }
 }
 
+impl ToPython for millpond::volatile::FieldLock<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, FieldLock::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::volatile::FieldLock<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, FieldLock::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl FieldLock {
+    #[getter]
+    fn fence(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        plain(py, py.detach(|| either!(core, |core| core.fence().to_owned())))
+    }
+
+    fn set(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let value: Vec<u8> = required("value", value)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.set(&value, ttl), decoded(self.text))
+    }
+}
+
 #[pyclass(frozen, module = "millpond._native")]
 pub(crate) struct VolatileHash {
     pub(crate) core:
@@ -3301,6 +3349,19 @@ impl VolatileHash {
         call!(py, core, |core| core.get_or_acquire(&field, &token, ttl), decoded(self.text))
     }
 
+    fn lock(
+        &self,
+        py: Python<'_>,
+        field: &Bound<'_, PyAny>,
+        ttl: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let field: Vec<u8> = required("field", field)?;
+        let ttl: Duration = required("ttl", ttl)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.lock(&field, ttl), decoded(self.text))
+    }
+
     fn renew(
         &self,
         py: Python<'_>,
@@ -3334,6 +3395,61 @@ impl VolatileHash {
 
         let core = self.core(py)?;
         call!(py, core, |core| core.holder(&field), decoded(self.text))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct VolatileHashes {
+    pub(crate) core:
+        Handle<millpond::volatile::VolatileHashes, millpond::volatile::VolatileHashes<Async>>,
+    pub(crate) text: bool,
+}
+
+impl VolatileHashes {
+    pub(crate) fn new(
+        core: Handle<millpond::volatile::VolatileHashes, millpond::volatile::VolatileHashes<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<
+        &Handle<millpond::volatile::VolatileHashes, millpond::volatile::VolatileHashes<Async>>,
+    > {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::volatile::VolatileHashes<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, VolatileHashes::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::volatile::VolatileHashes<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, VolatileHashes::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl VolatileHashes {
+    fn hash(&self, py: Python<'_>, base: &Bound<'_, PyAny>) -> PyResult<VolatileHash> {
+        let base: Vec<u8> = required("base", base)?;
+
+        let core = derive!(self.core(py)?, |core| core.hash(&base));
+
+        Ok(VolatileHash::new(core, self.text))
+    }
+
+    fn reap(&self, py: Python<'_>, limit: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let limit = amount("limit", limit)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.reap(limit), decoded(self.text))
     }
 }
 

@@ -14,7 +14,7 @@ class Session
   include Values
 
   # What the gem calls another way.
-  NAMES = { "are_empty" => "are_empty?", "reschedule_at_ms" => "reschedule" }.freeze
+  NAMES = { "are_empty" => "are_empty?", "reschedule_at_ms" => "reschedule", "hash" => "[]" }.freeze
 
   def open(url)
     close

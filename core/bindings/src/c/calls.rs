@@ -2,6 +2,7 @@
 //! each with its kind in one word.
 
 use crate::c::abi::{CAbi, CFunction, CType};
+use crate::c::names::NAMES;
 use crate::model::Method;
 
 /// A parameter of a function, or a field of its options.
@@ -24,7 +25,8 @@ pub(crate) fn function<'a>(
     method: &Method,
 ) -> Option<&'a CFunction> {
     let queue = key.split('.').next()?;
-    let own = method.name.trim_end_matches("_to");
+    let full = format!("{key}.{}", method.name);
+    let own = NAMES.iter().find(|(of, _)| *of == full).map_or(&*method.name, |(_, name)| name);
     let is_it = |name: &str| {
         [handle, queue].iter().any(|of| {
             name.strip_prefix(&format!("{of}_{own}"))

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use minijinja::{Value as View, context};
 
-use crate::c::names::{EVENT_ID, MAIN, NAMES, NOT_IN_C, QUEUES};
+use crate::c::names::{EVENT_ID, LEASES, MAIN, NAMES, NOT_IN_C, QUEUES};
 use crate::c::{C, c_name, c_struct, has_struct, is_fixed, member};
 use crate::docs::{Block, Docs, grouped, snake};
 use crate::forms::Form;
@@ -87,10 +87,17 @@ impl C<'_> {
             .filter_map(|(owner, method)| self.function(owner, method, by_hand))
             .collect();
         let own = own_name(&name);
+        let is_plural = own.ends_with('s');
         let threads = match () {
-            _ if self.is_run(key) => "One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at \
-                 once. Threads that work together have loops of their own."
-                .to_owned(),
+            _ if self.is_run(key) => {
+                let alone = "One thread at a time: a second one that calls meanwhile gets `MILLPOND_INVALID_ARGUMENT` at once.";
+                let together = match item {
+                    Some(_) => " Threads that work together have loops of their own.",
+                    None => "",
+                };
+                alone.to_owned() + together
+            }
+            _ if is_plural => "Any number of threads may use it at a time.".to_owned(),
             _ => format!("Any number of threads may use one {own} at a time."),
         };
         let last = format!("Freed with `millpond_{name}_free`.");
@@ -100,7 +107,11 @@ impl C<'_> {
             } else {
                 format!("///\n{}", self.words(&threads))
             };
-        let a = if item.is_some() { "the loop" } else { &format!("a {own}") };
+        let a = match item {
+            Some(_) => "the loop",
+            None if is_plural => "it",
+            None => &format!("a {own}"),
+        };
         let free = Docs::parse(&format!("Frees {a}. NULL and what was freed before are fine."));
         let free = self.comment(&format!("{key}.free"), key, &free, "NULL", "");
         let is_by_name = key == "ick.Ick";
@@ -405,8 +416,10 @@ impl C<'_> {
             }
             Type::Duration if is_optional => {
                 let mut out = plain(&format!("{name}_ms"), "i64", "-1");
-                out.after =
-                    out.after.replace("it.into()", "it.map_or(-1, |it| it.as_millis() as i64)");
+                // What a handle knows by itself is a deadline, before which the work should end.
+                let value = if method.is_call { "whole_ms(it)" } else { "it.as_millis()" };
+                let value = format!("it.map_or(-1, |it| {value} as i64)");
+                out.after = out.after.replace("it.into()", &value);
                 return Some(out);
             }
             Type::Number(32) => return Some(plain(number, "u32", "0")),
@@ -539,6 +552,8 @@ impl C<'_> {
                 }
                 None => format!("{text} `{name}` is set to the result."),
             };
+            *text =
+                text.replace(" and returns false.", &format!(", and `{name}` is set to false."));
             if is_made && !text.contains("akes no call") {
                 *text += " Makes no call yet.";
             }
@@ -559,6 +574,8 @@ impl C<'_> {
             text if !method.is_call || text.starts_with("as ") || text.contains("those of ") => {
                 text
             }
+            // After a second sentence, what comes would be a part of that one.
+            text if text.contains(". ") => format!("{text} Also those of the connection."),
             text => format!("{}; those of the connection.", text.trim_end_matches('.')),
         };
         let errors = if errors.is_empty() { errors } else { format!("Errors: {errors}") };
@@ -567,7 +584,9 @@ impl C<'_> {
             true => String::new(),
             false => format!("\n\nDelivery: {delivery}"),
         };
-        let threads = match self.is_run(owner) {
+        // What a lease knows by itself may be read while another thread makes a step.
+        let is_known = LEASES.contains(&owner) && !method.is_call && !is_made;
+        let threads = match self.is_run(owner) && !is_known {
             true => format!("one at a time; see `millpond_{}`", c_handle(owner)),
             false => "any".to_owned(),
         };
@@ -583,7 +602,7 @@ impl C<'_> {
 
     /// Whether one thread at a time may use it.
     fn is_run(&self, key: &str) -> bool {
-        self.model.is_loop(key) || key == "ick.ConsumerLease"
+        self.model.is_loop(key) || LEASES.contains(&key)
     }
 
     fn words(&self, text: &str) -> String {

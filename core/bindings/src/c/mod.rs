@@ -129,7 +129,7 @@ impl C<'_> {
                 _ if is_told => String::new(),
                 _ => format!("{none}: none."),
             };
-            let given = |value: &str| format!("from.{from}.map_or(NOT_SET, |it| it{value} as i64)");
+            let given = |value: &str| format!("from.{from}.map_or(NOT_SET, |it| {value} as i64)");
             let (ty, value, text, read) = match &field.ty {
                 Type::Text => (
                     "millpond_bytes",
@@ -166,11 +166,11 @@ impl C<'_> {
                     ("u64", format!("from.{from} as u64 + 1"), String::new(), String::new())
                 }
                 Type::Option(of) => {
-                    let unit = if **of == Type::Duration { ".as_millis()" } else { "" };
-                    ("i64", given(unit), String::new(), String::new())
+                    let value = if **of == Type::Duration { "whole_ms(it)" } else { "it" };
+                    ("i64", given(value), String::new(), String::new())
                 }
                 Type::Duration => {
-                    ("u64", format!("from.{from}.as_millis() as u64"), String::new(), String::new())
+                    ("u64", format!("whole_ms(from.{from})"), String::new(), String::new())
                 }
                 Type::Number(64) => {
                     ("u64", format!("from.{from}"), String::new(), format!("self.{own}"))

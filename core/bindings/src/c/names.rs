@@ -150,6 +150,9 @@ pub(crate) const MAIN: &[&str] = &[
     "volatile.VolatileHash",
 ];
 
+/// What is held under a lease that is renewed, in `ffi/src/lease.rs`: one thread at a time may use it.
+pub(crate) const LEASES: &[&str] = &["ick.ConsumerLease", "volatile.FieldLock"];
+
 /// What C calls otherwise.
 pub(crate) const NAMES: &[(&str, &str)] = &[
     ("ick.Ick.lease", "lease_acquire"),
@@ -158,6 +161,8 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("tasks.Job.time_left", "time_left_ms"),
     ("events.Job.time_left", "time_left_ms"),
     ("ick.ConsumerLease", "ick_lease"),
+    ("volatile.VolatileHash.lock", "lock_acquire"),
+    ("volatile.FieldLock", "volatile_lock"),
     ("shuffle.Message", "shuffle_batch"),
     ("shuffle.ShuffleConsumer.read_many", "read"),
     ("tasks.TaskStore.claim_many", "claim"),

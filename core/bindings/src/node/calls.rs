@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::docs::{camel, snake};
-use crate::model::{Kind, Method, Model, Param, Type, Value, own_name, rust_path};
+use crate::model::{Kind, Method, Model, Param, Struct, Type, Value, own_name, rust_path};
 use crate::node::names::{BY_HAND, LIMITED, NO_HANDLES, PLACES, READ_BY_HAND};
 use crate::node::types::node_name;
 use crate::node::{has_steps, js_name_of, read, reader, records};
@@ -80,6 +80,8 @@ struct Class<'a> {
     name: &'a str,
     path: String,
     is_held: bool,
+    /// What it is called when it was released or lost, if a program holds it until its `release`.
+    lease: Option<String>,
     made_by: String,
     getters: Vec<(&'a str, String, bool)>,
     calls: Vec<Call>,
@@ -103,7 +105,8 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
         Class {
             name: node_name(key),
             path: rust_path(key),
-            is_held: handle.methods.iter().any(|method| method.name == "on_lost"),
+            is_held: is_held(handle),
+            lease: is_lease(handle).then(|| snake_of(key).replace('_', " ")),
             made_by: made_by(model, key),
             getters: getters
                 .map(|of| (&*of.name, camel(&of.name), of.returns == Type::Bool))
@@ -122,6 +125,17 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let values = View { classes: &classes, readers, records, loops };
     output.add_rust("node/src/generated/handles.rs", templates.render("handles.rs", &values));
     output.add("node/lib/generated/handles.js", "//", templates.render("handles.js", &values));
+}
+
+/// Whether it can be lost, and JavaScript gives it up: a lease, or a job.
+fn is_held(handle: &Struct) -> bool {
+    handle.methods.iter().any(|method| method.name == "on_lost")
+}
+
+/// Whether it is held until it is released. A job has other ends as well.
+fn is_lease(handle: &Struct) -> bool {
+    let is_release = |of: &Method| of.name == "release" && of.returns == Type::Bool;
+    is_held(handle) && handle.methods.iter().any(is_release)
 }
 
 /// What makes a handle, for the error of a program that tries to.

@@ -30,11 +30,10 @@ pub(crate) const SEVERAL: [(&str, &str); 2] = [("exact", "exact"), ("prefix", "p
 pub(crate) const NO_HANDLES: [&str; 3] = ["events.Worker", "shuffle.Worker", "tasks.Worker"];
 
 /// Methods by hand, for Node has them otherwise.
-pub(crate) const BY_HAND: [&str; 7] = [
+pub(crate) const BY_HAND: [&str; 6] = [
     "events.EventQueue.publish",
     "events.EventQueue.publish_call",
     "events.EventQueue.settle_many",
-    "ick.ConsumerLease.release",
     "shuffle.ShuffleConsumer.read",
     "shuffle.ShuffleConsumer.read_many",
     "tasks.TaskStore.insert",

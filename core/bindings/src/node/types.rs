@@ -165,6 +165,7 @@ impl Page<'_> {
                 let mut text = self.core(name, line).unwrap_or_else(|| {
                     panic!("declarations.d.ts: the core says nothing of {}.{name}", self.owner.key)
                 });
+                self.name_units(line, &mut text);
                 let lines = own.unwrap_or_default();
                 let more = lines.iter().skip(1).filter(|line| **line != "*/");
                 let more: Vec<_> =
@@ -231,7 +232,8 @@ impl Page<'_> {
             let own = call.args.into_iter().filter(|arg| arg.is_option && !arg.is_steps);
             own.chain(call.variant.map(|of| of.option)).collect::<Vec<_>>()
         });
-        tags.extend(options.filter(|_| line.contains("CallOptions &")).filter_map(|of| {
+        tags.extend(options.filter_map(|of| {
+            line.contains(&format!("{{ {}?: ", of.js)).then_some(())?;
             let words = self.model.surface.of(&self.owner.key, name, &of.core)?;
             Some(tag(&format!("options.{}", of.js), &of.js, &words.docs))
         }));
@@ -243,13 +245,21 @@ impl Page<'_> {
         let errors = renderer.blocks(docs.section("Errors"));
         tags.extend(errors.iter().map(|error| format!("@throws {error}")));
         text.extend(tags);
-        // Where the core says `ttl`, the parameter is `ttlMs`.
-        for name in line.split([' ', '(', ':', '?']).filter_map(|word| word.strip_suffix("Ms")) {
-            for block in &mut text {
-                *block = block.replace(&format!("`{name}`"), &format!("`{name}Ms`"));
+        text
+    }
+
+    /// Where the core says `ttl`, the parameter is `ttlMs`: of the method in this line, and of the one that makes such
+    /// an object.
+    fn name_units(&self, line: &str, text: &mut [String]) {
+        let own = line.split([' ', '(', ':', '?']).filter_map(|word| word.strip_suffix("Ms"));
+        let methods = self.model.types.values().flat_map(|of| &of.methods);
+        let makes = methods.filter(|of| of.returns.named() == Some(&self.owner.key));
+        let times = makes.flat_map(|of| &of.params).filter(|of| of.ty == Type::Duration);
+        for name in own.chain(times.map(|of| &*of.name)) {
+            for block in &mut *text {
+                *block = block.replace(&format!("`{name}`"), &format!("`{}Ms`", camel(name)));
             }
         }
-        text
     }
 
     /// The methods of the class that follow from the core's: one, whose comment goes on as `own` says, or all others.
@@ -321,7 +331,10 @@ impl Page<'_> {
             format!("{}{}: {ty}", arg.js, if arg.default.is_some() { "?" } else { "" })
         });
         params.extend(places);
-        let said = |of: &Argument| format!("CallOptions & {{ {}?: {} | undefined }}", of.js, of.ts);
+        let said = |of: &Argument| {
+            let others = if call.is_call { "CallOptions & " } else { "" };
+            format!("{others}{{ {}?: {} | undefined }}", of.js, of.ts)
+        };
         let named = call.args.iter().find(|arg| arg.is_option).map(|arg| match &*arg.js {
             "leaseMs" => "LeaseOptions".to_owned(),
             "deadline" => "TrackedOptions".to_owned(),
@@ -330,12 +343,10 @@ impl Page<'_> {
         });
         let made = call.made.as_deref().map(|made| format!("{made}Options"));
         let option = call.variant.as_ref().map(|of| said(&of.option));
-        let options = option.or(named).unwrap_or("CallOptions".to_owned());
+        let options = option.or(named);
         let options = match made {
-            Some(made) if !call.is_call => {
-                self.template.contains(&format!("interface {made} ")).then_some(made)
-            }
-            _ => Some(options).filter(|_| call.is_call),
+            Some(made) if self.template.contains(&format!("interface {made} ")) => Some(made),
+            _ => options.or(call.is_call.then(|| "CallOptions".to_owned())),
         };
         params.extend(options.map(|options| format!("options?: {options}")));
         let returns = match (&call.made, &call.returns) {

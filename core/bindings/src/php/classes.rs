@@ -58,6 +58,16 @@ impl Php<'_> {
     pub(crate) fn class(&mut self, (path, key, handle, extends): &(&str, &str, &str, &str)) {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut source = self.output.text(&format!("ffi/php/src/{path}.php"));
+        let parts = [
+            ("HoldsLease", " function release("),
+            ("Works", " function run("),
+            ("YieldsBatches", " function next("),
+        ];
+        for (part, has) in parts {
+            if !source.contains(has) && source.contains(&format!(" {part};")) {
+                source += &self.output.text(&format!("ffi/php/src/Internal/{part}.php"));
+            }
+        }
         if !handle.is_empty() {
             let methods = &self.model.types[*key].methods;
             let calls = methods.iter().filter_map(|method| self.call(key, handle, method));
@@ -71,11 +81,6 @@ impl Php<'_> {
                 context! { class => name, calls => Serde(&calls) },
             );
             source += &self.output.text(&format!("ffi/php/src/Internal/{file}.php"));
-        }
-        for (part, has) in [("Works", " function run("), ("YieldsBatches", " function next(")] {
-            if !source.contains(has) && source.contains(&format!(" {part};")) {
-                source += &self.output.text(&format!("ffi/php/src/Internal/{part}.php"));
-            }
         }
         self.revise(path, key, Some(extends));
         let interface = interface(name);
@@ -420,7 +425,8 @@ fn doc_type(native: &str, name: &str, key: &str) -> String {
 fn interface(class: &str) -> String {
     match class {
         "BorrowedIck" => "DirtyListInterface".to_owned(),
-        "BorrowedClient" => "IckFactoryInterface".to_owned(),
+        "BorrowedClient" => "QueueFactoryInterface".to_owned(),
+        "BorrowedVolatileHash" => "ExpiringHashInterface".to_owned(),
         _ => format!("{class}Interface"),
     }
 }

@@ -44,8 +44,9 @@ pub(crate) const OTHERS: &[&str] =
 pub(crate) const CLASSES: &[(&str, &str, &str, &str)] = &[
     ("BorrowedIck", "ick.Ick", "", ""),
     ("BorrowedClient", "client.Client", "", ""),
+    ("BorrowedVolatileHash", "volatile.VolatileHash", "", ""),
     ("Batches", "ick.Batches", "", "list<Entry>"),
-    ("Client", "client.Client", "", "IckFactoryInterface"),
+    ("Client", "client.Client", "", "QueueFactoryInterface"),
     ("ConsumerLease", "ick.ConsumerLease", "ick_lease", ""),
     ("Deliveries", "events.Deliveries", "", "list<Event>"),
     ("EventJob", "events.Job", "events_job", ""),
@@ -64,7 +65,9 @@ pub(crate) const CLASSES: &[(&str, &str, &str, &str)] = &[
     ("Tasks/Jobs", "tasks.Jobs", "", "Job"),
     ("Tasks/TaskStore", "tasks.TaskStore", "tasks_store", ""),
     ("Tasks/Worker", "tasks.Worker", "", ""),
-    ("VolatileHash", "volatile.VolatileHash", "volatile_hash", ""),
+    ("FieldLock", "volatile.FieldLock", "volatile_lock", ""),
+    ("VolatileHash", "volatile.VolatileHash", "volatile_hash", "ExpiringHashInterface"),
+    ("VolatileHashes", "volatile.VolatileHashes", "volatile_hashes", ""),
 ];
 
 /// The classes without one, whose methods have the core's comments in place.

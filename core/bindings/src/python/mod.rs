@@ -17,7 +17,7 @@ use crate::model::{ErrorKind, Field, Kind, Model, Struct, Type, own_name, rust_p
 use crate::output::Output;
 use crate::python::blocking::blocking;
 use crate::python::calls::{Calls, Signature};
-use crate::python::names::{BY_HAND, CLASSES, NAMES};
+use crate::python::names::{BY_HAND, CLASSES, HELD, NAMES};
 use crate::templates::Templates;
 
 const FOLDER: &str = "python/python/millpond";
@@ -110,6 +110,7 @@ impl Host<'_> {
             classes => CLASSES.map(|of| self.record(of.0, Some(of))).to_vec(),
             handles => classes.iter().map(handle).collect::<Vec<_>>(),
             enums => enums.collect::<Vec<_>>(),
+            held => HELD.map(class_name).to_vec(),
         }
     }
 
@@ -343,6 +344,7 @@ fn paragraphs(comment: Comment) -> Vec<String> {
         false => text,
     };
     let text = comment.text.into_iter().map(|text| as_for(text, "Delivery is "));
+    let text = text.map(|text| text.split(' ').map(value).collect::<Vec<_>>().join(" "));
     let params = comment.params.into_iter().map(|param| {
         let end = if param.is_time { param.text.find(['.', ';']) } else { None };
         let (text, rest) = param.text.split_at(end.unwrap_or(param.text.len()));
@@ -362,11 +364,28 @@ fn paragraphs(comment: Comment) -> Vec<String> {
                 false => " ",
             };
             let text = format!("{}{between}{}", error.classes.join(" and "), error.when);
-            as_for(text.trim_start().to_owned(), "")
+            as_for(sentence_part(text.trim_start()), "")
         })
         .collect();
     let errors = (!errors.is_empty()).then(|| format!(":raises: {}.", errors.join("; ")));
     text.chain(params).chain(errors).collect()
+}
+
+/// A word of a text, which can be one of Python's values.
+fn value(word: &str) -> String {
+    match word.split_at(word.find(['.', ',', ';', ':']).unwrap_or(word.len())) {
+        ("false", rest) => format!("False{rest}"),
+        ("true", rest) => format!("True{rest}"),
+        _ => word.to_owned(),
+    }
+}
+
+/// A sentence, to stand after a colon.
+fn sentence_part(text: &str) -> String {
+    match text.strip_prefix("Only ") {
+        Some(rest) => format!("only {rest}"),
+        None => text.to_owned(),
+    }
 }
 
 pub(crate) fn class_name(key: &str) -> &str {

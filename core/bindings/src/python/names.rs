@@ -9,6 +9,10 @@ pub(crate) const CLASSES: [(&str, usize, usize, &str); 2] =
 pub(crate) const BY_HAND: [&str; 4] =
     ["ick.Entry", "ick.Stats", "shuffle.Message", "shuffle.Receipt"];
 
+/// What is held until it is released: of its class in the native half, the calls are generated and the rest
+/// is by hand.
+pub(crate) const HELD: [&str; 2] = ["ick.ConsumerLease", "volatile.FieldLock"];
+
 /// Names that other queues have too.
 pub(crate) const NAMES: [(&str, &str); 8] = [
     ("events.Config", "EventConfig"),

@@ -17,7 +17,7 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     shuffle.ShuffleConsumer.extend=renew events.EventQueue.extend=renew tasks.Task.value=json tasks.Doc.content=json \
     events.Stats=EventStats events.Config=EventConfig events.Worker=EventWorker events.Job=EventJob \
     events.Receipt=EventReceipt events.Deliveries=EventQueue#deliveries events.Job.is_lost=lost? \
-    events.Job.is_cancelled=cancelled?";
+    events.Job.is_cancelled=cancelled? volatile.FieldLock.is_lost=lost? volatile.VolatileHashes.hash=[]";
 
 /// Records that are classes, whose other half is by hand.
 pub(crate) const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
@@ -38,7 +38,9 @@ pub(crate) const HANDLES: &[(&str, &str)] = &[
     ("shuffle.ShuffleQueue", "shuffle_queue"),
     ("tasks.Job", "tasks_job"),
     ("tasks.TaskStore", "tasks_store"),
+    ("volatile.FieldLock", "volatile_lock"),
     ("volatile.VolatileHash", "volatile_hash"),
+    ("volatile.VolatileHashes", "volatile_hashes"),
 ];
 
 /// How arguments are converted: the kind of C; the name, behind that of its queue, if only that is meant; what makes

@@ -85,6 +85,8 @@ final class Library
             millpond_events_job *events_job[1];
             millpond_events_result *events_result[1];
             millpond_volatile_hash *volatile_hash[1];
+            millpond_volatile_hashes *volatile_hashes[1];
+            millpond_volatile_lock *volatile_lock[1];
             millpond_volatile_result *volatile_result[1];
             millpond_bytes text[1];
             uint64_t number[1];
@@ -228,6 +230,21 @@ final class Library
     }
 
     /**
+     * Makes a call, and returns the number, the flag or the handle that it returns; null if it returns no handle.
+     *
+     * @param list<mixed> $arguments as for made()
+     *
+     * @throws Exception\MillpondException
+     */
+    public function value(string $function, array $arguments, string $output): mixed
+    {
+        // Without a reference to the out-parameters, PHP would free their memory before it reads one of them.
+        $call = $this->made($function, $arguments, $output);
+
+        return $call->$output[0];
+    }
+
+    /**
      * Makes an object from a handle that the library returns; null if it returns none. No signal handler can
      * throw in between.
      *
@@ -242,7 +259,7 @@ final class Library
     {
         return Signals::held(function () use ($function, $arguments, $output, $object): mixed {
             Handles::sweep();
-            $handle = $this->made($function, $arguments, $output)->$output[0];
+            $handle = $this->value($function, $arguments, $output);
 
             return $handle === null ? null : $object($handle);
         });

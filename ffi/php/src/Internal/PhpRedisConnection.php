@@ -40,11 +40,6 @@ final class PhpRedisConnection implements Connection
     public function evaluate(Script $script, bool $bySource, array $keys, array $arguments): int|string|array|null
     {
         $redis = $this->redis;
-        // phpredis puts its prefix before each key, and each key of an Ick begins with its name.
-        $prefix = \strlen($this->prefix());
-        foreach ($prefix === 0 ? [] : $keys as $index => $key) {
-            $keys[$index] = \substr($key, $prefix);
-        }
         if ($redis->getMode() !== \Redis::ATOMIC) {
             throw new InvalidArgumentException(
                 "$script->operation: the connection is inside of multi() or pipeline(), where a call has no reply",
@@ -60,9 +55,9 @@ final class PhpRedisConnection implements Connection
             }, \E_WARNING);
         }
         try {
-            $reply = $bySource
+            $reply = $this->withoutPrefix(static fn (): mixed => $bySource
                 ? $redis->eval($script->source, $words, \count($keys))
-                : $redis->evalSha($script->sha1, $words, \count($keys));
+                : $redis->evalSha($script->sha1, $words, \count($keys)));
         } catch (\RedisException | \RedisClusterException $failure) {
             throw $this->failure($script, $failure);
         } finally {
@@ -87,6 +82,28 @@ final class PhpRedisConnection implements Connection
         }
 
         return null;
+    }
+
+    /**
+     * Makes a call whose keys are as they are in Redis. rawCommand() puts no prefix before keys, but in a cluster it
+     * fails when a slot has moved.
+     */
+    private function withoutPrefix(callable $call): mixed
+    {
+        $prefix = $this->prefix();
+        if ($prefix === '') {
+            return $call();
+        }
+
+        // A signal handler of the program that uses the connection must find its prefix.
+        return Signals::held(function () use ($prefix, $call): mixed {
+            $this->redis->setOption(\Redis::OPT_PREFIX, '');
+            try {
+                return $call();
+            } finally {
+                $this->redis->setOption(\Redis::OPT_PREFIX, $prefix);
+            }
+        });
     }
 
     public function abandon(): void

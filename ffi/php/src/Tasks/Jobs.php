@@ -46,7 +46,7 @@ final class Jobs implements JobsInterface
         private readonly float $wait,
     ) {
         Handles::keep($this, $library->ffi, 'millpond_tasks_worker_free', $worker);
-        $this->handle = $library->made('millpond_tasks_worker_jobs', [$worker], 'jobs')->jobs[0];
+        $this->handle = $library->value('millpond_tasks_worker_jobs', [$worker], 'jobs');
         Handles::keep($this, $library->ffi, 'millpond_tasks_jobs_free', $this->handle);
         Handles::free($worker);
     }

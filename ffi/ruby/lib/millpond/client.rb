@@ -7,6 +7,7 @@ require "millpond/manual_clock"
 require "millpond/shuffle_queue"
 require "millpond/task_store"
 require "millpond/volatile_hash"
+require "millpond/volatile_hashes"
 
 module Millpond
   # Access to the queues on a server or an embedded engine. Safe to use from many threads and, on Redis, after a
@@ -121,14 +122,29 @@ module Millpond
 
     # The volatile hash with this name. Makes no call.
     #
-    # @param name [String] the queue's name, 1 to 64 KiB
+    # @param name [String] the name of the hash, 1 to 64 KiB
     # @return [VolatileHash]
     # @raise [TypeError] for arguments of other types
     #
     # @example
     #   Millpond.connect("memory:").volatile_hash("sessions").name # => "sessions"
     def volatile_hash(name)
-      VolatileHash.new(self, name)
+      VolatileHash.new(encoding, "name", name) { |*places| Native.millpond_volatile_hash_new(native, *places) }
+    end
+
+    # The family of volatile hashes with this name. Makes no call.
+    #
+    # @param name [String] the name of the family, 1 to 64 KiB
+    # @param shards [Integer] the number of shards, 1 to 1,024; the same in all programs
+    # @return [VolatileHashes]
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   client = Millpond.connect("memory:")
+    #   client.volatile_hashes("carts").shards # => 16
+    #   client.volatile_hashes("carts", shards: 64)["ann"].len # => 0
+    def volatile_hashes(name, shards: 16)
+      VolatileHashes.new(self, name, shards)
     end
 
     # The names of all task stores that hold tasks or documents, or that have a paused queue, by name.

@@ -3,6 +3,7 @@
 
 require "millpond/batches"
 require "millpond/convert"
+require "millpond/held"
 
 module Millpond
   # The exclusive right to consume an Ick, for as long as it is held; made by {Ick#lease}.
@@ -20,11 +21,12 @@ module Millpond
   #     lease.each_batch(100).to_a
   #   end # => [[["a.txt", 1.0]]]
   class ConsumerLease
+    include Held
+
     # @api private
     def initialize(native, encoding)
       @native = native
       @encoding = encoding
-      @released = false
     end
 
     # Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole lease. If so,
@@ -146,11 +148,7 @@ module Millpond
     #   lease.release # => true
     #   lease.release # => false
     def release
-      return false if @released
-
-      was_held = Call.number(:bool) { |out, error| Native.millpond_ick_lease_release(@native, out, error) }
-      @released = true
-      was_held
+      release_once { |out, error| Native.millpond_ick_lease_release(@native, out, error) }
     end
   end
 end

@@ -32,7 +32,7 @@ from .shuffle import (
     ShuffleWorker,
 )
 from .tasks import Claims, Job, Jobs, TaskStore, Worker
-from .volatile import VolatileHash
+from .volatile import FieldLock, VolatileHash, VolatileHashes
 
 __all__ = [
     "Batches",
@@ -43,6 +43,7 @@ __all__ = [
     "EventJob",
     "EventQueue",
     "EventWorker",
+    "FieldLock",
     "Garbage",
     "Ick",
     "IckChannel",
@@ -55,6 +56,7 @@ __all__ = [
     "ShuffleWorker",
     "TaskStore",
     "VolatileHash",
+    "VolatileHashes",
     "Worker",
     "connect",
 ]

@@ -16,7 +16,7 @@ from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
-from .volatile import VolatileHash
+from .volatile import VolatileHash, VolatileHashes
 
 if TYPE_CHECKING:
     from . import _handles
@@ -203,9 +203,17 @@ class Client(Generic[AnyStr]):
     def volatile_hash(self, name: Member) -> VolatileHash[AnyStr]:
         """The volatile hash with this name. Makes no call.
 
-        :param name: the queue's name, 1 to 64 KiB
+        :param name: the name of the hash, 1 to 64 KiB
         """
         return VolatileHash(self._native.volatile_hash(name))
+
+    def volatile_hashes(self, name: Member, shards: int = 16) -> VolatileHashes[AnyStr]:
+        """The family of volatile hashes with this name. Makes no call.
+
+        :param name: the name of the family, 1 to 64 KiB
+        :param shards: the number of shards, 1 to 1,024; the same in all programs
+        """
+        return VolatileHashes(self._native.volatile_hashes(name, shards))
 
     async def task_stores(self) -> list[AnyStr]:
         """The names of all task stores that hold tasks or documents, or that have a paused queue,

@@ -890,7 +890,7 @@ class EventJob:
     @property
     def is_cancelled(self) -> bool:
         """Whether the event was cancelled, as of the last extension. If so, stop working: a
-        handler that fails now ends the job, and the event is deleted. Always false in the child
+        handler that fails now ends the job, and the event is deleted. Always False in the child
         of a fork.
         """
         return self._native.is_cancelled

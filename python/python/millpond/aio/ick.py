@@ -11,11 +11,11 @@ order, since a member keeps its lowest score.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, AnyStr, Generic, Literal
 
 from ..records import Added
 from ..values import Member, Members, Pairs, Seconds, Stats
+from .held import Held
 from .mode import Loop
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Ick(Generic[AnyStr]):
         Returns how many keys there were.
 
         :param unlink: whether Redis frees the memory in the background
-        :raises: Only those of the connection.
+        :raises: only those of the connection.
         """
         return await self._native.delete(unlink)
 
@@ -210,7 +210,7 @@ class Batches(Loop[list[tuple[AnyStr, float]]]):
         await super()._leave(kind)
 
 
-class ConsumerLease(Generic[AnyStr]):
+class ConsumerLease(Held, Generic[AnyStr]):
     """The right to consume an Ick, for as long as it is held; made by :meth:`Ick.lease`.
 
     A native thread renews the lease, so a busy consumer keeps it. Calls through the lease carry its
@@ -231,11 +231,10 @@ class ConsumerLease(Generic[AnyStr]):
     [('a.txt', 1.0)]
     """
 
-    __slots__ = ("_native", "_released")
+    __slots__ = ("_native",)
 
     def __init__(self, native: _handles.ConsumerLease[AnyStr]) -> None:
         self._native: _handles.ConsumerLease[AnyStr] = native
-        self._released = False
 
     @property
     def is_lost(self) -> bool:
@@ -283,25 +282,13 @@ class ConsumerLease(Generic[AnyStr]):
         return Batches(self._native.batches(max, wait))
 
     async def release(self) -> bool:
-        """Releases the lease, so that another consumer can take it immediately. Returns False if it
-        was no longer held.
+        """Releases the lease, so that another consumer can take it immediately. Returns False if
+        it was already lost. The child of a fork has only a copy: there this releases nothing and
+        returns False.
+
+        :raises: only those of the connection; the lease then expires by itself.
         """
-        if self._released:
-            return False
-        held: bool = await self._native.release()
-        self._released = True
-        return held
-
-    async def __aenter__(self) -> ConsumerLease[AnyStr]:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        raised: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.release()
+        return await self._native.release()
 
 
 class IckChannel(Generic[AnyStr]):

@@ -182,7 +182,7 @@ class Job(Generic[Value]):
     @property
     def is_cancelled(self) -> bool:
         """Whether the task was cancelled, as of the last renewal. If so, stop working: a handler
-        that fails now ends the job, and the task is deleted. Always false in the child of a fork.
+        that fails now ends the job, and the task is deleted. Always False in the child of a fork.
         """
         return self._native.is_cancelled
 

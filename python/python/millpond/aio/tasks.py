@@ -714,7 +714,7 @@ class TaskStore:
         """The time on the clock that decides when tasks become available and leases expire, in
         milliseconds since the Unix epoch.
 
-        :raises: Only those of the connection.
+        :raises: only those of the connection.
         """
         return await self._native.time()
 

@@ -2,11 +2,34 @@
 
 #include "task_values.h"
 
-static millpond_volatile_hash *hash_of(struct request *request) {
+/* In C these have to be given; they are the defaults of the other languages. */
+#define SHARDS_DEFAULT 16
+#define REAP_DEFAULT 5
+
+static millpond_volatile_hashes *hashes_of(struct request *request) {
     millpond_bytes name = text(request, request->on, "name");
-    millpond_volatile_hash *hash = NULL;
+    uint64_t shards = is_given(request->on, "shards") ? count(request, request->on, "shards") : SHARDS_DEFAULT;
+    millpond_volatile_hashes *hashes = NULL;
     if (request->unsupported == NULL)
-        millpond_volatile_hash_new(client, name.data, name.length, &hash, &request->error);
+        millpond_volatile_hashes_new(client, name.data, name.length, (uint32_t)shards, &hashes,
+                                     &request->error);
+    return hashes;
+}
+
+/* The hash with this name, or that of a family with this base. */
+static millpond_volatile_hash *hash_of(struct request *request) {
+    millpond_volatile_hash *hash = NULL;
+    if (!is_given(request->json, "base")) {
+        millpond_bytes name = text(request, request->on, "name");
+        if (request->unsupported == NULL)
+            millpond_volatile_hash_new(client, name.data, name.length, &hash, &request->error);
+        return hash;
+    }
+    millpond_bytes base = text(request, request->json, "base");
+    millpond_volatile_hashes *hashes = hashes_of(request);
+    if (hashes != NULL)
+        millpond_volatile_hashes_hash_new(hashes, base.data, base.length, &hash, &request->error);
+    millpond_volatile_hashes_free(hashes);
     return hash;
 }
 
@@ -202,10 +225,27 @@ static json_t *json_reaped(const millpond_hash_reaped *reaped) {
                      (int)reaped->more, "next_in_ms", json_known(reaped->next_in_ms));
 }
 
+static size_t limit_of(struct request *request) {
+    return is_given(request->json, "limit") ? (size_t)size(request, "limit") : REAP_DEFAULT;
+}
+
 static json_t *call_reap(struct request *request) {
-    /* In C it has to be given; this is the default of the other languages. */
-    size_t limit = is_given(request->json, "limit") ? (size_t)size(request, "limit") : 5;
+    size_t limit = limit_of(request);
     RESULT_OF(millpond_volatile_reap(hash, limit, &result, &request->error), json_reaped(data->reaped));
+}
+
+static json_t *call_reap_family(struct request *request) {
+    size_t limit = limit_of(request);
+    millpond_volatile_hashes *hashes = hashes_of(request);
+    millpond_volatile_result *result = NULL;
+    json_t *response = json_null();
+    if (hashes != NULL)
+        millpond_volatile_hashes_reap(hashes, limit, &result, &request->error);
+    if (result != NULL)
+        response = json_reaped(millpond_volatile_result_data(result)->reaped);
+    millpond_volatile_result_free(result);
+    millpond_volatile_hashes_free(hashes);
+    return response;
 }
 
 static json_t *call_acquire(struct request *request) {
@@ -264,6 +304,7 @@ const struct call volatile_calls[] = {
     {"volatile_hash.delete", call_delete},
     {"volatile_hash.clear", call_clear},
     {"volatile_hash.reap", call_reap},
+    {"volatile_hashes.reap", call_reap_family},
     {"volatile_hash.acquire", call_acquire},
     {"volatile_hash.get_or_acquire", call_get_or_acquire},
     {"volatile_hash.renew", call_renew},

@@ -132,7 +132,7 @@ module Millpond
       :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :events_result, :volatile_result,
       :shuffle_consumer, :shuffle_queue, :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker,
       :shuffle_run, :shuffle_report, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run,
-      :tasks_report, :volatile_hash
+      :tasks_report, :volatile_hash, :volatile_lock, :volatile_hashes
 
     function :options_init, [:pointer, :size_t], :void
     function :connect, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -312,6 +312,7 @@ module Millpond
     function :shuffle_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :shuffle_tracking_keys, [:pointer, :size_t, :uint32, :pointer, :pointer], :int
     function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :volatile_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :shuffle_message_field, [:pointer, :pointer, :size_t], :pointer
     function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
     function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
@@ -461,6 +462,7 @@ module Millpond
     function :tasks_worker_jobs, [:pointer, :pointer, :pointer], :int
     function :field_query_init, [:pointer, :size_t], :void
     function :volatile_hash_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
+    function :volatile_hashes_hash_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
     function :volatile_set, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer], :int, blocking:
       true
     function :volatile_set_many, [:pointer, :pointer, :size_t, :uint64, :pointer], :int, blocking: true
@@ -486,11 +488,21 @@ module Millpond
       blocking: true
     function :volatile_get_or_acquire, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer,
       :pointer], :int, blocking: true
+    function :volatile_lock_acquire, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking:
+      true
     function :volatile_renew, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer, :pointer], :int,
       blocking: true
     function :volatile_release, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int,
       blocking: true
     function :volatile_holder, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :volatile_hash_free, [:pointer], :void
+    function :volatile_lock_fence, [:pointer, :pointer, :pointer], :int
+    function :volatile_lock_is_lost, [:pointer, :pointer, :pointer], :int
+    function :volatile_lock_set, [:pointer, :pointer, :size_t, :uint64, :pointer], :int, blocking: true
+    function :volatile_lock_release, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :volatile_lock_free, [:pointer], :void
+    function :volatile_hashes_new, [:pointer, :pointer, :size_t, :uint32, :pointer, :pointer], :int
+    function :volatile_hashes_reap, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :volatile_hashes_free, [:pointer], :void
   end
 end

@@ -611,7 +611,7 @@ module Millpond
   # One page of a hash.
   #
   # @!attribute [r] fields
-  #   @return [Array<HashField>] the fields, those first that expire first
+  #   @return [Array<HashField>] the fields, in the order of expiry
   # @!attribute [r] next
   #   @return [FieldPosition, nil] the position after which the next page begins; nil on the last page
   FieldPage = Struct.new(:fields, :next)
@@ -667,8 +667,8 @@ module Millpond
   # @!attribute [r] more
   #   @return [Boolean] whether there is more to remove now
   # @!attribute [r] next_in
-  #   @return [Float, nil] how long until the next field or lock expires, in seconds: zero if one has expired
-  #     already, and nil if there is none
+  #   @return [Float, nil] how long until there is something to remove, in seconds: zero if there is already, and
+  #     nil if there is nothing at all. Of a family it may be too early
   Reaped = Struct.new(:fields, :locks, :orphans, :more, :next_in)
 
   # The value of a field, or else whether its lock was taken: exactly one of the three is there.

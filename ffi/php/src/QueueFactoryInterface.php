@@ -6,9 +6,9 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Creates Icks, on any connection.
+ * Creates Icks and volatile hashes, on any connection.
  */
-interface IckFactoryInterface
+interface QueueFactoryInterface
 {
     /**
      * The Ick with this name. Makes no call.
@@ -16,4 +16,11 @@ interface IckFactoryInterface
      * @param string $name the queue's name, 1 to 64 KiB
      */
     public function ick(string $name): DirtyListInterface;
+
+    /**
+     * The volatile hash with this name. Makes no call.
+     *
+     * @param string $name the hash's name, 1 to 64 KiB
+     */
+    public function volatileHash(string $name): ExpiringHashInterface;
 }
