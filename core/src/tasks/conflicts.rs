@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Task;
 use crate::runtime::backoff::Backoff;
@@ -83,8 +83,13 @@ impl Conflicts {
         lock(&self.outdated).remove(&task.id);
     }
 
-    /// How long until everything that was postponed is available again, if it is not yet.
-    pub(super) fn left(&self) -> Option<Duration> {
-        self.contention.left()
+    /// A task was postponed for this time, no later than now.
+    pub(super) fn postponed(&self, delay: Duration) {
+        self.contention.put_off(delay);
+    }
+
+    /// How long until everything that was postponed is available again, if it was not at this time.
+    pub(super) fn left(&self, at: Instant) -> Option<Duration> {
+        self.contention.left(at)
     }
 }

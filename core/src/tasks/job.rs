@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::conflicts::Conflicts;
@@ -57,6 +57,8 @@ pub(super) struct JobCore<M: Mode> {
     pub(super) lease: Arc<Lease<M, HeldTask>>,
     /// The job no longer has the task: it has said what becomes of it.
     pub(super) is_done: Arc<AtomicBool>,
+    /// For how long it gives its task back because of a conflict, in milliseconds.
+    postponed_ms: AtomicU64,
 }
 
 impl<M: Mode> JobCore<M> {
@@ -70,7 +72,8 @@ impl<M: Mode> JobCore<M> {
     ) -> Result<Self> {
         let held = HeldTask::new(store.name()?, &task);
         let lease = Lease::begin(store.client.downgrade(), held, policy.lease, claimed_at);
-        Ok(Self { store, task, policy, conflicts, lease, is_done: Arc::default() })
+        let (is_done, postponed_ms) = Default::default();
+        Ok(Self { store, task, policy, conflicts, lease, is_done, postponed_ms })
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -95,6 +98,11 @@ impl<M: Mode> JobCore<M> {
             Ok(_) => {
                 self.is_done.store(true, Ordering::Release);
                 self.lease.stop();
+                // The time runs from the step, which may be long after it was said.
+                match self.postponed_ms.load(Ordering::Relaxed) {
+                    0 => {}
+                    delay_ms => self.conflicts.postponed(Duration::from_millis(delay_ms)),
+                }
                 if self.lease.lock().held.outdated.is_none() {
                     self.conflicts.forget(&self.task);
                 }
@@ -145,6 +153,7 @@ impl<M: Mode> JobCore<M> {
             false if is_told(&held.outdated) => self.conflicts.outdated(&self.task)?,
             false => return None,
         };
+        self.postponed_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
         Some(self.task.change().after(delay))
     }
 }

@@ -136,7 +136,7 @@ impl<M: Mode> Source for Takes<M> {
         if claimed.tasks.is_empty() {
             if waiting.is_over() {
                 // Some tasks may have been given back only for a moment.
-                let left = self.conflicts.left();
+                let left = self.conflicts.left(claimed_at);
                 waiting.reset(left.or(self.wait));
                 if left.is_some() {
                     return Ok(Found::Nothing);

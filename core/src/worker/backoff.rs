@@ -67,14 +67,31 @@ impl Contention {
         self.releases.store(0, Ordering::Relaxed);
     }
 
-    /// How long until all of that work is available again, if it is not.
-    pub(crate) fn left(&self) -> Option<Duration> {
+    /// How long until all of that work is available again, if it was not at this time: a step that was sent then may
+    /// have been too early to find it, however late its result is handled.
+    pub(crate) fn left(&self, at: Instant) -> Option<Duration> {
         let until = Duration::from_millis(self.until_ms.load(Ordering::Relaxed));
-        until.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
+        let was_left = until > at.saturating_duration_since(self.began);
+        was_left.then(|| until.saturating_sub(self.began.elapsed()))
     }
 
     /// How long the loop has existed.
     pub(crate) fn age(&self) -> Duration {
         self.began.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_was_sent_too_early_found_nothing() {
+        let backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(1) };
+        let contention = Contention::new(backoff, Duration::from_millis(1));
+        contention.put_off(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(5));
+        assert_eq!(contention.left(contention.began), Some(Duration::ZERO));
+        assert_eq!(contention.left(Instant::now()), None);
     }
 }
