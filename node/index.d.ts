@@ -3805,7 +3805,8 @@ export class VolatileHash<T extends string | Buffer = string> {
    * Sets a field to a value, which expires after `ttlMs`. Also removes up to two fields that have
    * expired.
    *
-   * As {@link VolatileHash.setMany}.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been set. A set that is
+   * sent again could overwrite what others have set since.
    *
    * @param field - the field, at most 64 KiB, which may be empty
    * @param value - the value, at most 16 MiB, which may be empty
@@ -3886,7 +3887,8 @@ export class VolatileHash<T extends string | Buffer = string> {
    * Sets a field if it is not live, because it is absent or has expired; returns whether it was
    * set. Also removes up to two fields that have expired.
    *
-   * As {@link VolatileHash.setMany}.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been set. A set that is
+   * sent again could overwrite what others have set since.
    *
    * @param field - the field, at most 64 KiB, which may be empty
    * @param value - the value, at most 16 MiB, which may be empty
@@ -3899,7 +3901,8 @@ export class VolatileHash<T extends string | Buffer = string> {
    * Sets a field if it is live; returns whether it was set. Also removes up to two fields that have
    * expired.
    *
-   * As {@link VolatileHash.setMany}.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been set. A set that is
+   * sent again could overwrite what others have set since.
    *
    * @param field - the field, at most 64 KiB, which may be empty
    * @param value - the value, at most 16 MiB, which may be empty
@@ -3911,7 +3914,8 @@ export class VolatileHash<T extends string | Buffer = string> {
   /**
    * Sets a field if the token holds the lock of the field, which is checked in the same step.
    *
-   * As {@link VolatileHash.setMany}.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been set. A set that is
+   * sent again could overwrite what others have set since.
    *
    * @param field - the field, at most 64 KiB, which may be empty
    * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
@@ -4060,7 +4064,8 @@ export class VolatileHash<T extends string | Buffer = string> {
    * The value of a field if it is live; otherwise takes the lock of the field for `ttlMs`, as
    * {@link VolatileHash.acquire} does, so that one caller computes the value. All in one step.
    *
-   * As {@link VolatileHash.acquire}.
+   * After {@link ConnectionLostError} or {@link TimeoutError} the token may hold the lock.
+   * Repeating the call with the same token is safe.
    *
    * @param field - the field, at most 64 KiB, which may be empty
    * @param token - who holds or wants the lock, a new random text each time: 1 to 64 bytes
@@ -4174,7 +4179,7 @@ export class FieldLock {
   /**
    * Sets the field to a value, which expires after `ttlMs`, as {@link VolatileHash.setLocked} does.
    *
-   * As {@link VolatileHash.setLocked}.
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been set.
    *
    * @param value - the value, at most 16 MiB, which may be empty
    * @param ttlMs - how long until it expires, from 1 ms to 100 years, in milliseconds

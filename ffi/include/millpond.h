@@ -7760,7 +7760,8 @@ millpond_status millpond_volatile_hashes_hash_new(millpond_volatile_hashes *hash
  *
  * Errors: as `millpond_volatile_set_many`.
  *
- * Delivery: as `millpond_volatile_set_many`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+ * that is sent again could overwrite what others have set since.
  *
  * Threads: any.
  */
@@ -7802,7 +7803,8 @@ millpond_status millpond_volatile_set_many(millpond_volatile_hash *hash,
  *
  * Errors: as `millpond_volatile_set_many`.
  *
- * Delivery: as `millpond_volatile_set_many`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+ * that is sent again could overwrite what others have set since.
  *
  * Threads: any.
  */
@@ -7823,7 +7825,8 @@ millpond_status millpond_volatile_set_if_absent(millpond_volatile_hash *hash,
  *
  * Errors: as `millpond_volatile_set_many`.
  *
- * Delivery: as `millpond_volatile_set_many`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+ * that is sent again could overwrite what others have set since.
  *
  * Threads: any.
  */
@@ -7846,7 +7849,8 @@ millpond_status millpond_volatile_set_if_present(millpond_volatile_hash *hash,
  * holds it; `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the locks cannot be read.
  * In all cases nothing was set.
  *
- * Delivery: as `millpond_volatile_set_many`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+ * that is sent again could overwrite what others have set since.
  *
  * Threads: any.
  */
@@ -8119,7 +8123,8 @@ millpond_status millpond_volatile_acquire(millpond_volatile_hash *hash,
  *
  * Errors: as `millpond_volatile_acquire`.
  *
- * Delivery: as `millpond_volatile_acquire`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the token may hold the
+ * lock. Repeating the call with the same token is safe.
  *
  * Threads: any.
  */
@@ -8262,7 +8267,7 @@ millpond_status millpond_volatile_lock_is_lost(const millpond_volatile_lock *loc
  *
  * Errors: as `millpond_volatile_set_locked`.
  *
- * Delivery: as `millpond_volatile_set_locked`.
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set.
  *
  * Threads: one at a time; see `millpond_volatile_lock`.
  */

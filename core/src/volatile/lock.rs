@@ -101,7 +101,7 @@ impl<M: Mode> FieldLock<M> {
     /// As [`VolatileHash::set_locked`].
     ///
     /// # Delivery
-    /// As [`VolatileHash::set_locked`].
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been set.
     pub fn set(&self, value: impl AsRef<[u8]>, ttl: Duration) -> M::Reply<()> {
         let Grip { name, field, token, .. } = &self.grip;
         let own = self.lease.check_process("take the lock in the child");

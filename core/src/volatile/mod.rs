@@ -109,7 +109,8 @@ impl<M: Mode> VolatileHash<M> {
     /// As [`set_many`](Self::set_many).
     ///
     /// # Delivery
-    /// As [`set_many`](Self::set_many).
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been set. A set that is sent again could overwrite what others
+    /// have set since.
     pub fn set(
         &self,
         field: impl AsRef<[u8]>,
@@ -158,7 +159,8 @@ impl<M: Mode> VolatileHash<M> {
     /// As [`set_many`](Self::set_many).
     ///
     /// # Delivery
-    /// As [`set_many`](Self::set_many).
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been set. A set that is sent again could overwrite what others
+    /// have set since.
     pub fn set_if_absent(
         &self,
         field: impl AsRef<[u8]>,
@@ -174,7 +176,8 @@ impl<M: Mode> VolatileHash<M> {
     /// As [`set_many`](Self::set_many).
     ///
     /// # Delivery
-    /// As [`set_many`](Self::set_many).
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been set. A set that is sent again could overwrite what others
+    /// have set since.
     pub fn set_if_present(
         &self,
         field: impl AsRef<[u8]>,
@@ -192,7 +195,8 @@ impl<M: Mode> VolatileHash<M> {
     /// the locks cannot be read. In all cases nothing was set.
     ///
     /// # Delivery
-    /// As [`set_many`](Self::set_many).
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been set. A set that is sent again could overwrite what others
+    /// have set since.
     pub fn set_locked(
         &self,
         field: impl AsRef<[u8]>,
@@ -414,7 +418,8 @@ impl<M: Mode> VolatileHash<M> {
     /// As [`acquire`](Self::acquire).
     ///
     /// # Delivery
-    /// As [`acquire`](Self::acquire).
+    /// After `CONNECTION_LOST` or `TIMEOUT` the token may hold the lock. Repeating the call with the same token is
+    /// safe.
     pub fn get_or_acquire(
         &self,
         field: impl AsRef<[u8]>,

@@ -16,7 +16,8 @@ interface ExpiringHashInterface
     /**
      * Sets a field to a value, which expires after `ttl`. Also removes up to two fields that have expired.
      *
-     * As setMany().
+     * After ConnectionLostException or TimeoutException it may have been set. A set that is sent again could
+     * overwrite what others have set since.
      *
      * @param string $field the field, at most 64 KiB, which may be empty
      * @param string $value the value, at most 16 MiB, which may be empty
@@ -54,7 +55,8 @@ interface ExpiringHashInterface
      * Sets a field if it is not live, because it is absent or has expired; returns whether it was set. Also
      * removes up to two fields that have expired.
      *
-     * As setMany().
+     * After ConnectionLostException or TimeoutException it may have been set. A set that is sent again could
+     * overwrite what others have set since.
      *
      *     $sessions = Millpond::connect('memory:')->volatileHash('sessions');
      *     $sessions->setIfAbsent('ann', 'cart 3', 1800);
@@ -72,7 +74,8 @@ interface ExpiringHashInterface
      * Sets a field if it is live; returns whether it was set. Also removes up to two fields that have
      * expired.
      *
-     * As setMany().
+     * After ConnectionLostException or TimeoutException it may have been set. A set that is sent again could
+     * overwrite what others have set since.
      *
      * @param string $field the field, at most 64 KiB, which may be empty
      * @param string $value the value, at most 16 MiB, which may be empty
@@ -85,7 +88,8 @@ interface ExpiringHashInterface
     /**
      * Sets a field if the token holds the lock of the field, which is checked in the same step.
      *
-     * As setMany().
+     * After ConnectionLostException or TimeoutException it may have been set. A set that is sent again could
+     * overwrite what others have set since.
      *
      * @param string $field the field, at most 64 KiB, which may be empty
      * @param string $token who holds or wants the lock, a new random text each time: 1 to 64 bytes
@@ -277,7 +281,8 @@ interface ExpiringHashInterface
      * The value of a field if it is live; otherwise takes the lock of the field for `ttl`, as acquire()
      * does, so that one caller computes the value. All in one step.
      *
-     * As acquire().
+     * After ConnectionLostException or TimeoutException the token may hold the lock. Repeating the call with
+     * the same token is safe.
      *
      * @param string $field the field, at most 64 KiB, which may be empty
      * @param string $token who holds or wants the lock, a new random text each time: 1 to 64 bytes

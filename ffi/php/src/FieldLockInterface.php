@@ -32,7 +32,7 @@ interface FieldLockInterface
     /**
      * Sets the field to a value, which expires after `ttl`, as `VolatileHash::setLocked()` does.
      *
-     * As `VolatileHash::setLocked()`.
+     * After ConnectionLostException or TimeoutException it may have been set.
      *
      * @param string $value the value, at most 16 MiB, which may be empty
      * @param float  $ttl   how long in seconds until it expires, from 1 ms to 100 years

@@ -98,7 +98,8 @@ pub unsafe extern "C" fn millpond_volatile_hashes_hash_new(
 ///
 /// Errors: as `millpond_volatile_set_many`.
 ///
-/// Delivery: as `millpond_volatile_set_many`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+/// that is sent again could overwrite what others have set since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -163,7 +164,8 @@ pub unsafe extern "C" fn millpond_volatile_set_many(
 ///
 /// Errors: as `millpond_volatile_set_many`.
 ///
-/// Delivery: as `millpond_volatile_set_many`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+/// that is sent again could overwrite what others have set since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -198,7 +200,8 @@ pub unsafe extern "C" fn millpond_volatile_set_if_absent(
 ///
 /// Errors: as `millpond_volatile_set_many`.
 ///
-/// Delivery: as `millpond_volatile_set_many`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+/// that is sent again could overwrite what others have set since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -235,7 +238,8 @@ pub unsafe extern "C" fn millpond_volatile_set_if_present(
 /// holds it; `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the locks cannot be read.
 /// In all cases nothing was set.
 ///
-/// Delivery: as `millpond_volatile_set_many`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set. A set
+/// that is sent again could overwrite what others have set since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -667,7 +671,8 @@ pub unsafe extern "C" fn millpond_volatile_acquire(
 ///
 /// Errors: as `millpond_volatile_acquire`.
 ///
-/// Delivery: as `millpond_volatile_acquire`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the token may hold the
+/// lock. Repeating the call with the same token is safe.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -922,7 +927,7 @@ pub unsafe extern "C" fn millpond_volatile_lock_is_lost(
 ///
 /// Errors: as `millpond_volatile_set_locked`.
 ///
-/// Delivery: as `millpond_volatile_set_locked`.
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been set.
 ///
 /// Threads: one at a time; see `millpond_volatile_lock`.
 #[unsafe(no_mangle)]

@@ -50,7 +50,8 @@ class VolatileHash(Generic[AnyStr]):
         """Sets a field to a value, which expires after ``ttl``. Also removes up to two fields
         that have expired.
 
-        Delivery is as for :meth:`set_many`.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been set. A set that is sent again could overwrite what others have set since.
 
         :param field: the field, at most 64 KiB, which may be empty
         :param value: the value, at most 16 MiB, which may be empty
@@ -81,7 +82,8 @@ class VolatileHash(Generic[AnyStr]):
         """Sets a field if it is not live, because it is absent or has expired; returns whether it
         was set. Also removes up to two fields that have expired.
 
-        Delivery is as for :meth:`set_many`.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been set. A set that is sent again could overwrite what others have set since.
 
         :param field: the field, at most 64 KiB, which may be empty
         :param value: the value, at most 16 MiB, which may be empty
@@ -94,7 +96,8 @@ class VolatileHash(Generic[AnyStr]):
         """Sets a field if it is live; returns whether it was set. Also removes up to two fields
         that have expired.
 
-        Delivery is as for :meth:`set_many`.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been set. A set that is sent again could overwrite what others have set since.
 
         :param field: the field, at most 64 KiB, which may be empty
         :param value: the value, at most 16 MiB, which may be empty
@@ -109,7 +112,8 @@ class VolatileHash(Generic[AnyStr]):
         """Sets a field if the token holds the lock of the field, which is checked in the same
         step.
 
-        Delivery is as for :meth:`set_many`.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been set. A set that is sent again could overwrite what others have set since.
 
         :param field: the field, at most 64 KiB, which may be empty
         :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
@@ -292,7 +296,8 @@ class VolatileHash(Generic[AnyStr]):
         """The value of a field if it is live; otherwise takes the lock of the field for ``ttl``,
         as :meth:`acquire` does, so that one caller computes the value. All in one step.
 
-        Delivery is as for :meth:`acquire`.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the token
+        may hold the lock. Repeating the call with the same token is safe.
 
         :param field: the field, at most 64 KiB, which may be empty
         :param token: who holds or wants the lock, a new random text each time: 1 to 64 bytes
@@ -395,7 +400,8 @@ class FieldLock(Held):
         """Sets the field to a value, which expires after ``ttl``, as
         :meth:`VolatileHash.set_locked` does.
 
-        Delivery is as for :meth:`VolatileHash.set_locked`.
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
+        have been set.
 
         :param value: the value, at most 16 MiB, which may be empty
         :param ttl: how long until it expires, from 1 ms to 100 years, in seconds

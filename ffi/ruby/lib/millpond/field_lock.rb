@@ -53,7 +53,7 @@ module Millpond
 
     # Sets the field to a value, which expires after `ttl`, as {VolatileHash#set_locked} does.
     #
-    # As {VolatileHash#set_locked}.
+    # After {ConnectionLostError} or {TimeoutError} it may have been set.
     #
     # @param value [String] the value, at most 16 MiB, which may be empty
     # @param ttl [Numeric] how long until it expires, from 1 ms to 100 years, in seconds

@@ -39,7 +39,8 @@ module Millpond
 
     # Sets a field to a value, which expires after `ttl`. Also removes up to two fields that have expired.
     #
-    # As {#set_many}.
+    # After {ConnectionLostError} or {TimeoutError} it may have been set. A set that is sent again could overwrite
+    # what others have set since.
     #
     # @param field [String] the field, at most 64 KiB, which may be empty
     # @param value [String] the value, at most 16 MiB, which may be empty
@@ -88,7 +89,8 @@ module Millpond
     # Sets a field if it is not live, because it is absent or has expired; returns whether it was set. Also removes up
     # to two fields that have expired.
     #
-    # As {#set_many}.
+    # After {ConnectionLostError} or {TimeoutError} it may have been set. A set that is sent again could overwrite
+    # what others have set since.
     #
     # @param field [String] the field, at most 64 KiB, which may be empty
     # @param value [String] the value, at most 16 MiB, which may be empty
@@ -111,7 +113,8 @@ module Millpond
 
     # Sets a field if it is live; returns whether it was set. Also removes up to two fields that have expired.
     #
-    # As {#set_many}.
+    # After {ConnectionLostError} or {TimeoutError} it may have been set. A set that is sent again could overwrite
+    # what others have set since.
     #
     # @param field [String] the field, at most 64 KiB, which may be empty
     # @param value [String] the value, at most 16 MiB, which may be empty
@@ -133,7 +136,8 @@ module Millpond
 
     # Sets a field if the token holds the lock of the field, which is checked in the same step.
     #
-    # As {#set_many}.
+    # After {ConnectionLostError} or {TimeoutError} it may have been set. A set that is sent again could overwrite
+    # what others have set since.
     #
     # @param field [String] the field, at most 64 KiB, which may be empty
     # @param token [String] who holds or wants the lock, a new random text each time: 1 to 64 bytes
@@ -426,7 +430,8 @@ module Millpond
     # The value of a field if it is live; otherwise takes the lock of the field for `ttl`, as {#acquire} does, so that
     # one caller computes the value. All in one step.
     #
-    # As {#acquire}.
+    # After {ConnectionLostError} or {TimeoutError} the token may hold the lock. Repeating the call with the same
+    # token is safe.
     #
     # @param field [String] the field, at most 64 KiB, which may be empty
     # @param token [String] who holds or wants the lock, a new random text each time: 1 to 64 bytes
