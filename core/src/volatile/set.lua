@@ -71,10 +71,11 @@ for i = 1, #expired, 2 do
 end
 if refusal then
   write_all()
-  local text = type(refusal) == 'table' and refusal.err or refusal
-  -- Earlier servers say where in the script it was.
-  text = string.gsub(string.gsub(text, '^@user_script:%s*%d+:%s*', ''), '^%-', '')
-  return {err = text}
+  if type(refusal) == 'table' then return refusal end
+  -- Before Redis 7 it is a text that says where in the script it was, and names no code but that of this one.
+  local full = string.match(refusal, 'OOM .*')
+  if full then return {err = full} end
+  error(refusal, 0)
 end
 if releases then remove_lock(lock_field) end
 failure = write_all()
