@@ -116,21 +116,24 @@ impl<M: Mode> VolatileHashes<M> {
         // Those that fail stay in front.
         let mut failed = 0;
         loop {
-            let step = ReadDue::of(shard.clone(), failed + HASHES_A_REAP);
+            let limit = failed + HASHES_A_REAP;
+            let step = ReadDue::of(shard.clone(), limit);
             let Some(due) = round.keep(M::step(&self.client, step).await) else { return };
             let bases = due.bases.len();
             for base in due.bases.into_iter().skip(failed) {
                 if round.left == 0 || round.looks == 0 {
                     return round.is_due(Some(Duration::ZERO));
                 }
-                round.looks -= 1;
                 let step = shard.hash(&base).and_then(|name| Reap::of(name, round.left));
                 match round.keep(M::step(&self.client, step).await) {
-                    Some(reaped) => round.add(&reaped),
+                    Some(reaped) => {
+                        round.looks -= 1;
+                        round.add(&reaped);
+                    }
                     None => failed += 1,
                 }
             }
-            if bases < failed + HASHES_A_REAP {
+            if bases < limit {
                 return round.is_due(due.next_in);
             }
         }

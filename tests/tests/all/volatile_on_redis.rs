@@ -89,6 +89,25 @@ fn a_reap_of_a_family_removes_no_more_than_its_limit() {
 }
 
 #[test]
+fn hashes_that_cannot_be_reaped_do_not_hold_up_others() {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url()).unwrap();
+    let hashes = client.volatile_hashes("users", 1);
+    for number in 0..40 {
+        hashes.hash(format!("bad-{number}")).set("a", "1", MILLISECOND).unwrap();
+        server.cli(&["SET", &format!("vhash-lock:{{users/0}}:bad-{number}"), "of another program"]);
+    }
+    wait_until_it_expires();
+    hashes.hash("good").set("a", "1", MILLISECOND).unwrap();
+    wait_until_it_expires();
+    let error = hashes.reap(REAP_DEFAULT).unwrap_err();
+    assert_eq!(error.kind(), millpond::ErrorKind::WrongType);
+    assert_eq!(hashes.hash("good").get("a").unwrap(), None);
+    assert_eq!(server.cli(&["EXISTS", "vhash-map:{users/0}:good"]).integer(), 0);
+    assert_eq!(server.cli(&["ZCARD", "vhash-due:{users/0}"]).integer(), 40);
+}
+
+#[test]
 fn a_family_lies_on_all_masters_of_a_cluster() {
     let cluster = Cluster::start();
     let client = millpond::connect(&cluster.url()).unwrap();
