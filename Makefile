@@ -158,6 +158,7 @@ run-chaos:
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- tasks
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- events
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- schedules
+	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- volatile
 	$(STORM) $(CARGO) run --release -p millpond-tests --bin millpond-chaos -- deploy --languages $(LANGUAGES)
 # The same on the build that the other suites use, for a few seconds.
 run-storm:

@@ -57,7 +57,8 @@ pub(crate) struct Children<H> {
     word: &'static str,
     url: String,
     seed: u64,
-    lives: u64,
+    /// How many there have been; each has its number.
+    pub(crate) lives: u64,
     pub(crate) heard: H,
 }
 

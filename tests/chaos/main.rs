@@ -9,6 +9,7 @@
 //! millpond-chaos tasks [--kills N] [--seed S]
 //! millpond-chaos events [--kills N] [--seed S]
 //! millpond-chaos schedules [--kills N] [--seed S]
+//! millpond-chaos volatile [--kills N] [--seed S]
 //! millpond-chaos deploy [--kills N] [--seed S] [--languages rust,python,node,c,ruby,php]
 //! ```
 //!
@@ -20,7 +21,8 @@
 //! reply of a client in turn, kills producers, consumers and the server of a queue of events and stops consumers for
 //! longer than their leases, 60 times, and kills a process that does all of it on the embedded engine as often;
 //! `schedules` kills one of 20 processes that put the same schedules and receive twice a second, 1,200 times, and the
-//! server after each 60;
+//! server after each 60; `volatile` kills and stops holders of the locks of volatile hashes, writers of a family of them
+//! and the server, 60 times, and kills a process that does all of it on the embedded engine as often;
 //! `deploy` stops or kills one of twelve workers of tasks, messages and events each second, 120 times, and the server
 //! twice; the workers are written in the languages that are named, which have to be there, or in all that are. The seed
 //! is printed and draws the same steps again; when a kill comes relative to them is the scheduler's. The program ends
@@ -42,6 +44,7 @@ mod redis;
 mod schedules;
 mod shuffle;
 mod tasks;
+mod volatile;
 mod watchdog;
 mod way;
 mod writer;
@@ -51,7 +54,7 @@ use std::process::ExitCode;
 // The clock is one for all processes of a run.
 use millpond_tests::{clock, random};
 
-const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle|tasks|events|schedules|deploy [--kills N] [--seed S]";
+const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle|tasks|events|schedules|volatile|deploy [--kills N] [--seed S]";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -80,6 +83,10 @@ fn main() -> ExitCode {
         },
         ["tasks-child", url, seed, round] => match (seed.parse(), round.parse()) {
             (Ok(seed), Ok(round)) => tasks::work(url, seed, round).map_err(said),
+            _ => Err(USAGE.to_owned()),
+        },
+        ["volatile-child", role, url, seed, life] => match (seed.parse(), life.parse()) {
+            (Ok(seed), Ok(life)) => volatile::work(role, url, seed, life),
             _ => Err(USAGE.to_owned()),
         },
         ["schedules-child", url] => schedules::work(url),
@@ -140,6 +147,7 @@ impl Options {
             "tasks" => tasks::run(self.kills.unwrap_or(100), self.seed),
             "events" => events::run(self.kills.unwrap_or(60), self.seed),
             "schedules" => schedules::run(self.kills.unwrap_or(1_200), self.seed),
+            "volatile" => volatile::run(self.kills.unwrap_or(60), self.seed),
             "deploy" => {
                 deploy::run(self.kills.unwrap_or(120), self.seed, self.languages.as_deref())
             }

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,9 @@ pub(crate) struct Speaker {
     child: Child,
     ready: Receiver<()>,
     is_ready: Cell<bool>,
-    lines: Option<JoinHandle<Vec<String>>>,
+    /// What it has printed so far.
+    said: Arc<Mutex<Vec<String>>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl Speaker {
@@ -42,19 +45,19 @@ impl Speaker {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let output = BufReader::new(child.stdout.take().expect("it was asked for above"));
         let (is_ready, ready) = mpsc::channel();
-        let lines = std::thread::spawn(move || {
-            let mut lines = Vec::new();
+        let said = Arc::<Mutex<Vec<String>>>::default();
+        let lines = said.clone();
+        let reader = std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 if line == READY {
                     // The parent may have stopped waiting for it.
                     let _ = is_ready.send(());
                 } else {
-                    lines.push(line);
+                    lines.lock().expect("nobody panicked").push(line);
                 }
             }
-            lines
         });
-        Ok(Self { child, ready, is_ready: Cell::new(false), lines: Some(lines) })
+        Ok(Self { child, ready, is_ready: Cell::new(false), said, reader: Some(reader) })
     }
 
     /// Waits until the child is at work; false if it ended before.
@@ -65,14 +68,38 @@ impl Speaker {
         self.is_ready.get()
     }
 
+    /// Waits until the child has printed such a line; false if it does not.
+    pub(crate) fn says(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        let (began, mut seen) = (Instant::now(), 0);
+        loop {
+            let said = self.said.lock().expect("nobody panicked");
+            if said[seen..].iter().any(|line| is_it(line)) {
+                return true;
+            }
+            seen = said.len();
+            drop(said);
+            if began.elapsed() > Duration::from_secs(60) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Tells the child to stop.
     pub(crate) fn tell_to_stop(&self) {
         self.signal(libc::SIGTERM);
     }
 
-    /// Lets the child stand still until it is resumed.
+    /// Lets the child stand still until it is resumed, and waits until all its threads do.
     pub(crate) fn pause(&self) {
         self.signal(libc::SIGSTOP);
+        // SAFETY: all of its fields may be zero.
+        let mut state: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // Neither a stop nor an end is taken from those who wait for the end.
+        let states = libc::WSTOPPED | libc::WEXITED | libc::WNOWAIT;
+        // SAFETY: the pointer is to a value of the type that the call fills. It fails for no child that was not
+        // waited for.
+        let _ = unsafe { libc::waitid(libc::P_PID, self.child.id(), &raw mut state, states) };
     }
 
     /// Lets a paused child go on.
@@ -117,8 +144,9 @@ impl Speaker {
 
     /// Everything that a child printed which has ended, as it should or not.
     fn lines(&mut self, status: ExitStatus, is_right: bool) -> Result<Vec<String>, String> {
-        let lines = self.lines.take().expect("only its end takes it");
-        let lines = lines.join().map_err(|_| "the reader of a pipe panicked".to_owned())?;
+        let reader = self.reader.take().expect("only its end takes it");
+        reader.join().map_err(|_| "the reader of a pipe panicked".to_owned())?;
+        let lines = std::mem::take(&mut *self.said.lock().expect("nobody panicked"));
         match is_right {
             true => Ok(lines),
             false => {

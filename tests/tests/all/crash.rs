@@ -38,6 +38,11 @@ fn killed_producers_consumers_servers_and_engines_lose_no_event_and_repeat_none_
     chaos(&["events", "--kills", "8"]);
 }
 
+#[test]
+fn killed_and_stopped_holders_of_locks_servers_and_engines_leave_one_holder_at_a_time() {
+    chaos(&["volatile", "--kills", "8"]);
+}
+
 fn url(directory: &Path) -> String {
     format!("file:{}", directory.display())
 }
