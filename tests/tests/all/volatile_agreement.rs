@@ -34,7 +34,7 @@ enum Step {
     Touch(usize, bool),
     Delete(Vec<usize>),
     Clear,
-    /// All pages, of so many fields each.
+    /// All pages, each with up to this number of fields.
     Pages(usize, bool),
     Reap(usize),
     Stats,
