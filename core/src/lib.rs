@@ -13,6 +13,7 @@ mod queues;
 
 pub mod events;
 pub mod ick;
+pub mod recruiter;
 pub mod shuffle;
 pub mod tasks;
 pub mod volatile;

@@ -7,17 +7,24 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::step::State;
-use crate::{events, ick, shuffle, tasks, volatile};
+use crate::{events, ick, recruiter, shuffle, tasks, volatile};
 
 /// All kinds of queues, by their numbers.
-static KINDS: [Kind; 6] =
-    [ick::KIND, shuffle::KIND, shuffle::TRACKING, tasks::KIND, events::KIND, volatile::KIND];
+static KINDS: [Kind; 7] = [
+    ick::KIND,
+    shuffle::KIND,
+    shuffle::TRACKING,
+    tasks::KIND,
+    events::KIND,
+    recruiter::KIND,
+    volatile::KIND,
+];
 
 /// All kinds of queues, for tools that show what is there.
 ///
 /// ```
 /// let names: Vec<_> = millpond::kinds().iter().map(|kind| kind.name).collect();
-/// assert_eq!(names, ["ick", "shuffle", "shuffle.tracking", "tasks", "events", "volatile"]);
+/// assert_eq!(names, ["ick", "shuffle", "shuffle.tracking", "tasks", "events", "recruiter", "volatile"]);
 /// ```
 pub fn kinds() -> &'static [Kind] {
     &KINDS

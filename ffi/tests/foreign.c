@@ -53,7 +53,7 @@ static void every_script(const struct backend *backend) {
     const millpond_script *script, *found;
     millpond_error *error;
     size_t count = millpond_script_count();
-    CHECK(count == 86);
+    CHECK(count == 89);
     for (size_t i = 0; i < count; i++) {
         OK(millpond_script_at(i, &script, &error));
         OK(millpond_script_find(script->name, &found, &error));
@@ -63,7 +63,7 @@ static void every_script(const struct backend *backend) {
         CHECK(strcmp(sha1->str, script->sha1) == 0);
         freeReplyObject(sha1);
     }
-    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 86", millpond_script_at(count, &script, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 89", millpond_script_at(count, &script, &error));
     CHECK(script == NULL);
     FAILS(MILLPOND_INVALID_ARGUMENT, "\"ick.ad\", which no script has",
           millpond_script_find("ick.ad", &script, &error));

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::closed;
 #[cfg(feature = "embedded")]
@@ -44,7 +45,7 @@ pub(super) struct Core {
 }
 
 /// What handles share, by their names.
-type Shared = Mutex<HashMap<Box<[u8]>, Arc<dyn Any + Send + Sync>>>;
+pub(super) type Shared = Mutex<HashMap<Box<[u8]>, Arc<dyn Any + Send + Sync>>>;
 
 impl Core {
     pub(super) fn new(backend: Backend, pace: Pace) -> Self {
@@ -73,6 +74,25 @@ impl Core {
             Ok(step) => on_backend!(self.backend,
                 engine => engine.submit(step, done),
                 connections => connections.submit(step, done)),
+        }
+    }
+
+    /// The same, once, with an end after this time; the embedded engine takes no time.
+    pub(super) fn submit_within<O: Operation>(
+        &self,
+        step: Result<O>,
+        timeout: Duration,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
+        let done = move |output| done(named::<O, _>(output));
+        match self.check_open(step) {
+            Err(error) => done(Err(error)),
+            Ok(step) => on_backend!(self.backend,
+                engine => {
+                    let _ = timeout;
+                    engine.submit(step, done)
+                },
+                connections => connections.submit_within(step, timeout, done)),
         }
     }
 

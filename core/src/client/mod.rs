@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 pub(crate) use backend::Backend;
-use backend::{Core, on_backend};
+use backend::{Core, Shared, on_backend};
 use mode::Run;
 pub(crate) use mode::Then;
 pub use mode::{Async, Blocking, Mode, Pending};
@@ -22,9 +22,10 @@ pub use mode::{Async, Blocking, Mode, Pending};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Pace;
 use crate::recovery::Recovery;
+use crate::runtime::fork::PerProcess;
 use crate::runtime::sync::lock;
 use crate::runtime::timer::Timer;
-use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
+use crate::runtime::waiters::{Audience, Listener, Topic, Unheard, Waiters};
 use crate::step::{Operation, StreamId};
 
 /// Access to the queues on a server or an embedded engine. Safe to use from many threads and, on Redis, after a fork.
@@ -168,7 +169,32 @@ impl<M: Mode> Client<M> {
         name: &[u8],
         make: impl FnOnce() -> T,
     ) -> Arc<T> {
-        let shared = self.core.shared.get_or_make(Arc::default, |_| {});
+        Self::shared_in(&self.core.shared, name, make)
+    }
+
+    /// What the handles of this name share in this process, in all clients of the same servers; on an embedded engine
+    /// in all clones of the client. What is shared by the clients of servers stays until the process ends, since a web
+    /// page may make its client anew each time.
+    pub(crate) fn shared_by_servers<T: Any + Send + Sync>(
+        &self,
+        name: &[u8],
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        static SHARED: PerProcess<Shared> = PerProcess::new();
+        on_backend!(self.core.backend,
+        _engine => self.shared(name, make),
+        connections => {
+            let key = [connections.servers().as_bytes(), b"\0", name].concat();
+            Self::shared_in(&SHARED, &key, make)
+        })
+    }
+
+    fn shared_in<T: Any + Send + Sync>(
+        shared: &PerProcess<Shared>,
+        name: &[u8],
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let shared = shared.get_or_make(Arc::default, |_| {});
         let mut shared = lock(&shared);
         let known = shared.get(name).and_then(|known| known.clone().downcast().ok());
         known.unwrap_or_else(|| {
@@ -231,6 +257,12 @@ impl<M: Mode> Client<M> {
         on_backend!(self.core.backend,
             engine => Ok(engine.listen(audience, vec![topic])),
             connections => connections.listen_after(audience, topic, after))
+    }
+
+    /// Waits for nothing but a time, or until its handle is woken.
+    pub(crate) fn sleeper(&self) -> Result<Listener> {
+        Timer::ensure()?;
+        Ok(Arc::<Waiters>::default().listen(Vec::new()))
     }
 
     /// Whether this process keeps the queues itself, and no server does.

@@ -49,6 +49,15 @@ pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
         combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
     ) -> Self::Reply<T>;
 
+    /// Runs a step once, with an end after this time, and `then` on its result.
+    #[doc(hidden)]
+    fn run_within<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        step: Result<O>,
+        timeout: Duration,
+        then: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+    ) -> Self::Reply<T>;
+
     #[doc(hidden)]
     fn run_when<O: Operation, T: Send + 'static>(
         client: &Client<Self>,
@@ -115,6 +124,20 @@ impl Mode for Blocking {
     ) -> Result<T> {
         let run = |step| client.core.run(Ok(step));
         named::<O, _>(steps)?.into_iter().map(run).collect::<Result<Vec<_>>>().map(combine)
+    }
+
+    fn run_within<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        step: Result<O>,
+        timeout: Duration,
+        then: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+    ) -> Result<T> {
+        let (done, result) = mpsc::sync_channel(1);
+        client.core.submit_within(step, timeout, move |output| {
+            let _ = done.send(output);
+        });
+        let lost = || Error::new(ErrorKind::Internal, "the step has no result");
+        Ok(then(result.recv().unwrap_or_else(|_| Err(lost()))))
     }
 
     fn run_when<O: Operation, T: Send + 'static>(
@@ -199,6 +222,19 @@ impl Mode for Async {
             Ok(steps) => client.submit_all(steps, done),
             Err(error) => done(Err(error)),
         }
+        Pending(pending)
+    }
+
+    fn run_within<O: Operation, T: Send + 'static>(
+        client: &Client<Self>,
+        step: Result<O>,
+        timeout: Duration,
+        then: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+    ) -> Pending<T> {
+        let (done, pending) = oneshot::channel();
+        client.core.submit_within(step, timeout, move |output| {
+            let _ = done.send(Ok(then(output)));
+        });
         Pending(pending)
     }
 

@@ -93,6 +93,15 @@ impl Mode for Simulated {
         unreachable!("no call that is simulated is made of such steps")
     }
 
+    fn run_within<O: Operation, T: Send + 'static>(
+        _: &Client<Self>,
+        _: Result<O>,
+        _: std::time::Duration,
+        _: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+    ) -> Boxed<T> {
+        unreachable!("no call that is simulated is made of such steps")
+    }
+
     fn run_when<O: Operation, T: Send + 'static>(
         _: &Client<Self>,
         _: impl FnOnce(Run<O>),

@@ -136,6 +136,27 @@ impl Connections {
         step: O,
         done: impl FnOnce(Result<O::Output>) + Send + 'static,
     ) {
+        let attempt = Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now());
+        self.submit_as(attempt, step, done);
+    }
+
+    /// The same, once, with an end after this time. A connection that is being made then is there for the next step.
+    pub(crate) fn submit_within<O: Operation>(
+        &self,
+        step: O,
+        timeout: Duration,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
+        let attempt = Attempt::within(timeout, &self.dialer.options, Instant::now());
+        self.submit_as(attempt, step, done);
+    }
+
+    fn submit_as<O: Operation>(
+        &self,
+        attempt: Attempt,
+        step: O,
+        done: impl FnOnce(Result<O::Output>) + Send + 'static,
+    ) {
         let own = self.own();
         let invocation = step.invocation();
         let slot = match own.router.slot(&invocation.keys, O::ON_CLUSTER) {
@@ -143,7 +164,7 @@ impl Connections {
             Err(error) => return done(Err(error)),
         };
         own.links.send(Submission {
-            attempt: Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now()),
+            attempt,
             invocation,
             slot,
             caller: Box::new(Caller { step, done }),
@@ -164,6 +185,12 @@ impl Connections {
 
     pub(crate) fn listen(&self, topics: Vec<Topic>) -> Result<Listener> {
         Ok(self.own().subscriber.listen(&background::handle()?, topics))
+    }
+
+    /// Which servers these are: their addresses, the database and the user.
+    pub(crate) fn servers(&self) -> String {
+        let options = &self.dialer.options;
+        format!("{:?} {} {:?}", options.target(), options.db, options.user)
     }
 
     /// How many listeners would hear what is published on this channel now.

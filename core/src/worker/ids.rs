@@ -19,6 +19,11 @@ pub(crate) fn seed() -> u32 {
     random::quick() as u32
 }
 
+/// A random number, which anybody may guess.
+pub(crate) fn draw() -> u64 {
+    random::quick()
+}
+
 /// Eight unique bytes.
 pub(crate) fn unique_bytes() -> [u8; 8] {
     random::number().to_be_bytes()

@@ -1,6 +1,13 @@
 //! What a run reports in addition to its jobs.
 
+use std::fmt;
+
 use crate::error::Error;
+
+/// Where problems go that nobody asked for: to standard error, one line each.
+pub(crate) fn log(message: fmt::Arguments<'_>) {
+    eprintln!("millpond: {message}");
+}
 
 /// What a run hands out.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::failure::Failure;
-use super::report::Report;
+use super::report::{Report, log};
 use super::run::Plan;
 use super::stop::Stop;
 use crate::error::{Result, invalid};
@@ -48,7 +48,7 @@ impl<J> Settings<J> {
     pub(crate) fn report(&self, report: &Report<J>) {
         match &self.on_report {
             Some(hook) => hook(report),
-            None => eprintln!("millpond: {}", report.message),
+            None => log(format_args!("{}", report.message)),
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use millpond::events::{self, EventQuery, EventState, NewEvent, PurgeFilter, RedriveFilter};
 use millpond::ick;
+use millpond::recruiter::{NewJob, Recruit, Report};
 use millpond::shuffle::{self, Stream, TrackKeys};
 use millpond::tasks::{
     self, DocChange, DocQuery, Filter, Modification, NewDoc, NewTask, TaskFilter, TaskQuery,
@@ -17,10 +18,13 @@ use millpond::volatile::{FieldQuery, VolatileHash};
 use millpond::{Client, ErrorKind, Result};
 use millpond_tests::servers::Redis;
 
+use super::recruiter_on_redis::set_clock_back;
+
 /// What the core's documentation says.
 const DOCS: &str = include_str!("../../../core/src/README.md");
 
 const MINUTE: Duration = Duration::from_secs(60);
+const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// How soon a waiter is woken at the latest, on a machine of any speed: users here never poll.
 const WOKEN: Duration = Duration::from_secs(45);
@@ -174,6 +178,32 @@ fn a_queue_of_events() {
 fn a_volatile_hash() {
     User::of_docs("pages").assert_smallest(&[], |user| {
         steps_of_a_hash(user, &user.connect().volatile_hash("pages"), "{pages}")
+    });
+}
+
+#[test]
+fn a_recruiter() {
+    User::of_docs("site").assert_smallest(&[], |user| {
+        let client = user.connect();
+        let offer = |max_running| {
+            let job = NewJob::new("mail").per_second(1_000.0).max_running(max_running);
+            Recruit::new("site", [job.budget(MILLISECOND).lease(MILLISECOND)])
+        };
+        client.run(offer(2))?;
+        std::thread::sleep(MILLISECOND * 3);
+        // The lease of the first is over, so its place is free.
+        let granted = client.run(offer(1))?.granted.unwrap();
+        client.run(offer(1))?;
+        client.run(Report::end("site", "mail", granted.fence))?;
+        // Ended already.
+        client.run(Report::end("site", "mail", granted.fence))?;
+        let recruiter = client.recruiter("site");
+        recruiter.wake("mail")?;
+        assert_eq!(recruiter.stats()?.jobs[0].late, 1);
+        // As if the clock had been set back.
+        user.admin().run(offer(1))?;
+        set_clock_back(&user.server, "{site}:steal", "mail");
+        client.run(offer(1)).map(drop)
     });
 }
 

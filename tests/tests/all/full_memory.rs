@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use millpond::ick::Set;
+use millpond::recruiter::{NewJob, Recruit, Report};
 use millpond::shuffle::MessageId;
 use millpond::tasks::{
     Filter, LEASE_DEFAULT, Modification, NewDoc, NewTask, TaskFilter, TaskId, TaskQuery,
@@ -69,6 +70,11 @@ fn ick(client: &Client) -> millpond::ick::Ick {
     let ick = client.ick("k");
     ick.add([(1.0, "a"), (2.0, "b"), (3.0, "c")]).unwrap();
     ick
+}
+
+/// Asks for a slice, of which there is one each millisecond.
+fn offer() -> Result<Recruit> {
+    Recruit::new("r", [NewJob::new("a").per_second(1_000.0).max_running(2)])
 }
 
 fn store(client: &Client) -> millpond::tasks::TaskStore {
@@ -184,6 +190,25 @@ fn what_makes_room_is_done() {
             hash.renew("a", "me", LEASE_DEFAULT).inspect(|is_held| assert!(is_held))),
         case!("volatile.release", Done, |client| let hash = live_hash(client);
             hash.release("a", "me").inspect(|is_held| assert!(is_held))),
+        case!(
+            "recruiter.recruit",
+            Done,
+            |client| {
+                client.run(offer()).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            },
+            client.run(offer()).inspect(|recruited| assert!(recruited.granted.is_some()))
+        ),
+        case!("recruiter.report", Done, |client| let fence = client.run(offer()).unwrap().granted.unwrap().fence;
+            client.run(Report::end("r", "a", fence)).inspect(|is_ended| assert!(is_ended))),
+        case!(
+            "recruiter.stats",
+            Done,
+            |client| {
+                client.run(offer()).unwrap();
+            },
+            client.recruiter("r").stats()
+        ),
         case!("tasks.queue_stats", Done, |client| let store = store(client); store.queue_stats(Filter::default())),
     ];
     let server = Redis::start();

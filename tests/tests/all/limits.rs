@@ -11,7 +11,7 @@ use millpond::tasks::{NewTask, TaskStore};
 use millpond::{
     CALL_BYTES_MAX, CALL_ITEMS_MAX, Client, ErrorKind, NAME_BYTES_MAX, Options, Result,
 };
-use millpond::{ick, shuffle, tasks, volatile};
+use millpond::{ick, recruiter, shuffle, tasks, volatile};
 
 const PAGE: &str = include_str!("../../../core/src/LIMITS.md");
 
@@ -34,6 +34,15 @@ impl Printed for Duration {
         let (ms, unit) = units.into_iter().find(fits).unwrap();
         let count = self.as_millis() / ms;
         format!("{count} {unit}{}", if count > 1 && unit.len() > 2 { "s" } else { "" })
+    }
+}
+
+impl Printed for f64 {
+    fn printed(self, name: &str) -> String {
+        match self.fract() == 0.0 {
+            true => print_integer(self as u64, name),
+            false => self.to_string(),
+        }
     }
 }
 
@@ -117,6 +126,11 @@ fn constants() -> Vec<(&'static str, String)> {
         volatile::PAGE_MAX,
         volatile::REAP_MAX,
         volatile::SHARDS_MAX,
+        recruiter::JOB_BYTES_MAX,
+        recruiter::JOBS_MAX,
+        recruiter::RATE_MAX,
+        recruiter::BURST_MAX,
+        recruiter::RUNNING_MAX,
         shuffle::STREAMS_DEFAULT,
         shuffle::STREAMS_PER_SHARD_DEFAULT,
         shuffle::DEADLINE_DEFAULT,
@@ -134,6 +148,10 @@ fn constants() -> Vec<(&'static str, String)> {
         volatile::PAGE_DEFAULT,
         volatile::REAP_DEFAULT,
         volatile::SHARDS_DEFAULT,
+        recruiter::BUDGET_DEFAULT,
+        recruiter::IDLE_MAX_DEFAULT,
+        recruiter::DECISION_TIMEOUT_DEFAULT,
+        recruiter::DUTY_MAX_DEFAULT,
     ]
 }
 

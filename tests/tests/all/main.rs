@@ -18,6 +18,8 @@ mod hostile_peers;
 mod ick_on_redis;
 mod limited;
 mod limits;
+mod recruiter_agreement;
+mod recruiter_on_redis;
 mod redis_rs;
 mod schedules;
 mod schedules_calendar;

@@ -54,6 +54,11 @@ impl Signal {
 pub(crate) struct Handle(pub(super) Weak<Signal>);
 
 impl Handle {
+    /// Whether the listener is there.
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
     /// Wakes the listener, to poll.
     pub(crate) fn wake(&self) {
         if let Some(signal) = self.0.upgrade() {

@@ -1,0 +1,569 @@
+#![doc = include_str!("README.md")]
+
+#[cfg(test)]
+mod cases;
+mod duty;
+mod embedded;
+#[cfg(test)]
+mod fleet;
+mod law;
+mod lottery;
+mod name;
+mod new_job;
+mod pacer;
+mod recruit;
+mod report;
+mod slice;
+mod slices;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+pub use duty::{Duty, Why};
+pub use new_job::{
+    BUDGET_DEFAULT, BURST_MAX, IDLE_MAX_DEFAULT, JOB_BYTES_MAX, JOBS_MAX, NewJob, RATE_MAX,
+    RUNNING_MAX,
+};
+pub use recruit::{Granted, Recruit, Recruited};
+pub use report::{JobReport, Report};
+pub use slice::Slice;
+pub use slices::Slices;
+pub(crate) use stats::KIND;
+pub use stats::{JobStats, ReadStats, RecruiterStats};
+
+use std::any::Any;
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::FutureExt;
+
+use crate::client::{Async, Blocking, Client, Mode};
+use crate::error::{Error, Result, ensure, invalid};
+use crate::runtime::sync::lock;
+use crate::runtime::waiters::Handle;
+use crate::worker::ids;
+use crate::worker::per_fork::PerFork;
+use crate::worker::report::log;
+use lottery::Lottery;
+use name::Name;
+use pacer::{Pacer, Step};
+
+/// How long an enlistment waits at most for the server's decision, by default.
+pub const DECISION_TIMEOUT_DEFAULT: Duration = Duration::from_millis(20);
+
+/// The part of a process's time that slices take at most, by default.
+pub const DUTY_MAX_DEFAULT: f64 = 0.1;
+
+/// Background work in small slices, done by any process that has a moment to spare; made by [`Client::recruiter`].
+///
+/// Jobs are installed in a handle and its clones. How often the process asks the server, and what it has to report, is
+/// shared by all recruiters of the same name and servers in the process, and so are its settings.
+///
+/// ```
+/// use std::time::Duration;
+/// use millpond::recruiter::{NewJob, Slice};
+///
+/// let recruiter = millpond::connect("memory:")?.recruiter("site");
+/// let mail = NewJob::new("mail").share(1.0).budget(Duration::from_millis(20));
+/// recruiter.install(mail, |slice: &Slice| {
+///     let mut sent = 0;
+///     while !slice.is_over() && sent < 3 {
+///         sent += 1; // one mail
+///     }
+///     Ok(sent) // 0 says that there was nothing to do
+/// })?;
+/// let duty = recruiter.enlist(); // after a page, or when a queue was empty
+/// assert!(duty.recruited);
+/// # Ok::<(), millpond::Error>(())
+/// ```
+pub struct Recruiter<M: Mode = Blocking> {
+    client: Client<M>,
+    name: std::result::Result<Name, Arc<str>>,
+    shared: Arc<PerFork<Shared>>,
+    installed: Arc<ArcSwap<Installed<M>>>,
+}
+
+/// What a handler returns: how many items it worked on, 0 if there was nothing to do, or any error.
+pub type Handled = std::result::Result<u64, Box<dyn StdError + Send + Sync>>;
+
+/// What an enlistment begins with: for hosts, which call handlers themselves.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Begun<M: Mode> {
+    /// Nothing runs; and the error of the server, if that is why.
+    Dismissed(Duty, Option<Error>),
+    /// A slice to do and to end.
+    Slice(Slice<M>),
+}
+
+/// The jobs of a handle.
+struct Installed<M: Mode> {
+    lottery: Lottery,
+    /// In the order of the jobs; none of a job whose slices a host does.
+    handlers: Vec<Option<Handler<M>>>,
+    on_error: Option<Arc<Hook>>,
+}
+
+type Handler<M> = Arc<dyn Fn(Slice<M>) -> Work + Send + Sync>;
+type Panic = Box<dyn Any + Send>;
+type Work = Pin<Box<dyn Future<Output = Handled> + Send>>;
+type Hook = dyn Fn(Option<&str>, &(dyn StdError + 'static)) + Send + Sync;
+
+/// What all handles of a name share.
+struct Shared {
+    pacer: Pacer,
+    /// The part of the time for slices, as the bits of a float.
+    duty_max: AtomicU64,
+    decision_timeout_us: AtomicU64,
+    /// The loops that wait.
+    sleepers: Mutex<Vec<Handle>>,
+}
+
+impl Shared {
+    fn new(now: Duration) -> Self {
+        Self {
+            pacer: Pacer::new(ids::draw(), now),
+            duty_max: AtomicU64::new(DUTY_MAX_DEFAULT.to_bits()),
+            decision_timeout_us: AtomicU64::new(DECISION_TIMEOUT_DEFAULT.as_micros() as u64),
+            sleepers: Mutex::default(),
+        }
+    }
+
+    /// How long the process rests after a slice that took this long.
+    fn rest(&self, took: Duration) -> Duration {
+        let duty_max = f64::from_bits(self.duty_max.load(Ordering::Relaxed));
+        took.mul_f64(1.0 / duty_max - 1.0)
+    }
+}
+
+impl<M: Mode> Client<M> {
+    /// The recruiter with this name. Makes no call.
+    pub fn recruiter(&self, name: impl AsRef<[u8]>) -> Recruiter<M> {
+        let name = Name::new(name.as_ref()).map_err(|error| error.message().into());
+        let installed =
+            Installed { lottery: Lottery::default(), handlers: Vec::new(), on_error: None };
+        let recruiter = Recruiter {
+            client: self.clone(),
+            name,
+            shared: Arc::default(),
+            installed: Arc::new(ArcSwap::from_pointee(installed)),
+        };
+        // A process begins to count its time with the first recruiter that it makes.
+        let _ = recruiter.shared();
+        recruiter
+    }
+}
+
+impl<M: Mode> Recruiter<M> {
+    fn name(&self) -> Result<Name> {
+        self.name.clone().map_err(|message| invalid(&*message))
+    }
+
+    fn shared(&self) -> Arc<Shared> {
+        self.shared.get(|| {
+            let key = self.name.as_ref().map_or(&b"recruiter"[..], Name::as_bytes);
+            self.client.shared_by_servers(key, || Shared::new(self.client.time()))
+        })
+    }
+
+    /// Sets the part of the process's time that slices take at most, above 0 and up to 1; [`DUTY_MAX_DEFAULT`] by
+    /// default. After a slice the process rests until that is so again.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for anything else.
+    pub fn set_duty_max(&self, part: f64) -> Result<()> {
+        ensure!(part > 0.0 && part <= 1.0, "duty_max is {part}, not above 0 and up to 1");
+        self.shared().duty_max.store(part.to_bits(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; [`DECISION_TIMEOUT_DEFAULT`]
+    /// by default. Without a decision by then the enlistment does nothing.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for anything else.
+    pub fn set_decision_timeout(&self, timeout: Duration) -> Result<()> {
+        let allowed = Duration::from_millis(1)..=Duration::from_secs(1);
+        ensure!(allowed.contains(&timeout), "decision_timeout is {timeout:?}, not 1 ms to 1 s");
+        let micros = timeout.as_micros() as u64;
+        self.shared().decision_timeout_us.store(micros, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Calls the hook with each error of a handler and its job, and with each error of the server, after which the
+    /// process does not ask for a while. By default, errors go to standard error, one line each.
+    pub fn on_error(
+        &self,
+        hook: impl Fn(Option<&str>, &(dyn StdError + 'static)) + Send + Sync + 'static,
+    ) {
+        let hook: Arc<Hook> = Arc::new(hook);
+        self.installed.rcu(|installed| Installed {
+            on_error: Some(hook.clone()),
+            handlers: installed.handlers.clone(),
+            lottery: installed.lottery.clone(),
+        });
+    }
+
+    /// Removes a job from this handle and its clones; returns whether it was there. A slice that is running goes on.
+    pub fn uninstall(&self, job: impl AsRef<str>) -> bool {
+        let job = job.as_ref();
+        let before = self.installed.rcu(|installed| {
+            let without = installed.lottery.without(job);
+            let Some((number, lottery)) = without else { return installed.clone() };
+            let mut handlers = installed.handlers.clone();
+            handlers.remove(number);
+            Arc::new(Installed { lottery, handlers, on_error: installed.on_error.clone() })
+        });
+        before.lottery.without(job).is_some()
+    }
+
+    /// Whether an enlistment would ask the server now. Makes no call.
+    #[must_use = "it changes nothing"]
+    pub fn is_due(&self) -> bool {
+        let due = self.shared().pacer.due_in(self.client.time());
+        due.is_some_and(|due| due.is_zero())
+    }
+
+    /// Lets a job that runs less often, because there was little to do, run at its full rate again: for producers of
+    /// its work. Of a job by share, and of one that has not run yet, it changes nothing.
+    ///
+    /// # Errors
+    /// `WRONG_TYPE`, `INCOMPATIBLE_VERSION` or `CORRUPT` if the recruiter's keys cannot be read.
+    pub fn wake(&self, job: impl AsRef<str>) -> M::Reply<()> {
+        let report = JobReport { job: job.as_ref().into(), bad: 0, has_more: true, backoff_max: 0 };
+        let step = self.name().map(|name| {
+            let reported = pacer::Reported { reports: vec![report], counters: Vec::new() };
+            Report::new(name, None, reported)
+        });
+        self.client.run_then(step, drop)
+    }
+
+    /// Stops all recruiters of the name and servers in this process: no slice begins from now on, and loops end.
+    /// A slice that is running goes on. What has not been reported yet is reported now. A stopped recruiter stays
+    /// stopped.
+    ///
+    /// Can be called from any thread.
+    ///
+    /// # Rust
+    /// Do not call it from a signal handler, which must not wait for a lock.
+    pub fn stop(&self) {
+        let shared = self.shared();
+        shared.pacer.stop();
+        lock(&shared.sleepers).drain(..).for_each(|sleeper| sleeper.wake());
+        let reported = shared.pacer.take_reports();
+        if reported != pacer::Reported::default() {
+            self.client.run_unattended(self.name().map(|name| Report::new(name, None, reported)));
+        }
+    }
+
+    /// Reads what all processes have reported. A process reports when it asks, so the counts are a little behind.
+    ///
+    /// # Errors
+    /// `WRONG_TYPE`, `INCOMPATIBLE_VERSION` or `CORRUPT` if the recruiter's keys cannot be read.
+    #[must_use = "it changes nothing"]
+    pub fn stats(&self) -> M::Reply<RecruiterStats> {
+        self.client.run(self.name().map(|name| ReadStats { name }))
+    }
+
+    /// Loops over slices, for a program that does and ends them itself; see [`Slices`].
+    pub fn slices(&self) -> Slices<M> {
+        Slices::new(self.clone())
+    }
+
+    /// Installs a job whose slices the caller does itself.
+    ///
+    /// # Errors
+    /// As [`install`](Recruiter::install).
+    #[doc(hidden)]
+    pub fn install_job(&self, job: NewJob) -> Result<()> {
+        self.install_with(job, None)
+    }
+
+    /// Begins an enlistment: decides what needs no server.
+    #[doc(hidden)]
+    pub fn decide(&self, budget: Option<Duration>) -> Option<Begun<M>> {
+        self.decide_as(budget, true)
+    }
+
+    /// Goes on with an enlistment that was not decided: asks the server.
+    #[doc(hidden)]
+    pub fn ask(&self, budget: Option<Duration>) -> M::Reply<Begun<M>> {
+        self.ask_as(budget, true)
+    }
+
+    fn begin_as(&self, budget: Option<Duration>, rests: bool) -> M::Reply<Begun<M>> {
+        match self.decide_as(budget, rests) {
+            Some(begun) => self.immediately(Ok(begun)),
+            None => self.ask_as(budget, rests),
+        }
+    }
+
+    /// A reply that needs no call.
+    fn immediately<T: Send + 'static>(&self, result: Result<T>) -> M::Reply<T> {
+        let (none, result) = match result {
+            Ok(value) => (Ok(Vec::<ReadStats>::new()), Some(value)),
+            Err(error) => (Err(error), None),
+        };
+        self.client.run_all(none, move |_| result.expect("an error is returned before"))
+    }
+
+    fn install_with(&self, job: NewJob, handler: Option<Handler<M>>) -> Result<()> {
+        self.name()?;
+        let mut result = Ok(());
+        self.installed.rcu(|installed| match installed.lottery.with(job.clone()) {
+            Err(error) => {
+                result = Err(error);
+                installed.clone()
+            }
+            Ok(lottery) => {
+                result = Ok(());
+                let mut handlers = installed.handlers.clone();
+                handlers.push(handler.clone());
+                Arc::new(Installed { lottery, handlers, on_error: installed.on_error.clone() })
+            }
+        });
+        result
+    }
+
+    /// The decision that needs no server; `None` if it does.
+    fn decide_as(&self, budget: Option<Duration>, rests: bool) -> Option<Begun<M>> {
+        let (shared, installed) = (self.shared(), self.installed.load());
+        let step = shared.pacer.enlist(&installed.lottery, ids::draw(), self.client.time());
+        let why = match (step, &self.name) {
+            (Step::Ask, Ok(_)) => return None,
+            (Step::Run(number), Ok(name)) => {
+                let job = installed.lottery.jobs()[number].clone();
+                let of = (&self.client, name.clone());
+                return Some(Begun::Slice(Slice::begin(of, &shared, job, budget, rests, None)));
+            }
+            (Step::Dismissed(why), _) => why,
+            // Without a name nothing was installed.
+            (_, Err(_)) => Why::NoJobs,
+        };
+        shared.pacer.count(why);
+        Some(Begun::Dismissed(Duty::dismissed(why), None))
+    }
+
+    fn ask_as(&self, budget: Option<Duration>, rests: bool) -> M::Reply<Begun<M>> {
+        let (shared, installed) = (self.shared(), self.installed.load());
+        let jobs = installed.lottery.jobs().iter();
+        let (offers, jobs): (Vec<_>, Vec<_>) =
+            jobs.filter_map(|job| Some((job.offer()?, job.clone()))).unzip();
+        let name = self.name.clone();
+        let reported = shared.pacer.take_reports();
+        let step = self.name().map(|name| Recruit::of(name, offers, reported));
+        let timeout = Duration::from_micros(shared.decision_timeout_us.load(Ordering::Relaxed));
+        let client = self.client.clone();
+        M::run_within(&self.client, step, timeout, move |result| {
+            let granted = shared.pacer.answered(&result, ids::draw(), client.time());
+            match (granted, name) {
+                (Ok(granted), Ok(name)) => {
+                    let (of, job) = ((&client, name), jobs[granted.index].clone());
+                    Begun::Slice(Slice::begin(of, &shared, job, budget, rests, Some(granted)))
+                }
+                (granted, _) => {
+                    let why = granted.err().unwrap_or(Why::Denied);
+                    shared.pacer.count(why);
+                    Begun::Dismissed(Duty::dismissed(why), result.err())
+                }
+            }
+        })
+    }
+
+    /// The handler of the job of a slice, unless it was uninstalled.
+    fn handler(&self, slice: &Slice<M>) -> Option<Handler<M>> {
+        let installed = self.installed.load();
+        let number = installed.lottery.jobs().iter().position(|job| **job.id() == *slice.job());
+        installed.handlers[number?].clone()
+    }
+
+    /// Ends a slice with what its handler returned; a panic is an error too.
+    fn end(&self, slice: &Slice<M>, handled: std::result::Result<Handled, Panic>) -> Duty {
+        let error = match handled {
+            Ok(Ok(items)) => return slice.end(items),
+            Ok(Err(error)) => error,
+            Err(panic) => {
+                let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                format!("the handler panicked: {}", text.unwrap_or_default()).into()
+            }
+        };
+        let duty = slice.fail();
+        self.report(Some(slice.job()), &*error);
+        duty
+    }
+
+    /// Tells of an error.
+    fn report(&self, job: Option<&str>, error: &(dyn StdError + 'static)) {
+        match (&self.installed.load().on_error, job) {
+            (Some(hook), _) => hook(job, error),
+            (None, Some(job)) => log(format_args!("the job {job} failed: {error}")),
+            (None, None) => log(format_args!("no slice: {error}")),
+        }
+    }
+}
+
+impl Recruiter<Blocking> {
+    /// Installs a job with its handler, in this handle and its clones.
+    ///
+    /// The handler returns how many items it worked on, 0 if there was nothing to do, or any error. An error or a panic
+    /// is a slice that failed: it is counted and goes to [`on_error`](Self::on_error), and not to the caller of
+    /// [`enlist`](Self::enlist). Nothing is tried again; the next slice of the job does it.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a job beyond its limits, an id that is installed already, more than [`JOBS_MAX`] jobs, and
+    /// shares that come to more than 100 %, whose sum it names. Nothing is installed then.
+    pub fn install(
+        &self,
+        job: NewJob,
+        handler: impl Fn(&Slice) -> Handled + Send + Sync + 'static,
+    ) -> Result<()> {
+        let work = move |slice: Slice| Box::pin(std::future::ready(handler(&slice))) as Work;
+        self.install_with(job, Some(Arc::new(work)))
+    }
+
+    /// Offers a moment of this thread's time: runs a slice of one of the jobs, if it is its turn. It never fails, and
+    /// takes no longer than the decision of the server, if it asks, and the slice.
+    pub fn enlist(&self) -> Duty {
+        self.enlist_for(None)
+    }
+
+    /// [`enlist`](Self::enlist), for a slice of at most this time.
+    pub fn enlist_within(&self, budget: Duration) -> Duty {
+        self.enlist_for(Some(budget))
+    }
+
+    fn enlist_for(&self, budget: Option<Duration>) -> Duty {
+        let begun = self.decide(budget);
+        let begun = begun.unwrap_or_else(|| {
+            let dismissed =
+                |error| Begun::Dismissed(Duty::dismissed(Why::Unavailable), Some(error));
+            self.ask(budget).unwrap_or_else(dismissed)
+        });
+        match begun {
+            Begun::Slice(slice) => self.work(&slice),
+            Begun::Dismissed(duty, error) => {
+                if let Some(error) = error {
+                    self.report(None, &error);
+                }
+                duty
+            }
+        }
+    }
+
+    /// Works on slices as often as they come, on this thread, until it is [stopped](Self::stop): for a process with
+    /// nothing else to do, so that work is done where nobody enlists. Any number of processes may do so.
+    ///
+    /// If the server is unreachable, it keeps trying until it responds.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if no job has a rate per second; a non-retryable error, such as `WRONG_TYPE`.
+    pub fn run(&self) -> Result<()> {
+        for slice in self.slices().wait(Duration::MAX) {
+            self.work(&slice?);
+        }
+        Ok(())
+    }
+
+    fn work(&self, slice: &Slice) -> Duty {
+        let Some(handler) = self.handler(slice) else { return slice.end(0) };
+        let handled = catch_unwind(AssertUnwindSafe(|| {
+            let handled = handler(slice.clone()).now_or_never();
+            handled.expect("a blocking handler does not wait")
+        }));
+        self.end(slice, handled)
+    }
+}
+
+impl Recruiter<Async> {
+    /// Installs a job with its handler, in this handle and its clones; otherwise like
+    /// [`install`](Recruiter::<Blocking>::install) of a blocking recruiter.
+    ///
+    /// # Errors
+    /// As [`install`](Recruiter::<Blocking>::install) of a blocking recruiter.
+    pub fn install<F: Future<Output = Handled> + Send + 'static>(
+        &self,
+        job: NewJob,
+        handler: impl Fn(Slice<Async>) -> F + Send + Sync + 'static,
+    ) -> Result<()> {
+        let work = move |slice: Slice<Async>| Box::pin(handler(slice)) as Work;
+        self.install_with(job, Some(Arc::new(work)))
+    }
+
+    /// Offers a moment of this task's time; otherwise like [`enlist`](Recruiter::<Blocking>::enlist) of a blocking
+    /// recruiter. A slice whose future is dropped is aborted.
+    pub async fn enlist(&self) -> Duty {
+        self.enlist_for(None).await
+    }
+
+    /// [`enlist`](Self::enlist), for a slice of at most this time.
+    pub async fn enlist_within(&self, budget: Duration) -> Duty {
+        self.enlist_for(Some(budget)).await
+    }
+
+    async fn enlist_for(&self, budget: Option<Duration>) -> Duty {
+        let begun = match self.decide(budget) {
+            Some(begun) => begun,
+            None => self.ask(budget).await.unwrap_or_else(|error| {
+                Begun::Dismissed(Duty::dismissed(Why::Unavailable), Some(error))
+            }),
+        };
+        match begun {
+            Begun::Slice(slice) => self.work(&slice).await,
+            Begun::Dismissed(duty, error) => {
+                if let Some(error) = error {
+                    self.report(None, &error);
+                }
+                duty
+            }
+        }
+    }
+
+    /// Works on slices as often as they come, one at a time, until it is [stopped](Self::stop); otherwise like
+    /// [`run`](Recruiter::<Blocking>::run) of a blocking recruiter.
+    ///
+    /// # Errors
+    /// As [`run`](Recruiter::<Blocking>::run) of a blocking recruiter.
+    pub async fn run(&self) -> Result<()> {
+        let mut slices = self.slices().wait(Duration::MAX);
+        while let Some(slice) = slices.next().await {
+            self.work(&slice?).await;
+        }
+        Ok(())
+    }
+
+    async fn work(&self, slice: &Slice<Async>) -> Duty {
+        let Some(handler) = self.handler(slice) else { return slice.end(0) };
+        let handled = AssertUnwindSafe(async { handler(slice.clone()).await }).catch_unwind().await;
+        self.end(slice, handled)
+    }
+}
+
+impl<M: Mode> Clone for Recruiter<M> {
+    fn clone(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            name: self.name.clone(),
+            shared: self.shared.clone(),
+            installed: self.installed.clone(),
+        }
+    }
+}
+
+impl<M: Mode> fmt::Debug for Recruiter<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recruiter").finish_non_exhaustive()
+    }
+}
+
+crate::step::steps! {
+    [embedded::State]
+    ReadStats, Recruit, Report,
+}

@@ -1,0 +1,182 @@
+//! A slice: one run of a job's handler, within a budget.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::Shared;
+use super::duty::{Duty, Outcome, Why};
+use super::name::Name;
+use super::new_job::NewJob;
+use super::recruit::Granted;
+use super::report::{Ending, Report};
+use crate::client::{Blocking, Client, Mode};
+use crate::worker::per_fork::generation;
+
+/// One slice of a job's work, for its handler.
+///
+/// The handler stops when the slice [is over](Self::is_over); it is not interrupted. It ends the slice with the number
+/// of items that it worked on, where 0 says that there was nothing to do: then the job runs less often for a while.
+pub struct Slice<M: Mode = Blocking>(Arc<Inner<M>>);
+
+struct Inner<M: Mode> {
+    client: Client<M>,
+    name: Name,
+    shared: Arc<Shared>,
+    job: Arc<NewJob>,
+    budget: Duration,
+    begun: Duration,
+    /// Of a job per second.
+    granted: Option<Granted>,
+    /// When it stops counting against a limit, if the job has one.
+    lost_at: Option<Duration>,
+    /// Whether the process rests after it.
+    rests: bool,
+    has_more: AtomicBool,
+    is_aborted: AtomicBool,
+    is_ended: AtomicBool,
+    /// The process that works on it.
+    generation: u32,
+}
+
+impl<M: Mode> Slice<M> {
+    pub(super) fn begin(
+        (client, name): (&Client<M>, Name),
+        shared: &Arc<Shared>,
+        job: Arc<NewJob>,
+        offered: Option<Duration>,
+        rests: bool,
+        granted: Option<Granted>,
+    ) -> Self {
+        let begun = client.time();
+        let limited = job.offer().filter(|offer| offer.max_running > 0 && granted.is_some());
+        let lost_at = limited.map(|offer| begun + Duration::from_micros(offer.lease_us));
+        Self(Arc::new(Inner {
+            client: client.clone(),
+            name,
+            shared: shared.clone(),
+            budget: job.budget_of(offered),
+            job,
+            begun,
+            granted,
+            lost_at,
+            rests,
+            has_more: AtomicBool::new(false),
+            is_aborted: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
+            generation: generation(),
+        }))
+    }
+
+    /// The id of the job.
+    pub fn job(&self) -> &str {
+        self.0.job.id()
+    }
+
+    /// The time for the slice: the job's budget, or less if the process offered less.
+    pub fn budget(&self) -> Duration {
+        self.0.budget
+    }
+
+    /// How much of the budget is left.
+    pub fn remaining(&self) -> Duration {
+        self.0.budget.saturating_sub(self.0.took())
+    }
+
+    /// Whether nothing of the budget is left.
+    pub fn is_over(&self) -> bool {
+        self.remaining().is_zero()
+    }
+
+    /// A number that grows with each slice of a job per second, over all processes; 0 for a job by share.
+    pub fn fence(&self) -> u64 {
+        self.0.granted.map_or(0, |granted| granted.fence)
+    }
+
+    /// Whether its lease is over: it no longer counts against `max_running`, and another slice may run in its place.
+    pub fn is_lost(&self) -> bool {
+        self.0.lost_at.is_some_and(|lost_at| self.0.client.time() >= lost_at)
+    }
+
+    /// Says that there is more to do: the job runs at its full rate again.
+    pub fn more(&self) {
+        self.0.has_more.store(true, Ordering::Relaxed);
+    }
+
+    /// Says that another process was at the same work, or that for another reason this slice tells nothing about how
+    /// much there is to do: it does not change how often the job runs.
+    pub fn abort(&self) {
+        self.0.is_aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the slice, which worked on this many items. Only the first end of a slice counts.
+    ///
+    /// # Rust
+    /// The recruiter calls it with what a handler returns. A slice that is dropped without an end was aborted.
+    pub fn end(&self, items: u64) -> Duty {
+        match self.0.is_aborted.load(Ordering::Relaxed) {
+            true => self.0.end(Outcome::ABORTED),
+            false => self.0.end(Outcome::worked(items, self.0.has_more.load(Ordering::Relaxed))),
+        }
+    }
+
+    /// Ends the slice, which failed. Nothing is tried again: the next slice of the job does it.
+    pub fn fail(&self) -> Duty {
+        self.0.end(Outcome::FAILED)
+    }
+}
+
+impl<M: Mode> Inner<M> {
+    fn took(&self) -> Duration {
+        self.client.time().saturating_sub(self.begun)
+    }
+
+    fn end(&self, outcome: Outcome) -> Duty {
+        let (took, why) = (self.took(), outcome.why);
+        let duty =
+            Duty { recruited: why == Why::Worked, job: Some(self.job.id().to_string()), took, why };
+        // The slice that the child of a fork has a copy of is its parent's.
+        let is_copy = self.generation != generation();
+        if self.is_ended.swap(true, Ordering::AcqRel) || is_copy {
+            return duty;
+        }
+        let now = self.client.time();
+        let rest = if self.rests { self.shared.rest(took) } else { Duration::ZERO };
+        let backoff = self.granted.map_or(0, |granted| granted.backoff);
+        let pacer = &self.shared.pacer;
+        let has_overrun = took > self.budget;
+        let is_urgent = pacer.ended(&self.job, outcome, took, has_overrun, backoff, now + rest);
+        pacer.count(why);
+        let limited = self.granted.filter(|_| self.lost_at.is_some());
+        let ending =
+            limited.map(|granted| Ending { job: self.job.id().clone(), fence: granted.fence });
+        // After a stop nothing asks any more.
+        if is_urgent || ending.is_some() || pacer.is_stopped() {
+            let reported = pacer.take_reports();
+            // If this is lost, the slice stops counting when its lease is over, and the counts miss it.
+            self.client.run_unattended(Ok(Report::new(self.name.clone(), ending, reported)));
+        }
+        duty
+    }
+}
+
+impl<M: Mode> Drop for Inner<M> {
+    fn drop(&mut self) {
+        if !self.is_ended.load(Ordering::Acquire) {
+            self.end(Outcome::ABORTED);
+        }
+    }
+}
+
+impl<M: Mode> Clone for Slice<M> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<M: Mode> fmt::Debug for Slice<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slice").field("job", &self.job()).finish_non_exhaustive()
+    }
+}

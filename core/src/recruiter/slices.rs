@@ -1,0 +1,121 @@
+//! The loop of a process that has nothing else to do: waits until it may ask for a slice, and yields it.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use super::{Begun, Recruiter, Shared, Slice};
+use crate::client::{Blocking, Mode};
+use crate::error::{Result, invalid};
+use crate::runtime::sync::lock;
+use crate::runtime::waiters::Handle;
+use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, Watch, iterate};
+
+/// While another thread of the process asks or runs a slice.
+const BUSY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A loop over slices, each of which its caller does and ends; [`Recruiter::run`] is built on it. The process does not
+/// rest between two slices of the loop.
+///
+/// Without [`wait`](Self::wait) the loop ends when no slice is to be had. It also ends when the recruiter is stopped. If
+/// the server is unreachable, a waiting loop keeps trying.
+///
+/// # Rust
+/// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
+pub struct Slices<M: Mode = Blocking>(PollLoop<Offers<M>>);
+
+iterate! {
+    /// The next slice, or `None` when the loop is over; what the [`Stream`](futures_core::Stream) yields.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if no job has a rate per second; a non-retryable error, such as `WRONG_TYPE`.
+    Slices yields Slice, Slice<crate::client::Async>
+}
+
+impl<M: Mode> Slices<M> {
+    pub(super) fn new(recruiter: Recruiter<M>) -> Self {
+        let shared = recruiter.shared();
+        let watch: Weak<dyn Watch> = Arc::downgrade(&shared) as _;
+        let mut slices = PollLoop::new(Offers { recruiter, yields_errors: false, _shared: shared });
+        slices.watch(watch);
+        Self(slices)
+    }
+
+    /// Waits up to `idle` for a slice, instead of ending immediately; the time starts again with each slice.
+    #[must_use]
+    pub fn wait(mut self, idle: Duration) -> Self {
+        self.0.wait(Some(idle));
+        self
+    }
+
+    /// Yields also the errors after which the loop goes on, instead of reporting them: for hosts, which have hooks of
+    /// their own.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn yield_errors(mut self) -> Self {
+        self.0.source.yields_errors = true;
+        self
+    }
+
+    /// Stops waiting until the next slice is asked for.
+    pub fn stop_listening(&mut self) {
+        self.0.stop_listening();
+    }
+}
+
+struct Offers<M: Mode> {
+    recruiter: Recruiter<M>,
+    yields_errors: bool,
+    /// What watches the loop.
+    _shared: Arc<Shared>,
+}
+
+impl<M: Mode> Source for Offers<M> {
+    type Mode = M;
+    type Output = Begun<M>;
+    type Item = Slice<M>;
+
+    fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Begun<M>> {
+        match self.recruiter.installed.load().lottery.has_paced() {
+            true => self.recruiter.begin_as(None, false),
+            false => {
+                let error = invalid("a loop over slices needs a job per second");
+                self.recruiter.immediately(Err(error))
+            }
+        }
+    }
+
+    fn handle(
+        &mut self,
+        begun: Result<Begun<M>>,
+        waiting: &mut Waiting,
+    ) -> Result<Found<Slice<M>>> {
+        let error = match begun? {
+            Begun::Slice(slice) => return Ok(Found::Item(slice)),
+            Begun::Dismissed(_, error) => error,
+        };
+        if let Some(error) = error {
+            if self.yields_errors || error.is_final() {
+                return Err(error);
+            }
+            self.recruiter.report(None, &error);
+        }
+        let recruiter = &self.recruiter;
+        waiting.listen(|| recruiter.client.sleeper())?;
+        let due = recruiter.shared().pacer.due_in(recruiter.client.time());
+        Ok(Found::Idle(Some(due.unwrap_or(BUSY_INTERVAL))))
+    }
+}
+
+impl Watch for Shared {
+    fn may_take(&self) -> bool {
+        !self.pacer.is_stopped()
+    }
+
+    fn may_sleep(&self, sleeper: Handle) -> bool {
+        let mut sleepers = lock(&self.sleepers);
+        sleepers.retain(Handle::is_there);
+        sleepers.push(sleeper);
+        // A stop that comes now finds it.
+        !self.pacer.is_stopped()
+    }
+}
