@@ -7,7 +7,7 @@
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
 //! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`, `tasks-looking`, `tasks-waking`,
 //! `tasks-server`, `events-server`, `events-peer`, `events-bodies`, `events-lateness`,
-//! `events-minute`, `volatile`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
+//! `events-minute`, `volatile`, `recruiter`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
 //! is all that begin so.
 
 mod embedded;
@@ -16,6 +16,7 @@ mod fairness;
 mod languages;
 mod measure;
 mod plot;
+mod recruiter;
 mod report;
 mod rust_calls;
 mod server_time;
@@ -31,7 +32,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 27] = [
+const PARTS: [Part; 28] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -54,6 +55,7 @@ const PARTS: [Part; 27] = [
     ("events-lateness", events::lateness),
     ("events-minute", events::minute),
     ("volatile", volatile::measure),
+    ("recruiter", recruiter::measure),
     ("worker", worker::measure),
     ("worker-node", |report| languages::WORKER_NODE.measure(report)),
     ("worker-python", |report| languages::WORKER_PYTHON.measure(report)),
