@@ -159,6 +159,7 @@ run-chaos:
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- events
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- schedules
 	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- volatile
+	$(CARGO) run --release -p millpond-tests --bin millpond-chaos -- recruiter
 	$(STORM) $(CARGO) run --release -p millpond-tests --bin millpond-chaos -- deploy --languages $(LANGUAGES)
 # The same on the build that the other suites use, for a few seconds.
 run-storm:

@@ -10,6 +10,7 @@
 //! millpond-chaos events [--kills N] [--seed S]
 //! millpond-chaos schedules [--kills N] [--seed S]
 //! millpond-chaos volatile [--kills N] [--seed S]
+//! millpond-chaos recruiter [--kills N] [--seed S]
 //! millpond-chaos deploy [--kills N] [--seed S] [--languages rust,python,node,c,ruby,php]
 //! ```
 //!
@@ -23,6 +24,8 @@
 //! `schedules` kills one of 20 processes that put the same schedules and receive twice a second, 1,200 times, and the
 //! server after each 60; `volatile` kills and stops holders of the locks of volatile hashes, writers of a family of them
 //! and the server, 60 times, and kills a process that does all of it on the embedded engine as often;
+//! `recruiter` measures a fleet of forty processes for a minute and then kills one each second for a minute, and the
+//! server twice;
 //! `deploy` stops or kills one of twelve workers of tasks, messages and events each second, 120 times, and the server
 //! twice; the workers are written in the languages that are named, which have to be there, or in all that are. The seed
 //! is printed and draws the same steps again; when a kill comes relative to them is the scheduler's. The program ends
@@ -40,6 +43,7 @@ mod model;
 mod pipe;
 mod plan;
 mod producer;
+mod recruiter;
 mod redis;
 mod schedules;
 mod shuffle;
@@ -54,7 +58,7 @@ use std::process::ExitCode;
 // The clock is one for all processes of a run.
 use millpond_tests::{clock, random};
 
-const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle|tasks|events|schedules|volatile|deploy [--kills N] [--seed S]";
+const USAGE: &str = "usage: millpond-chaos file|redis|fold|shuffle|tasks|events|schedules|volatile|recruiter|deploy [--kills N] [--seed S]";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -87,6 +91,10 @@ fn main() -> ExitCode {
         },
         ["volatile-child", role, url, seed, life] => match (seed.parse(), life.parse()) {
             (Ok(seed), Ok(life)) => volatile::work(role, url, seed, life),
+            _ => Err(USAGE.to_owned()),
+        },
+        ["recruiter-child", url, life] => match life.parse() {
+            Ok(life) => recruiter::work(url, life),
             _ => Err(USAGE.to_owned()),
         },
         ["schedules-child", url] => schedules::work(url),
@@ -148,6 +156,7 @@ impl Options {
             "events" => events::run(self.kills.unwrap_or(60), self.seed),
             "schedules" => schedules::run(self.kills.unwrap_or(1_200), self.seed),
             "volatile" => volatile::run(self.kills.unwrap_or(60), self.seed),
+            "recruiter" => recruiter::run(self.kills.unwrap_or(60), self.seed),
             "deploy" => {
                 deploy::run(self.kills.unwrap_or(120), self.seed, self.languages.as_deref())
             }

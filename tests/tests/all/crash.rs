@@ -43,6 +43,11 @@ fn killed_and_stopped_holders_of_locks_servers_and_engines_leave_one_holder_at_a
     chaos(&["volatile", "--kills", "8"]);
 }
 
+#[test]
+fn a_fleet_that_is_killed_keeps_within_its_rate() {
+    chaos(&["recruiter", "--kills", "4"]);
+}
+
 fn url(directory: &Path) -> String {
     format!("file:{}", directory.display())
 }
