@@ -9,11 +9,13 @@ use std::time::Duration;
 use super::closed;
 #[cfg(feature = "embedded")]
 use crate::embedded::Engine;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::Pace;
 #[cfg(feature = "redis")]
 use crate::redis::Connections;
 use crate::runtime::fork::PerProcess;
+use crate::runtime::sync::lock;
+use crate::runtime::timer::Timer;
 use crate::step::Operation;
 
 pub(crate) enum Backend {
@@ -77,22 +79,38 @@ impl Core {
         }
     }
 
-    /// The same, once, with an end after this time; the embedded engine takes no time.
+    /// Runs a step and calls back with its result or, if there is none after this time, with `TIMEOUT`. The step goes
+    /// on, and what is needed for it, such as a connection; `late` gets its output if it comes after all.
     pub(super) fn submit_within<O: Operation>(
         &self,
         step: Result<O>,
         timeout: Duration,
         done: impl FnOnce(Result<O::Output>) + Send + 'static,
+        late: impl FnOnce(O::Output) + Send + 'static,
     ) {
-        let done = move |output| done(named::<O, _>(output));
-        match self.check_open(step) {
-            Err(error) => done(Err(error)),
-            Ok(step) => on_backend!(self.backend,
-                engine => {
-                    let _ = timeout;
-                    engine.submit(step, done)
-                },
-                connections => connections.submit_within(step, timeout, done)),
+        let waiting = Arc::new(Mutex::new(Some(done)));
+        let too_late = waiting.clone();
+        self.submit(step, move |output| {
+            let done = lock(&waiting).take();
+            match (done, output) {
+                (Some(done), output) => done(output),
+                (None, Ok(output)) => late(output),
+                (None, Err(_)) => {}
+            }
+        });
+        // On the embedded engine it is mostly done by now.
+        if lock(&too_late).is_none() {
+            return;
+        }
+        let expire = move || {
+            if let Some(done) = lock(&too_late).take() {
+                let message = format!("there was no reply within {timeout:?}");
+                done(named::<O, _>(Err(Error::new(ErrorKind::Timeout, message))));
+            }
+        };
+        match Timer::ensure() {
+            Ok(()) => Timer::detached(timeout, expire),
+            Err(_) => expire(),
         }
     }
 

@@ -25,7 +25,7 @@ use crate::recovery::Recovery;
 use crate::runtime::fork::PerProcess;
 use crate::runtime::sync::lock;
 use crate::runtime::timer::Timer;
-use crate::runtime::waiters::{Audience, Listener, Topic, Unheard, Waiters};
+use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
 use crate::step::{Operation, StreamId};
 
 /// Access to the queues on a server or an embedded engine. Safe to use from many threads and, on Redis, after a fork.
@@ -259,10 +259,12 @@ impl<M: Mode> Client<M> {
             connections => connections.listen_after(audience, topic, after))
     }
 
-    /// Waits for nothing but a time, or until its handle is woken.
+    /// Listens for nothing: only its handle wakes it, the end of the client, and a clock that is moved.
     pub(crate) fn sleeper(&self) -> Result<Listener> {
         Timer::ensure()?;
-        Ok(Arc::<Waiters>::default().listen(Vec::new()))
+        Ok(on_backend!(self.core.backend,
+            engine => engine.sleeper(),
+            connections => connections.sleeper()))
     }
 
     /// Whether this process keeps the queues itself, and no server does.
@@ -315,13 +317,19 @@ impl<M: Mode> Client<M> {
             connections => connections.wake_after(topic, delay));
     }
 
+    /// The time of this process, from any point on; that of the clock of an embedded engine, if it was opened with one.
+    pub(crate) fn local_time(&self) -> Duration {
+        on_backend!(self.core.backend,
+            engine => engine.own_time().map_or_else(elapsed, Duration::from_micros),
+            _connections => elapsed())
+    }
+
     /// The time that an embedded engine's work becomes due by, which tests can move; elsewhere that of this
     /// process, from any point on.
     pub(crate) fn time(&self) -> Duration {
-        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
         on_backend!(self.core.backend,
             engine => Duration::from_micros(engine.now()),
-            _connections => BEGAN.elapsed())
+            _connections => elapsed())
     }
 
     /// How often a waiting consumer checks although nothing woke it: on a shared server there are
@@ -336,6 +344,12 @@ impl<M: Mode> Client<M> {
     pub(crate) fn renewal_interval(&self, length: Duration) -> Duration {
         self.core.pace.renew_every.unwrap_or(length / 3)
     }
+}
+
+/// The time of this process, from any point on.
+fn elapsed() -> Duration {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    BEGAN.elapsed()
 }
 
 pub(crate) fn closed() -> Error {

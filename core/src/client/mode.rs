@@ -49,13 +49,14 @@ pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
         combine: impl FnOnce(Vec<O::Output>) -> T + Send + 'static,
     ) -> Self::Reply<T>;
 
-    /// Runs a step once, with an end after this time, and `then` on its result.
+    /// Runs a step, and `then` on its result, or on `TIMEOUT` after this time; `late` gets an output that comes later.
     #[doc(hidden)]
     fn run_within<O: Operation, T: Send + 'static>(
         client: &Client<Self>,
         step: Result<O>,
         timeout: Duration,
         then: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+        late: impl FnOnce(O::Output) + Send + 'static,
     ) -> Self::Reply<T>;
 
     #[doc(hidden)]
@@ -131,11 +132,11 @@ impl Mode for Blocking {
         step: Result<O>,
         timeout: Duration,
         then: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+        late: impl FnOnce(O::Output) + Send + 'static,
     ) -> Result<T> {
         let (done, result) = mpsc::sync_channel(1);
-        client.core.submit_within(step, timeout, move |output| {
-            let _ = done.send(output);
-        });
+        let done = move |output| _ = done.send(output);
+        client.core.submit_within(step, timeout, done, late);
         let lost = || Error::new(ErrorKind::Internal, "the step has no result");
         Ok(then(result.recv().unwrap_or_else(|_| Err(lost()))))
     }
@@ -230,11 +231,11 @@ impl Mode for Async {
         step: Result<O>,
         timeout: Duration,
         then: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+        late: impl FnOnce(O::Output) + Send + 'static,
     ) -> Pending<T> {
         let (done, pending) = oneshot::channel();
-        client.core.submit_within(step, timeout, move |output| {
-            let _ = done.send(Ok(then(output)));
-        });
+        let done = move |output| _ = done.send(Ok(then(output)));
+        client.core.submit_within(step, timeout, done, late);
         Pending(pending)
     }
 

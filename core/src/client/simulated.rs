@@ -98,6 +98,7 @@ impl Mode for Simulated {
         _: Result<O>,
         _: std::time::Duration,
         _: impl FnOnce(Result<O::Output>) -> T + Send + 'static,
+        _: impl FnOnce(O::Output) + Send + 'static,
     ) -> Boxed<T> {
         unreachable!("no call that is simulated is made of such steps")
     }

@@ -37,6 +37,8 @@ pub(crate) struct Engine {
     /// Whether it was closed. Held while the store is replaced, which is not done after that.
     is_closed: Mutex<bool>,
     pub(super) clock: Arc<dyn Clock>,
+    /// Whether that is not the system's.
+    has_own_clock: bool,
     waiters: Arc<Waiters>,
     clock_watch: Arc<ClockWatch>,
     /// What the clock calls when it was moved.
@@ -79,6 +81,7 @@ impl Engine {
     }
 
     fn with_store(options: &Options, store: Store, recovery: Option<Recovery>) -> Self {
+        let has_own_clock = options.clock.is_some();
         let clock = options.clock.clone().unwrap_or_else(|| Arc::new(SystemClock::default()));
         let waiters: Arc<Waiters> = Arc::default();
         let awaiting = waiters.clone();
@@ -88,6 +91,7 @@ impl Engine {
             store: ArcSwap::from_pointee(store),
             is_closed: Mutex::default(),
             clock_watch: ClockWatch::new(clock.clone(), waiters.clone()),
+            has_own_clock,
             clock,
             waiters,
             _advanced: advanced,
@@ -179,7 +183,7 @@ impl Engine {
     /// Runs a step and waits until it is as durable as the options ask for; also one that is refused, as
     /// it may be refused for what another one has just done.
     pub(crate) fn run<O: Operation>(self: &Arc<Self>, step: O) -> Result<O::Output> {
-        let store = self.store()?;
+        let store = self.store_for::<O>()?;
         let (output, ticket) = self.apply(&store, step);
         if let (Some(ticket), Some(journal)) = (ticket, &store.journal) {
             note_failure(&store.is_failed, journal.wait(ticket))?;
@@ -194,7 +198,7 @@ impl Engine {
         step: O,
         done: impl FnOnce(Result<O::Output>) + Send + 'static,
     ) {
-        let store = match self.store() {
+        let store = match self.store_for::<O>() {
             Ok(store) => store,
             Err(error) => return done(Err(error)),
         };
@@ -214,13 +218,17 @@ impl Engine {
         }
     }
 
+    /// What a step works on; one that writes nothing does not ask whether the disk has failed.
+    fn store_for<O: Operation>(&self) -> Result<Guard<Arc<Store>>> {
+        match O::IN_MEMORY {
+            true => self.check_process().map(|()| self.store.load()),
+            false => self.store(),
+        }
+    }
+
     /// What a step works on.
     fn store(&self) -> Result<Guard<Arc<Store>>> {
-        fork::check(
-            self.generation == fork::generation(),
-            "the embedded engine was opened before a fork and belongs to the parent process; \
-             connect in the child",
-        )?;
+        self.check_process()?;
         let store = self.store.load();
         if !store.has_failed() {
             return Ok(store);
@@ -232,6 +240,14 @@ impl Engine {
             Error::new(error.kind(), message)
         })?;
         Ok(self.store.load())
+    }
+
+    fn check_process(&self) -> Result<()> {
+        fork::check(
+            self.generation == fork::generation(),
+            "the embedded engine was opened before a fork and belongs to the parent process; \
+             connect in the child",
+        )
     }
 
     fn apply<O: Operation>(&self, store: &Store, step: O) -> (Result<O::Output>, Option<Ticket>) {
@@ -258,7 +274,12 @@ impl Engine {
                 Wake::After(topic, delay) => self.clock_watch.wake_after(&topic, delay),
             }
         }
-        (output, queue.map(|queue| queue.ticket()))
+        (output, queue.filter(|_| !O::IN_MEMORY).map(|queue| queue.ticket()))
+    }
+
+    /// The time of the clock that it was opened with, if it has one of its own.
+    pub(crate) fn own_time(&self) -> Option<Timestamp> {
+        self.has_own_clock.then(|| self.clock.now())
     }
 
     /// The time of its clock, in microseconds.
@@ -287,6 +308,11 @@ impl Engine {
         let listener = self.waiters.listen_as(audience, topics);
         listener.wake();
         listener
+    }
+
+    /// A listener that nothing wakes but the clock, when it is moved, and the end of a client.
+    pub(crate) fn sleeper(&self) -> Listener {
+        self.waiters.sleeper()
     }
 
     fn snapshot_if_wanted(self: &Arc<Self>, journal: &Journal) {

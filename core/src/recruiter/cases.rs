@@ -13,6 +13,7 @@ pub(super) fn cases() -> Vec<Case> {
         burst: 1,
         max_running,
         lease_us: 5_000,
+        backoff_max: 3,
     };
     let report = JobReport { job: "a".into(), bad: -1, has_more: false, backoff_max: 3 };
     let counters = vec![("a:worked".to_owned(), 1), (":worked".to_owned(), 1)];

@@ -17,6 +17,7 @@ pub struct Duty {
 
 /// What became of a slice, or why an enlistment ran none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Why {
     /// The slice found something to do.
     Worked,

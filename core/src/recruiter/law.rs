@@ -52,7 +52,8 @@ struct Job {
 impl Jobs {
     pub(super) fn count(&mut self, counters: &[(String, u64)]) {
         for (counter, count) in counters {
-            *self.counters.entry(counter.clone()).or_default() += count;
+            let sum = self.counters.entry(counter.clone()).or_default();
+            *sum = sum.saturating_add(*count);
         }
     }
 
@@ -89,6 +90,8 @@ impl Jobs {
                 next_ask: now,
                 ..Job::default()
             });
+            // Another definition may have let it slow down further, and another clock may have been ahead.
+            job.backoff = job.backoff.min(offer.backoff_max);
             job.last_grant = job.last_grant.min(now);
             let period = interval << job.backoff;
             let ask = job.next_ask.min(now + ASK_US_MAX).max(now);

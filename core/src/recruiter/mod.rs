@@ -37,7 +37,7 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -49,14 +49,22 @@ use crate::error::{Error, Result, ensure, invalid};
 use crate::runtime::sync::lock;
 use crate::runtime::waiters::Handle;
 use crate::worker::ids;
-use crate::worker::per_fork::PerFork;
+use crate::worker::per_fork::{PerFork, generation};
 use crate::worker::report::log;
 use lottery::Lottery;
 use name::Name;
 use pacer::{Pacer, Step};
+use report::Ending;
+use slice::Place;
 
 /// How long an enlistment waits at most for the server's decision, by default.
 pub const DECISION_TIMEOUT_DEFAULT: Duration = Duration::from_millis(20);
+
+/// The longest rest after a slice.
+const REST_MAX: Duration = Duration::from_secs(3_600);
+
+/// The smallest part of a process's time that slices can take.
+const DUTY_MAX_MIN: f64 = 0.001;
 
 /// The part of a process's time that slices take at most, by default.
 pub const DUTY_MAX_DEFAULT: f64 = 0.1;
@@ -64,7 +72,8 @@ pub const DUTY_MAX_DEFAULT: f64 = 0.1;
 /// Background work in small slices, done by any process that has a moment to spare; made by [`Client::recruiter`].
 ///
 /// Jobs are installed in a handle and its clones. How often the process asks the server, and what it has to report, is
-/// shared by all recruiters of the same name and servers in the process, and so are its settings.
+/// shared by all recruiters of the same name and servers in the process; so all of them should have the same jobs.
+/// A process that lives for less than five seconds asks seldom or never: jobs by share are for those.
 ///
 /// ```
 /// use std::time::Duration;
@@ -87,6 +96,7 @@ pub struct Recruiter<M: Mode = Blocking> {
     client: Client<M>,
     name: std::result::Result<Name, Arc<str>>,
     shared: Arc<PerFork<Shared>>,
+    settings: Arc<Settings>,
     installed: Arc<ArcSwap<Installed<M>>>,
 }
 
@@ -116,30 +126,41 @@ type Panic = Box<dyn Any + Send>;
 type Work = Pin<Box<dyn Future<Output = Handled> + Send>>;
 type Hook = dyn Fn(Option<&str>, &(dyn StdError + 'static)) + Send + Sync;
 
-/// What all handles of a name share.
+/// What all handles of a name share in a process.
 struct Shared {
     pacer: Pacer,
+}
+
+/// What the clones of a handle share, also with the child of a fork.
+struct Settings {
     /// The part of the time for slices, as the bits of a float.
     duty_max: AtomicU64,
     decision_timeout_us: AtomicU64,
-    /// The loops that wait.
-    sleepers: Mutex<Vec<Handle>>,
+    is_stopped: AtomicBool,
+    /// The loops that wait, of the process of this number of forks.
+    sleepers: Mutex<(u32, Vec<Handle>)>,
 }
 
-impl Shared {
-    fn new(now: Duration) -> Self {
+impl Default for Settings {
+    fn default() -> Self {
         Self {
-            pacer: Pacer::new(ids::draw(), now),
             duty_max: AtomicU64::new(DUTY_MAX_DEFAULT.to_bits()),
             decision_timeout_us: AtomicU64::new(DECISION_TIMEOUT_DEFAULT.as_micros() as u64),
+            is_stopped: AtomicBool::new(false),
             sleepers: Mutex::default(),
         }
     }
+}
 
+impl Settings {
     /// How long the process rests after a slice that took this long.
     fn rest(&self, took: Duration) -> Duration {
         let duty_max = f64::from_bits(self.duty_max.load(Ordering::Relaxed));
-        took.mul_f64(1.0 / duty_max - 1.0)
+        took.min(REST_MAX).mul_f64(1.0 / duty_max - 1.0).min(REST_MAX)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Acquire)
     }
 }
 
@@ -153,6 +174,7 @@ impl<M: Mode> Client<M> {
             client: self.clone(),
             name,
             shared: Arc::default(),
+            settings: Arc::default(),
             installed: Arc::new(ArcSwap::from_pointee(installed)),
         };
         // A process begins to count its time with the first recruiter that it makes.
@@ -169,23 +191,27 @@ impl<M: Mode> Recruiter<M> {
     fn shared(&self) -> Arc<Shared> {
         self.shared.get(|| {
             let key = self.name.as_ref().map_or(&b"recruiter"[..], Name::as_bytes);
-            self.client.shared_by_servers(key, || Shared::new(self.client.time()))
+            let pacer = || Pacer::new(ids::draw(), self.client.local_time());
+            self.client.shared_by_servers(key, || Shared { pacer: pacer() })
         })
     }
 
-    /// Sets the part of the process's time that slices take at most, above 0 and up to 1; [`DUTY_MAX_DEFAULT`] by
-    /// default. After a slice the process rests until that is so again.
+    /// Sets the part of the process's time that slices take at most, 0.001 to 1; [`DUTY_MAX_DEFAULT`] by default. After
+    /// a slice the process rests until that is so again, at most an hour. It is of this handle and its clones, as the
+    /// jobs are.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for anything else.
     pub fn set_duty_max(&self, part: f64) -> Result<()> {
-        ensure!(part > 0.0 && part <= 1.0, "duty_max is {part}, not above 0 and up to 1");
-        self.shared().duty_max.store(part.to_bits(), Ordering::Relaxed);
+        let is_allowed = (DUTY_MAX_MIN..=1.0).contains(&part);
+        ensure!(is_allowed, "duty_max is {part}, not {DUTY_MAX_MIN} to 1");
+        self.settings.duty_max.store(part.to_bits(), Ordering::Relaxed);
         Ok(())
     }
 
     /// Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; [`DECISION_TIMEOUT_DEFAULT`]
-    /// by default. Without a decision by then the enlistment does nothing.
+    /// by default. Without a decision by then the enlistment does nothing. A connection that takes longer is there for
+    /// the next one.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for anything else.
@@ -193,7 +219,7 @@ impl<M: Mode> Recruiter<M> {
         let allowed = Duration::from_millis(1)..=Duration::from_secs(1);
         ensure!(allowed.contains(&timeout), "decision_timeout is {timeout:?}, not 1 ms to 1 s");
         let micros = timeout.as_micros() as u64;
-        self.shared().decision_timeout_us.store(micros, Ordering::Relaxed);
+        self.settings.decision_timeout_us.store(micros, Ordering::Relaxed);
         Ok(())
     }
 
@@ -227,8 +253,9 @@ impl<M: Mode> Recruiter<M> {
     /// Whether an enlistment would ask the server now. Makes no call.
     #[must_use = "it changes nothing"]
     pub fn is_due(&self) -> bool {
-        let due = self.shared().pacer.due_in(self.client.time());
-        due.is_some_and(|due| due.is_zero())
+        let has_paced = self.installed.load().lottery.has_paced();
+        let due = self.shared().pacer.due_in(self.client.local_time());
+        has_paced && !self.settings.is_stopped() && due.is_some_and(|due| due.is_zero())
     }
 
     /// Lets a job that runs less often, because there was little to do, run at its full rate again: for producers of
@@ -245,25 +272,27 @@ impl<M: Mode> Recruiter<M> {
         self.client.run_then(step, drop)
     }
 
-    /// Stops all recruiters of the name and servers in this process: no slice begins from now on, and loops end.
-    /// A slice that is running goes on. What has not been reported yet is reported now. A stopped recruiter stays
-    /// stopped.
+    /// Stops this handle and its clones: no slice begins from now on, and loops end. A slice that is running goes on.
+    /// What has not been reported yet is reported in the background. A stopped recruiter stays stopped.
     ///
     /// Can be called from any thread.
     ///
     /// # Rust
     /// Do not call it from a signal handler, which must not wait for a lock.
     pub fn stop(&self) {
-        let shared = self.shared();
-        shared.pacer.stop();
-        lock(&shared.sleepers).drain(..).for_each(|sleeper| sleeper.wake());
-        let reported = shared.pacer.take_reports();
+        self.settings.is_stopped.store(true, Ordering::Release);
+        let sleepers = std::mem::take(&mut *lock(&self.settings.sleepers));
+        if sleepers.0 == generation() {
+            sleepers.1.iter().for_each(Handle::wake);
+        }
+        let reported = self.shared().pacer.take_reports();
         if reported != pacer::Reported::default() {
             self.client.run_unattended(self.name().map(|name| Report::new(name, None, reported)));
         }
     }
 
-    /// Reads what all processes have reported. A process reports when it asks, so the counts are a little behind.
+    /// Reads what all processes have reported. A process reports when it asks and when it is [stopped](Self::stop), so
+    /// the counts are a little behind, and those of a recruiter with jobs by share alone come with its stop.
     ///
     /// # Errors
     /// `WRONG_TYPE`, `INCOMPATIBLE_VERSION` or `CORRUPT` if the recruiter's keys cannot be read.
@@ -308,7 +337,7 @@ impl<M: Mode> Recruiter<M> {
     /// A reply that needs no call.
     fn immediately<T: Send + 'static>(&self, result: Result<T>) -> M::Reply<T> {
         let (none, result) = match result {
-            Ok(value) => (Ok(Vec::<ReadStats>::new()), Some(value)),
+            Ok(value) => (Ok(Vec::<Recruit>::new()), Some(value)),
             Err(error) => (Err(error), None),
         };
         self.client.run_all(none, move |_| result.expect("an error is returned before"))
@@ -329,26 +358,35 @@ impl<M: Mode> Recruiter<M> {
                 Arc::new(Installed { lottery, handlers, on_error: installed.on_error.clone() })
             }
         });
-        result
+        result?;
+        self.shared().pacer.installed(&job, ids::draw(), self.client.local_time());
+        Ok(())
     }
 
     /// The decision that needs no server; `None` if it does.
     fn decide_as(&self, budget: Option<Duration>, rests: bool) -> Option<Begun<M>> {
         let (shared, installed) = (self.shared(), self.installed.load());
-        let step = shared.pacer.enlist(&installed.lottery, ids::draw(), self.client.time());
-        let why = match (step, &self.name) {
-            (Step::Ask, Ok(_)) => return None,
-            (Step::Run(number), Ok(name)) => {
-                let job = installed.lottery.jobs()[number].clone();
-                let of = (&self.client, name.clone());
-                return Some(Begun::Slice(Slice::begin(of, &shared, job, budget, rests, None)));
+        let step = match self.settings.is_stopped() {
+            true => Step::Dismissed(Why::Stopped),
+            false => {
+                let now = self.client.local_time();
+                shared.pacer.enlist(&installed.lottery, ids::draw(), now)
             }
-            (Step::Dismissed(why), _) => why,
-            // Without a name nothing was installed.
-            (_, Err(_)) => Why::NoJobs,
         };
-        shared.pacer.count(why);
-        Some(Begun::Dismissed(Duty::dismissed(why), None))
+        match step {
+            Step::Ask => None,
+            Step::Run(number) => {
+                let job = installed.lottery.jobs()[number].clone();
+                let place = self.place(shared, rests).expect("nothing is installed without a name");
+                Some(Begun::Slice(Slice::begin(place, job, budget, None)))
+            }
+            Step::Dismissed(why) => Some(dismissed(&shared, why, None)),
+        }
+    }
+
+    fn place(&self, shared: Arc<Shared>, rests: bool) -> Result<Place<M>> {
+        let (client, settings) = (self.client.clone(), self.settings.clone());
+        Ok(Place { client, name: self.name()?, shared, settings, rests })
     }
 
     fn ask_as(&self, budget: Option<Duration>, rests: bool) -> M::Reply<Begun<M>> {
@@ -356,25 +394,43 @@ impl<M: Mode> Recruiter<M> {
         let jobs = installed.lottery.jobs().iter();
         let (offers, jobs): (Vec<_>, Vec<_>) =
             jobs.filter_map(|job| Some((job.offer()?, job.clone()))).unzip();
-        let name = self.name.clone();
-        let reported = shared.pacer.take_reports();
-        let step = self.name().map(|name| Recruit::of(name, offers, reported));
-        let timeout = Duration::from_micros(shared.decision_timeout_us.load(Ordering::Relaxed));
-        let client = self.client.clone();
-        M::run_within(&self.client, step, timeout, move |result| {
-            let granted = shared.pacer.answered(&result, ids::draw(), client.time());
-            match (granted, name) {
-                (Ok(granted), Ok(name)) => {
-                    let (of, job) = ((&client, name), jobs[granted.index].clone());
-                    Begun::Slice(Slice::begin(of, &shared, job, budget, rests, Some(granted)))
-                }
-                (granted, _) => {
-                    let why = granted.err().unwrap_or(Why::Denied);
-                    shared.pacer.count(why);
-                    Begun::Dismissed(Duty::dismissed(why), result.err())
-                }
+        let place = self.place(shared.clone(), rests);
+        let (false, Ok(place)) = (offers.is_empty(), place) else {
+            // The last job was removed since.
+            shared.pacer.give_up();
+            return self.immediately(Ok(dismissed(&shared, Why::NoJobs, None)));
+        };
+        let name = place.name.clone();
+        let step = Recruit::of(name.clone(), offers, shared.pacer.take_reports());
+        let (client, asked) = (self.client.clone(), self.client.local_time());
+        let limited: Vec<_> =
+            jobs.iter().map(|job| job.is_limited().then(|| job.id().clone())).collect();
+        let then = move |result: Result<Recruited>| {
+            let now = place.client.local_time();
+            let granted = match shared.pacer.answered(&result, ids::draw(), now) {
+                Ok(granted) => granted,
+                Err(why) => return dismissed(&shared, why, result.err()),
+            };
+            let is_stopped = place.settings.is_stopped();
+            let job = jobs[granted.index].clone();
+            let slice = Slice::begin(place, job, budget, Some((granted, asked)));
+            match is_stopped {
+                false => Begun::Slice(slice),
+                // Dropped, it is aborted.
+                true => Begun::Dismissed(Duty::dismissed(Why::Stopped), None),
             }
-        })
+        };
+        // The process does something else by now; the place of the slice is free again.
+        let late = move |recruited: Recruited| {
+            let Some(granted) = recruited.granted else { return };
+            if let Some(job) = limited[granted.index].clone() {
+                let ending = Some(Ending { job, fence: granted.fence });
+                let report = Report::new(name, ending, pacer::Reported::default());
+                client.run_unattended(Ok(report));
+            }
+        };
+        let timeout = self.settings.decision_timeout_us.load(Ordering::Relaxed);
+        M::run_within(&self.client, Ok(step), Duration::from_micros(timeout), then, late)
     }
 
     /// The handler of the job of a slice, unless it was uninstalled.
@@ -408,6 +464,12 @@ impl<M: Mode> Recruiter<M> {
             (None, None) => log(format_args!("no slice: {error}")),
         }
     }
+}
+
+/// What an enlistment begins with that runs nothing.
+fn dismissed<M: Mode>(shared: &Shared, why: Why, error: Option<Error>) -> Begun<M> {
+    shared.pacer.count(why);
+    Begun::Dismissed(Duty::dismissed(why), error)
 }
 
 impl Recruiter<Blocking> {
@@ -473,7 +535,7 @@ impl Recruiter<Blocking> {
     }
 
     fn work(&self, slice: &Slice) -> Duty {
-        let Some(handler) = self.handler(slice) else { return slice.end(0) };
+        let Some(handler) = self.handler(slice) else { return slice.give_up() };
         let handled = catch_unwind(AssertUnwindSafe(|| {
             let handled = handler(slice.clone()).now_or_never();
             handled.expect("a blocking handler does not wait")
@@ -540,7 +602,7 @@ impl Recruiter<Async> {
     }
 
     async fn work(&self, slice: &Slice<Async>) -> Duty {
-        let Some(handler) = self.handler(slice) else { return slice.end(0) };
+        let Some(handler) = self.handler(slice) else { return slice.give_up() };
         let handled = AssertUnwindSafe(async { handler(slice.clone()).await }).catch_unwind().await;
         self.end(slice, handled)
     }
@@ -552,6 +614,7 @@ impl<M: Mode> Clone for Recruiter<M> {
             client: self.client.clone(),
             name: self.name.clone(),
             shared: self.shared.clone(),
+            settings: self.settings.clone(),
             installed: self.installed.clone(),
         }
     }

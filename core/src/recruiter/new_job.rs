@@ -31,10 +31,13 @@ const RATE_MIN: f64 = 1.0 / 86_400.0;
 const BUDGET: [Duration; 2] = [Duration::from_millis(1), Duration::from_secs(60)];
 const LEASE_MAX: Duration = Duration::from_secs(3_600);
 const LEASE_MIN_DEFAULT: Duration = Duration::from_secs(5);
-const IDLE_MAX: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3_600)];
+const IDLE_MAX: Duration = Duration::from_secs(3_600);
 
 /// How often a rate can be halved.
 pub(super) const BACKOFF_MAX: u32 = 24;
+
+/// The highest number that a count of a report can have: what a double counts exactly.
+pub(super) const COUNT_MAX: u64 = 1 << 53;
 
 /// All draws of the lottery: 53 bits.
 pub(super) const DRAWS: u64 = 1 << 53;
@@ -118,8 +121,8 @@ impl NewJob {
         Self { lease: Some(lease), ..self }
     }
 
-    /// How slowly the job runs at the slowest when it finds nothing to do: once in this time, 1 s to an hour.
-    /// [`IDLE_MAX_DEFAULT`] by default; at most the time between two slices switches it off.
+    /// How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to an hour.
+    /// [`IDLE_MAX_DEFAULT`] by default. With 0 it always runs at its full rate.
     pub fn idle_max(self, idle_max: Duration) -> Self {
         Self { idle_max, ..self }
     }
@@ -156,7 +159,13 @@ impl NewJob {
             burst: u64::from(self.burst.unwrap_or_else(|| burst_default(rate))),
             max_running: self.max_running,
             lease_us: lease.as_micros() as u64,
+            backoff_max: self.backoff_max(),
         })
+    }
+
+    /// Whether only some of its slices run at a time.
+    pub(super) fn is_limited(&self) -> bool {
+        self.max_running > 0
     }
 
     /// How often its rate may be halved.
@@ -215,10 +224,7 @@ impl NewJob {
             );
         }
         let idle_max = self.idle_max;
-        ensure!(
-            (IDLE_MAX[0]..=IDLE_MAX[1]).contains(&idle_max),
-            "the idle_max of {id} is {idle_max:?}, not a second to an hour"
-        );
+        ensure!(idle_max <= IDLE_MAX, "the idle_max of {id} is {idle_max:?}, more than an hour");
         Ok(())
     }
 }
@@ -261,7 +267,7 @@ mod tests {
             NewJob::new("a").per_second(1.0).budget(Duration::ZERO),
             NewJob::new("a").per_second(1.0).budget(Duration::from_secs(61)),
             NewJob::new("a").per_second(1.0).lease(Duration::from_millis(49)),
-            NewJob::new("a").per_second(1.0).idle_max(Duration::from_millis(999)),
+            NewJob::new("a").per_second(1.0).idle_max(Duration::from_secs(3_601)),
         ] {
             assert!(job.check().is_err(), "{job:?}");
         }

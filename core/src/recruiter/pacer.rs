@@ -2,14 +2,14 @@
 //! contains no clock and no random source; the time and random draws are passed in. Times are those of one clock, from
 //! any point on.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::duty::{Outcome, Why};
 use super::lottery::Lottery;
-use super::new_job::{DRAWS, NewJob};
+use super::new_job::{COUNT_MAX, DRAWS, JOBS_MAX, NewJob};
 use super::recruit::{Granted, Recruited};
 use super::report::JobReport;
 use crate::error::Result;
@@ -45,7 +45,8 @@ pub(super) struct Pacer {
     not_before: AtomicU64,
     /// No slice by share before this time, in microseconds.
     rest_until: AtomicU64,
-    is_stopped: AtomicBool,
+    /// The jobs per second that some handle has installed.
+    known: Mutex<BTreeSet<Arc<str>>>,
     /// How many enlistments ended for each reason.
     reasons: [AtomicU64; Why::ALL.len()],
     tallies: Mutex<BTreeMap<Arc<str>, Tally>>,
@@ -78,18 +79,22 @@ impl Pacer {
             state: AtomicU8::new(FREE),
             not_before: AtomicU64::new(micros(now) + part(draw, FIRST_US)),
             rest_until: AtomicU64::new(0),
-            is_stopped: AtomicBool::new(false),
+            known: Mutex::default(),
             reasons: Default::default(),
             tallies: Mutex::default(),
             away: AtomicU64::new(0),
         }
     }
 
+    /// Handles the installation of a job. Of one that the process has not offered yet it asks soon.
+    pub(super) fn installed(&self, job: &NewJob, draw: u64, now: Duration) {
+        if job.offer().is_some() && lock(&self.known).insert(job.id().clone()) {
+            self.not_before.fetch_min(micros(now) + part(draw, FIRST_US), Ordering::Relaxed);
+        }
+    }
+
     /// The decision of an enlistment: no call, no lock and no allocation.
     pub(super) fn enlist(&self, lottery: &Lottery, draw: u64, now: Duration) -> Step {
-        if self.is_stopped() {
-            return Step::Dismissed(Why::Stopped);
-        }
         if lottery.is_empty() {
             return Step::Dismissed(Why::NoJobs);
         }
@@ -119,10 +124,14 @@ impl Pacer {
         is_free.then(|| Duration::from_micros(left))
     }
 
-    /// Takes what is to be reported. If it is lost on its way, it is lost.
+    /// Takes what is to be reported, as much as one ask carries. If it is lost on its way, it is lost.
     pub(super) fn take_reports(&self) -> Reported {
         let mut reported = Reported::default();
-        for (job, tally) in std::mem::take(&mut *lock(&self.tallies)) {
+        let mut tallies = lock(&self.tallies);
+        // The others go with the next ask.
+        while let Some((job, tally)) =
+            tallies.pop_first().filter(|_| reported.reports.len() < JOBS_MAX)
+        {
             if tally.is_due {
                 let Tally { bad, has_more, backoff_max, .. } = tally;
                 reported.reports.push(JobReport { job: job.clone(), bad, has_more, backoff_max });
@@ -137,6 +146,11 @@ impl Pacer {
             }
         }
         reported
+    }
+
+    /// Ends an ask that was not made.
+    pub(super) fn give_up(&self) {
+        self.state.store(FREE, Ordering::Release);
     }
 
     /// Handles the result of an ask: the granted slice, which [`ended`](Self::ended) follows, or why there is none.
@@ -184,7 +198,8 @@ impl Pacer {
         let counts = [(word, 1), ("items", outcome.items), ("busy_us", micros(took))];
         for (name, count) in counts.into_iter().chain(has_overrun.then_some(("overran", 1))) {
             if count > 0 {
-                *tally.counts.entry(name).or_default() += count;
+                let sum = tally.counts.entry(name).or_default();
+                *sum = sum.saturating_add(count).min(COUNT_MAX);
             }
         }
         tally.backoff_max = job.backoff_max();
@@ -193,7 +208,7 @@ impl Pacer {
             Why::Worked => i64::from(has_overrun) - 1,
             _ => 1 + i64::from(has_overrun),
         };
-        if outcome.why != Why::Aborted {
+        if outcome.why != Why::Aborted && job.offer().is_some() {
             (tally.is_due, tally.has_more) = (true, outcome.more);
         }
         drop(tallies);
@@ -204,14 +219,6 @@ impl Pacer {
     /// Counts an enlistment.
     pub(super) fn count(&self, why: Why) {
         self.reasons[why as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Relaxed)
     }
 }
 

@@ -4,12 +4,12 @@
 -- KEYS[1] steal  KEYS[2] stats  KEYS[3…] running of each offered job that has a limit, in their order
 -- ARGV[1] jobs     how many jobs are offered, 1 to 64
 -- ARGV[2] reports  how many jobs are reported of, 0 to 64
--- ARGV[3…] for each job: id, interval_us, burst, max_running, lease_us; for each report: id, bad slices less good ones,
+-- ARGV[3…] for each job: id, interval_us, burst, max_running, lease_us, how often its rate may be halved; for each report: id, bad slices less good ones,
 --   1 if there is more to do else 0, how often its rate may be halved; then for each counter: its field, how many
 -- returns {number of the granted job or 0, how often its rate is halved, fence, microseconds to pause, microseconds
 --   until a job can be granted, 1 if a job has a token but no room else 0}
 -- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
-local JOB, REPORT = 5, 4
+local JOB, REPORT = 6, 4
 local job_count, report_count = whole(ARGV[1], 64), whole(ARGV[2], 64)
 if not job_count or job_count < 1 or not report_count then return invalid('there are not 1 to 64 jobs') end
 local counters = 3 + JOB * job_count + REPORT * report_count
@@ -23,11 +23,12 @@ for i = 1, job_count do
   local at = 3 + JOB * (i - 1)
   local interval, burst = whole(ARGV[at + 1], INTERVAL_US_MAX), whole(ARGV[at + 2], 10000)
   local max_running, lease = whole(ARGV[at + 3], 1000), whole(ARGV[at + 4], US_MAX)
-  if not interval or interval < 1 or not burst or burst < 1 or not max_running or not lease then
+  local backoff_max = whole(ARGV[at + 5], BACKOFF_MAX)
+  if not interval or interval < 1 or not burst or burst < 1 or not max_running or not lease or not backoff_max then
     return invalid('a job is not of whole numbers within their limits')
   end
   ids[i] = ARGV[at]
-  offered[i] = {interval = interval, burst = burst, max_running = max_running, lease = lease}
+  offered[i] = {interval = interval, burst = burst, max_running = max_running, lease = lease, backoff_max = backoff_max}
   if max_running > 0 then
     if not KEYS[key] then return invalid('there is no key for a job with a limit') end
     offered[i].running, key = KEYS[key], key + 1
@@ -61,7 +62,6 @@ local by_id = {}
 for i, id in ipairs(ids) do
   by_id[id] = by_id[id] or jobs[i] or {backoff = 0}
   jobs[i] = by_id[id]
-  if jobs[i].last then jobs[i].last = math.min(jobs[i].last, now) end
 end
 for i, report in ipairs(reports) do
   local job = jobs[job_count + i]
@@ -77,6 +77,8 @@ for i, offer in ipairs(offered) do
   if not job.tat then
     job.tat, job.last, job.next = now + tolerance, 0, now
   end
+  -- Another definition may have let it slow down further, and another clock may have been ahead.
+  job.backoff, job.last = math.min(job.backoff, offer.backoff_max), math.min(job.last, now)
   local period = interval * 2 ^ job.backoff
   -- One and a half asks for each slice; two, if there is less than one slice a second.
   local ask = period <= 1000000 and 1000000 / (1500000 / period + 0.5) or period / 2

@@ -24,6 +24,8 @@ pub(super) struct Offer {
     pub(super) max_running: u32,
     /// When a slice that never ended stops counting.
     pub(super) lease_us: u64,
+    /// How often the rate may be halved.
+    pub(super) backoff_max: u32,
 }
 
 /// What an ask returns.
@@ -90,6 +92,7 @@ impl Operation for Recruit {
     type Output = Recruited;
     /// A second run would spend another token.
     const IDEMPOTENT: bool = false;
+    const IN_MEMORY: bool = true;
 
     fn invocation(&self) -> Invocation {
         let mut keys = self.name.keys();
@@ -104,6 +107,7 @@ impl Operation for Recruit {
             args.push_number(offer.burst);
             args.push_number(u64::from(offer.max_running));
             args.push_number(offer.lease_us);
+            args.push_number(u64::from(offer.backoff_max));
         }
         push_reports(&self.reports, &mut args);
         push_counters(&self.counters, &mut args);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::embedded;
 use super::name::Name;
-use super::new_job::BACKOFF_MAX;
+use super::new_job::{BACKOFF_MAX, COUNT_MAX, JOBS_MAX};
 use super::pacer::Reported;
 use crate::error::{Result, ensure};
 use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
@@ -14,7 +14,7 @@ use crate::step::{ByteList, Invocation, Operation, Reply, StepContext, head};
 pub struct JobReport {
     /// The id of the job.
     pub job: Arc<str>,
-    /// Slices that found nothing, failed or took too long, less those that worked.
+    /// Slices that found nothing, failed or took too long, less those that worked: at most 2^53, with either sign.
     pub bad: i64,
     /// Whether the last one said that there is more to do.
     pub has_more: bool,
@@ -57,11 +57,11 @@ impl Report {
         reports: impl IntoIterator<Item = JobReport>,
     ) -> Result<Self> {
         let reports: Vec<JobReport> = reports.into_iter().collect();
-        for JobReport { job, backoff_max, .. } in &reports {
-            ensure!(
-                *backoff_max <= BACKOFF_MAX,
-                "the rate of {job} is halved up to {BACKOFF_MAX} times"
-            );
+        let count = reports.len();
+        ensure!(count <= JOBS_MAX, "{count} jobs are reported of; {JOBS_MAX} are allowed");
+        for JobReport { job, bad, backoff_max, .. } in &reports {
+            let is_allowed = *backoff_max <= BACKOFF_MAX && bad.unsigned_abs() <= COUNT_MAX;
+            ensure!(is_allowed, "the report of {job} is beyond its limits");
         }
         let reported = Reported { reports, ..Reported::default() };
         Ok(Self::new(Name::new(name.as_ref())?, None, reported))
@@ -82,6 +82,7 @@ impl Operation for Report {
     type Output = bool;
     /// A second run would count twice.
     const IDEMPOTENT: bool = false;
+    const IN_MEMORY: bool = true;
 
     fn invocation(&self) -> Invocation {
         let mut keys = self.name.keys();

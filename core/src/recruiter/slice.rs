@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::Shared;
 use super::duty::{Duty, Outcome, Why};
 use super::name::Name;
 use super::new_job::NewJob;
 use super::recruit::Granted;
 use super::report::{Ending, Report};
+use super::{Settings, Shared};
 use crate::client::{Blocking, Client, Mode};
 use crate::worker::per_fork::generation;
 
@@ -24,6 +24,7 @@ struct Inner<M: Mode> {
     client: Client<M>,
     name: Name,
     shared: Arc<Shared>,
+    settings: Arc<Settings>,
     job: Arc<NewJob>,
     budget: Duration,
     begun: Duration,
@@ -40,26 +41,38 @@ struct Inner<M: Mode> {
     generation: u32,
 }
 
+/// Where a slice belongs.
+pub(super) struct Place<M: Mode> {
+    pub(super) client: Client<M>,
+    pub(super) name: Name,
+    pub(super) shared: Arc<Shared>,
+    pub(super) settings: Arc<Settings>,
+    /// Whether the process rests after the slice.
+    pub(super) rests: bool,
+}
+
 impl<M: Mode> Slice<M> {
+    /// The slice of a job that needs no permission, or one that was granted when it was asked for at this time.
     pub(super) fn begin(
-        (client, name): (&Client<M>, Name),
-        shared: &Arc<Shared>,
+        place: Place<M>,
         job: Arc<NewJob>,
         offered: Option<Duration>,
-        rests: bool,
-        granted: Option<Granted>,
+        granted: Option<(Granted, Duration)>,
     ) -> Self {
-        let begun = client.time();
-        let limited = job.offer().filter(|offer| offer.max_running > 0 && granted.is_some());
-        let lost_at = limited.map(|offer| begun + Duration::from_micros(offer.lease_us));
+        let Place { client, name, shared, settings, rests } = place;
+        let begun = client.local_time();
+        let limited = job.offer().filter(|offer| offer.max_running > 0).zip(granted);
+        let lost_at =
+            limited.map(|(offer, (_, asked))| asked + Duration::from_micros(offer.lease_us));
         Self(Arc::new(Inner {
-            client: client.clone(),
+            client,
             name,
-            shared: shared.clone(),
+            shared,
+            settings,
             budget: job.budget_of(offered),
             job,
             begun,
-            granted,
+            granted: granted.map(|(granted, _)| granted),
             lost_at,
             rests,
             has_more: AtomicBool::new(false),
@@ -96,7 +109,7 @@ impl<M: Mode> Slice<M> {
 
     /// Whether its lease is over: it no longer counts against `max_running`, and another slice may run in its place.
     pub fn is_lost(&self) -> bool {
-        self.0.lost_at.is_some_and(|lost_at| self.0.client.time() >= lost_at)
+        self.0.lost_at.is_some_and(|lost_at| self.0.client.local_time() >= lost_at)
     }
 
     /// Says that there is more to do: the job runs at its full rate again.
@@ -127,9 +140,16 @@ impl<M: Mode> Slice<M> {
     }
 }
 
+impl<M: Mode> Slice<M> {
+    /// Ends a slice that nobody can do.
+    pub(super) fn give_up(&self) -> Duty {
+        self.0.end(Outcome::ABORTED)
+    }
+}
+
 impl<M: Mode> Inner<M> {
     fn took(&self) -> Duration {
-        self.client.time().saturating_sub(self.begun)
+        self.client.local_time().saturating_sub(self.begun)
     }
 
     fn end(&self, outcome: Outcome) -> Duty {
@@ -141,8 +161,8 @@ impl<M: Mode> Inner<M> {
         if self.is_ended.swap(true, Ordering::AcqRel) || is_copy {
             return duty;
         }
-        let now = self.client.time();
-        let rest = if self.rests { self.shared.rest(took) } else { Duration::ZERO };
+        let now = self.client.local_time();
+        let rest = if self.rests { self.settings.rest(took) } else { Duration::ZERO };
         let backoff = self.granted.map_or(0, |granted| granted.backoff);
         let pacer = &self.shared.pacer;
         let has_overrun = took > self.budget;
@@ -152,7 +172,7 @@ impl<M: Mode> Inner<M> {
         let ending =
             limited.map(|granted| Ending { job: self.job.id().clone(), fence: granted.fence });
         // After a stop nothing asks any more.
-        if is_urgent || ending.is_some() || pacer.is_stopped() {
+        if is_urgent || ending.is_some() || self.settings.is_stopped() {
             let reported = pacer.take_reports();
             // If this is lost, the slice stops counting when its lease is over, and the counts miss it.
             self.client.run_unattended(Ok(Report::new(self.name.clone(), ending, reported)));

@@ -3,21 +3,22 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::{Begun, Recruiter, Shared, Slice};
+use super::{Begun, Duty, Recruiter, Settings, Slice, Why};
 use crate::client::{Blocking, Mode};
 use crate::error::{Result, invalid};
 use crate::runtime::sync::lock;
 use crate::runtime::waiters::Handle;
+use crate::worker::per_fork::generation;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting, Watch, iterate};
 
 /// While another thread of the process asks or runs a slice.
 const BUSY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A loop over slices, each of which its caller does and ends; [`Recruiter::run`] is built on it. The process does not
-/// rest between two slices of the loop.
+/// rest between two slices of the loop. A slice has to be ended before the next one comes.
 ///
-/// Without [`wait`](Self::wait) the loop ends when no slice is to be had. It also ends when the recruiter is stopped. If
-/// the server is unreachable, a waiting loop keeps trying.
+/// Without [`wait`](Self::wait) the loop ends when no slice is to be had, as in the first seconds of a process. It also
+/// ends when the recruiter is stopped. If the server is unreachable, a waiting loop keeps trying.
 ///
 /// # Rust
 /// An iterator for a blocking client, a [`Stream`](futures_core::Stream) for an async one.
@@ -33,9 +34,8 @@ iterate! {
 
 impl<M: Mode> Slices<M> {
     pub(super) fn new(recruiter: Recruiter<M>) -> Self {
-        let shared = recruiter.shared();
-        let watch: Weak<dyn Watch> = Arc::downgrade(&shared) as _;
-        let mut slices = PollLoop::new(Offers { recruiter, yields_errors: false, _shared: shared });
+        let watch: Weak<dyn Watch> = Arc::downgrade(&recruiter.settings) as _;
+        let mut slices = PollLoop::new(Offers { recruiter, yields_errors: false });
         slices.watch(watch);
         Self(slices)
     }
@@ -65,8 +65,6 @@ impl<M: Mode> Slices<M> {
 struct Offers<M: Mode> {
     recruiter: Recruiter<M>,
     yields_errors: bool,
-    /// What watches the loop.
-    _shared: Arc<Shared>,
 }
 
 impl<M: Mode> Source for Offers<M> {
@@ -91,6 +89,7 @@ impl<M: Mode> Source for Offers<M> {
     ) -> Result<Found<Slice<M>>> {
         let error = match begun? {
             Begun::Slice(slice) => return Ok(Found::Item(slice)),
+            Begun::Dismissed(Duty { why: Why::Stopped, .. }, _) => return Ok(Found::Over),
             Begun::Dismissed(_, error) => error,
         };
         if let Some(error) = error {
@@ -101,21 +100,25 @@ impl<M: Mode> Source for Offers<M> {
         }
         let recruiter = &self.recruiter;
         waiting.listen(|| recruiter.client.sleeper())?;
-        let due = recruiter.shared().pacer.due_in(recruiter.client.time());
+        let due = recruiter.shared().pacer.due_in(recruiter.client.local_time());
         Ok(Found::Idle(Some(due.unwrap_or(BUSY_INTERVAL))))
     }
 }
 
-impl Watch for Shared {
+impl Watch for Settings {
     fn may_take(&self) -> bool {
-        !self.pacer.is_stopped()
+        !self.is_stopped()
     }
 
     fn may_sleep(&self, sleeper: Handle) -> bool {
         let mut sleepers = lock(&self.sleepers);
-        sleepers.retain(Handle::is_there);
-        sleepers.push(sleeper);
+        // Those of a fork's parent are not to be touched.
+        if sleepers.0 != generation() {
+            *sleepers = (generation(), Vec::new());
+        }
+        sleepers.1.retain(|other| other.is_there() && !other.is(&sleeper));
+        sleepers.1.push(sleeper);
         // A stop that comes now finds it.
-        !self.pacer.is_stopped()
+        !self.is_stopped()
     }
 }

@@ -47,9 +47,7 @@ pub struct RecruiterStats {
     pub no_jobs: u64,
     /// Asks to which the server did not respond in time, or with an error.
     pub unavailable: u64,
-    /// Enlistments after a stop.
-    pub stopped: u64,
-    /// The jobs, by their ids: those per second that a process has offered, and those by share that have run.
+    /// The jobs, by their ids: those per second that a process has offered, and those by share that one has reported.
     pub jobs: Vec<JobStats>,
 }
 
@@ -99,6 +97,7 @@ impl Operation for ReadStats {
     );
     type Output = RecruiterStats;
     const IDEMPOTENT: bool = true;
+    const IN_MEMORY: bool = true;
 
     fn invocation(&self) -> Invocation {
         Invocation { script: Self::script(), keys: self.name.keys(), args: ByteList::default() }
@@ -184,7 +183,7 @@ impl Reading {
         stats.enlisted += count;
         let counted = match why {
             // The jobs count these.
-            Why::Worked | Why::Nothing | Why::Aborted | Why::Failed => return,
+            Why::Worked | Why::Nothing | Why::Aborted | Why::Failed | Why::Stopped => return,
             Why::NotDrawn => &mut stats.not_drawn,
             Why::NotDue => &mut stats.not_due,
             Why::Denied => &mut stats.denied,
@@ -193,7 +192,6 @@ impl Reading {
             Why::OverDuty => &mut stats.over_duty,
             Why::NoJobs => &mut stats.no_jobs,
             Why::Unavailable => &mut stats.unavailable,
-            Why::Stopped => &mut stats.stopped,
         };
         *counted = count;
     }

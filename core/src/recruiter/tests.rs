@@ -25,7 +25,8 @@ fn recruiter() -> (Recruiter, Arc<ManualClock>) {
 }
 
 fn offer(job: &str, interval_us: u64, burst: u64) -> Offer {
-    Offer { job: job.into(), interval_us, burst, max_running: 0, lease_us: 5_000_000 }
+    let (job, max_running, lease_us) = (job.into(), 0, 5_000_000);
+    Offer { job, interval_us, burst, max_running, lease_us, backoff_max: 3 }
 }
 
 fn limited(max_running: u32) -> Offer {
@@ -118,7 +119,7 @@ fn a_rate_can_be_changed_at_any_time() {
 
 /// R1 to R4, R7.
 #[test]
-fn so_many_slices_run_at_a_time_as_may() {
+fn no_more_slices_run_at_a_time_than_may() {
     let mut jobs = Jobs::default();
     let offers = [limited(2)];
     let take = |jobs: &mut Jobs, time| jobs.recruit(&offers, START + time);
@@ -169,6 +170,17 @@ fn a_job_with_little_to_do_runs_less_often() {
     assert_eq!(grants(&mut jobs, &of, (40_000..44_000).step_by(100)), [40_000]);
     jobs.report(&[report(0, true)]);
     assert_eq!(grants(&mut jobs, &of, (44_000..46_500).step_by(100)), [44_000, 45_000, 46_000]);
+}
+
+/// A definition that allows less backoff counts from the next ask on.
+#[test]
+fn a_job_is_no_slower_than_its_newest_definition_allows() {
+    let mut jobs = Jobs::default();
+    let fast = Offer { backoff_max: 20, ..offer("a", 1_000, 1) };
+    grants(&mut jobs, &fast, [0]);
+    jobs.report(&[JobReport { job: "a".into(), bad: 13, has_more: false, backoff_max: 20 }]);
+    let slow = Offer { backoff_max: 0, ..offer("a", 1_000_000, 1) };
+    assert_eq!(grants(&mut jobs, &slow, (0..3_000_000).step_by(100_000)).len(), 3);
 }
 
 /// L4, by the draws of the process.
@@ -244,7 +256,7 @@ fn a_process_rests_after_a_slice() {
     assert_eq!(recruiter.enlist().why, Why::OverDuty);
     clock.advance(MS * 2);
     assert!(recruiter.enlist().recruited);
-    for wrong in [0.0, -0.1, 1.1, f64::NAN] {
+    for wrong in [0.0, 1e-310, -0.1, 1.1, f64::NAN] {
         assert!(recruiter.set_duty_max(wrong).is_err());
     }
     for wrong in [Duration::ZERO, MS * 1_001] {
@@ -323,6 +335,57 @@ fn a_job_that_is_woken_runs_at_its_full_rate() {
     recruiter.wake("a").unwrap();
     recruiter.wake("unknown").unwrap();
     assert_eq!((backoff(), recruiter.stats().unwrap().jobs.len()), (0, 1));
+}
+
+/// What a host makes of a number below zero ends neither the slices nor the reports of others.
+#[test]
+fn any_number_of_items_can_be_reported() {
+    let (recruiter, _) = recruiter();
+    recruiter.install(NewJob::new("a").share(1.0), |_| Ok(u64::MAX)).unwrap();
+    for _ in 0..3 {
+        assert!(recruiter.enlist().recruited);
+    }
+    recruiter.stop();
+    assert_eq!(recruiter.stats().unwrap().jobs[0].items, 1 << 53);
+}
+
+/// The settings are those of a handle, and its pace is that of all handles of the name.
+#[test]
+fn a_stop_is_of_a_handle_and_its_clones() {
+    let (recruiter, _) = recruiter();
+    let other = recruiter.client.recruiter("k");
+    for handle in [&recruiter, &other] {
+        handle.install(NewJob::new("a").share(1.0), |_| Ok(1)).unwrap();
+    }
+    let Some(Begun::Slice(slice)) = recruiter.decide(None) else { panic!("no slice") };
+    assert_eq!(other.enlist().why, Why::InSlice);
+    slice.end(1);
+    recruiter.clone().stop();
+    assert_eq!(recruiter.enlist().why, Why::Stopped);
+    assert!(!recruiter.is_due() && other.enlist().recruited);
+}
+
+/// A loop that waits is woken by a clock that is moved, and by the end of its client.
+#[test]
+fn a_loop_wakes_when_its_client_is_closed() {
+    let (recruiter, clock) = recruiter();
+    let (done, slices) = std::sync::mpsc::channel();
+    let work = move |_: &Slice| {
+        let _ = done.send(());
+        Ok(1)
+    };
+    recruiter.install(NewJob::new("a").per_second(1.0 / 3_600.0), work).unwrap();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| recruiter.run());
+        for _ in 0..2 {
+            // It may not wait yet.
+            while slices.recv_timeout(MS * 10).is_err() {
+                clock.advance(MS * 600_000);
+            }
+        }
+        recruiter.client.close().unwrap();
+        assert_eq!(run.join().unwrap().unwrap_err().kind(), ErrorKind::Closed);
+    });
 }
 
 /// R4: a slice that is ended late has lost its place.

@@ -90,12 +90,6 @@ impl Attempt {
         }
     }
 
-    /// One that is not made again, and ends after this time.
-    pub(super) fn within(timeout: Duration, options: &Options, now: Instant) -> Self {
-        let timeout = timeout.min(options.timeout);
-        Self { retries_left: 0, deadline: now + timeout, ..Self::new(options, false, now) }
-    }
-
     /// When the caller has to have a reply.
     pub(super) fn deadline(&self) -> Instant {
         self.deadline

@@ -136,27 +136,6 @@ impl Connections {
         step: O,
         done: impl FnOnce(Result<O::Output>) + Send + 'static,
     ) {
-        let attempt = Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now());
-        self.submit_as(attempt, step, done);
-    }
-
-    /// The same, once, with an end after this time. A connection that is being made then is there for the next step.
-    pub(crate) fn submit_within<O: Operation>(
-        &self,
-        step: O,
-        timeout: Duration,
-        done: impl FnOnce(Result<O::Output>) + Send + 'static,
-    ) {
-        let attempt = Attempt::within(timeout, &self.dialer.options, Instant::now());
-        self.submit_as(attempt, step, done);
-    }
-
-    fn submit_as<O: Operation>(
-        &self,
-        attempt: Attempt,
-        step: O,
-        done: impl FnOnce(Result<O::Output>) + Send + 'static,
-    ) {
         let own = self.own();
         let invocation = step.invocation();
         let slot = match own.router.slot(&invocation.keys, O::ON_CLUSTER) {
@@ -164,7 +143,7 @@ impl Connections {
             Err(error) => return done(Err(error)),
         };
         own.links.send(Submission {
-            attempt,
+            attempt: Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now()),
             invocation,
             slot,
             caller: Box::new(Caller { step, done }),
@@ -185,6 +164,11 @@ impl Connections {
 
     pub(crate) fn listen(&self, topics: Vec<Topic>) -> Result<Listener> {
         Ok(self.own().subscriber.listen(&background::handle()?, topics))
+    }
+
+    /// A listener that nothing is published for; the end of the client wakes it.
+    pub(crate) fn sleeper(&self) -> Listener {
+        self.own().subscriber.sleeper()
     }
 
     /// Which servers these are: their addresses, the database and the user.

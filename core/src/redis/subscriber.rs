@@ -71,6 +71,11 @@ impl Subscriber {
         self.waiters.on_unheard(topic, unheard);
     }
 
+    /// Listens for nothing but the end of the client.
+    pub(super) fn sleeper(&self) -> Listener {
+        self.waiters.sleeper()
+    }
+
     /// Listens for what is published on these channels.
     pub(super) fn listen(self: &Arc<Self>, background: &Handle, topics: Vec<Topic>) -> Listener {
         let listener = self.waiters.listen(topics.clone());

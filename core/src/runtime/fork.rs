@@ -18,7 +18,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// that every embedded engine of the parent fails with `FORKED` in the child. A Rust program that
 /// forks without exec and uses an embedded engine calls it first thing in the child.
 ///
-/// Redis clients need no such call: they compare the process id.
+/// Redis clients need no such call: they compare the process id. Recruiters do, so that the child keeps a pace of its own.
 pub fn after_fork_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }

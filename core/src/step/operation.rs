@@ -42,6 +42,9 @@ pub trait Operation: sealed::Sealed + Send + Sync + 'static {
     /// sent again when a connection breaks before the reply.
     const IDEMPOTENT: bool;
 
+    /// Whether it leaves nothing to the disk of an embedded engine, so that it does not wait for one.
+    const IN_MEMORY: bool = false;
+
     /// The advice for a name on a cluster, where all keys of a step must lie in one slot.
     const ON_CLUSTER: &'static str = "give it a name without braces, or with one {tag}";
 

@@ -47,6 +47,8 @@ fn job((id, rate, max_running, burst): (usize, f64, u32, u32)) -> NewJob {
     // A lease that is over within the test, at times.
     let lease = Duration::from_millis(4);
     let job = NewJob::new(JOBS[id]).per_second(rate).burst(burst).max_running(max_running);
+    // Different definitions, which allow different backoffs.
+    let job = job.idle_max(Duration::from_millis(3_000 * u64::from(burst % 3)));
     job.budget(Duration::from_millis(1)).lease(lease)
 }
 

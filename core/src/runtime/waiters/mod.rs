@@ -27,6 +27,9 @@ pub(crate) type Topic = Arc<[u8]>;
 /// one listener of each audience.
 pub(crate) type Audience = Arc<[u8]>;
 
+/// A topic that nothing is published for.
+const SLEEPERS: &[u8] = b"";
+
 /// The listeners of one client's backend.
 #[derive(Default)]
 pub(crate) struct Waiters {
@@ -174,6 +177,11 @@ impl Waiters {
         for signal in listeners.into_iter().flat_map(HashMap::into_values).flatten() {
             signal.wake(None, true);
         }
+    }
+
+    /// A listener that only [`wake_everyone`](Self::wake_everyone) and its handle wake.
+    pub(crate) fn sleeper(self: &Arc<Self>) -> Listener {
+        self.listen(vec![SLEEPERS.into()])
     }
 
     /// Wakes every listener of every topic, to find out that the client is closed.

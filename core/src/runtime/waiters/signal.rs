@@ -59,6 +59,11 @@ impl Handle {
         self.0.strong_count() > 0
     }
 
+    /// Whether both wake the same listener.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+
     /// Wakes the listener, to poll.
     pub(crate) fn wake(&self) {
         if let Some(signal) = self.0.upgrade() {
