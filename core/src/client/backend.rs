@@ -130,7 +130,7 @@ impl Core {
         })
     }
 
-    fn check_open<O>(&self, step: Result<O>) -> Result<O> {
+    pub(super) fn check_open<O>(&self, step: Result<O>) -> Result<O> {
         match self.closed.load(Ordering::Acquire) {
             true => step.and(Err(closed())),
             false => step,

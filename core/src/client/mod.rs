@@ -267,6 +267,11 @@ impl<M: Mode> Client<M> {
             connections => connections.sleeper()))
     }
 
+    /// For a loop that waits without a call.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        self.core.check_open(Ok(()))
+    }
+
     /// Whether this process keeps the queues itself, and no server does.
     pub(crate) fn is_embedded(&self) -> bool {
         on_backend!(self.core.backend, _engine => true, _connections => false)

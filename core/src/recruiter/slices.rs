@@ -73,6 +73,9 @@ impl<M: Mode> Source for Offers<M> {
     type Item = Slice<M>;
 
     fn ask(&mut self, _: Instant, _: bool) -> M::Reply<Begun<M>> {
+        if let Err(closed) = self.recruiter.client.check_open() {
+            return self.recruiter.immediately(Err(closed));
+        }
         match self.recruiter.installed.load().lottery.has_paced() {
             true => self.recruiter.begin_as(None, false),
             false => {
