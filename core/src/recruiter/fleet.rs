@@ -300,9 +300,10 @@ fn slices_that_never_end_hold_up_nobody() {
     let mut fleet = Fleet::of(limited, 2_000, |_| 5.0);
     // A slot that hangs is free again after five seconds: one of them each ten seconds.
     (fleet.hanging, fleet.slice_us) = (1, 2_000);
-    let seen = fleet.run(120);
+    let seen = fleet.run(615);
     assert!(seen.hung > 0 && seen.lost <= seen.hung && seen.hung - seen.lost <= 4, "{}", seen.lost);
-    assert!(seen.rate(15, 115) >= 19.0, "{}", seen.rate(15, 115));
+    // Now and then all four hang.
+    assert!(seen.rate(15, 615) >= 18.0, "{}", seen.rate(15, 615));
 }
 
 #[test]
