@@ -347,6 +347,25 @@ fn work_that_comes_after_an_idle_time_is_found() {
 }
 
 #[test]
+fn several_jobs_have_their_rates() {
+    for count in [2, 5] {
+        let mut fleet = Fleet::of(NewJob::new("0").per_second(20.0), 200, |_| 20.0);
+        for number in 1..count {
+            let job = NewJob::new(number.to_string()).per_second(20.0);
+            fleet.lotteries[0] = fleet.lotteries[0].with(job).unwrap();
+        }
+        let seen = fleet.run(75);
+        println!("{count} jobs: {:.1} a second, {:.0} asks", seen.rate(15, 75), seen.asks(15, 75));
+        seen.assert_rate(20.0 * count as f64, 0.03, 15, 75);
+        for number in 0..count {
+            let of = |(at, job): &&(u64, usize)| *job == number && *at > 15 * SECOND;
+            let rate = seen.grants.iter().filter(of).count() as f64 / 60.0;
+            assert!((rate / 20.0 - 1.0).abs() <= 0.03, "{rate} a second of job {number}");
+        }
+    }
+}
+
+#[test]
 fn a_job_that_few_processes_offer_has_its_rate() {
     let mut fleet = Fleet::of(NewJob::new("all").per_second(1.0), 1_005, |_| 5.0);
     let both = fleet.lotteries[0].with(NewJob::new("few").per_second(10.0)).unwrap();

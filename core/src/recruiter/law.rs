@@ -80,7 +80,8 @@ impl Jobs {
         let is_set_back = clock + CLOCK_STEP_US < self.latest;
         let now = if is_set_back { clock } else { clock.max(self.latest) };
         let (mut best, mut wait, mut busy_wait): (Option<(usize, f64)>, _, _) = (None, None, None);
-        let mut first_ask = None;
+        // The first of the offered jobs that a process is to ask for, when, and when the next process is to.
+        let mut first_ask: Option<(usize, u64, u64)> = None;
         let mut lost = Vec::new();
         for (index, offer) in offers.iter().enumerate() {
             let interval = offer.interval_us;
@@ -95,8 +96,10 @@ impl Jobs {
             job.last_grant = job.last_grant.min(now);
             let period = interval << job.backoff;
             let ask = job.next_ask.min(now + ASK_US_MAX).max(now);
-            job.next_ask = (ask + ask_interval_us(period)).min(now + ASK_US_MAX);
-            first_ask = earlier(first_ask, ask);
+            if first_ask.is_none_or(|(_, first, _)| ask < first) {
+                let next = (ask + ask_interval_us(period)).min(now + ASK_US_MAX);
+                first_ask = Some((index, ask, next));
+            }
 
             job.tat = job.tat.min(now + offer.burst * interval);
             let token = job.tat.max(now).saturating_sub(tolerance);
@@ -128,7 +131,14 @@ impl Jobs {
         let ask_all = self.next_ask.min(now + ASK_ALL_US_MAX).max(now);
         self.next_ask = (ask_all + ASK_ALL_US).min(now + ASK_ALL_US_MAX);
         self.latest = now;
-        let pause = (first_ask.unwrap_or(now) - now).max(ask_all - now);
+        // Only that job's: several jobs need as many asks together as each of them alone.
+        let mut at_ask = now;
+        if let Some((index, ask, next)) = first_ask {
+            at_ask = ask;
+            self.by_id.get_mut(&offers[index].job).expect("each offered job is known").next_ask =
+                next;
+        }
+        let pause = (at_ask - now).max(ask_all - now);
         let pause = if pause <= PAUSE_US_MIN { 0 } else { pause };
         let pause = Duration::from_micros(pause);
         let Some((index, _)) = best else {
@@ -138,7 +148,7 @@ impl Jobs {
         };
         let (offer, fence) = (&offers[index], now.max(self.last_fence + 1));
         self.last_fence = fence;
-        let job = self.by_id.get_mut(&offer.job).expect("each offered job is known by now");
+        let job = self.by_id.get_mut(&offer.job).expect("each offered job is known");
         job.tat = job.tat.max(now) + offer.interval_us;
         job.last_grant = now;
         if offer.max_running > 0 {

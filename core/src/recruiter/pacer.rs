@@ -98,6 +98,9 @@ impl Pacer {
         if lottery.is_empty() {
             return Step::Dismissed(Why::NoJobs);
         }
+        if self.state.load(Ordering::Relaxed) == IN_SLICE {
+            return Step::Dismissed(Why::InSlice);
+        }
         let now = micros(now);
         let (state, step) = match lottery.winner(draw % DRAWS) {
             Some(_) if now < self.rest_until.load(Ordering::Relaxed) => {
@@ -129,8 +132,8 @@ impl Pacer {
         let mut reported = Reported::default();
         let mut tallies = lock(&self.tallies);
         // The others go with the next ask.
-        while let Some((job, tally)) =
-            tallies.pop_first().filter(|_| reported.reports.len() < JOBS_MAX)
+        while reported.reports.len() < JOBS_MAX
+            && let Some((job, tally)) = tallies.pop_first()
         {
             if tally.is_due {
                 let Tally { bad, has_more, backoff_max, .. } = tally;
@@ -274,6 +277,19 @@ mod tests {
         let outcome = Outcome::worked(1, false);
         pacer.ended(&paced.jobs()[0], outcome, Duration::ZERO, false, 0, now);
         assert_eq!(pacer.enlist(&both, 0, now), Step::Run(1));
+    }
+
+    /// What is too much for one ask goes with the next.
+    #[test]
+    fn no_report_is_lost() {
+        let pacer = Pacer::new(0, Duration::ZERO);
+        for number in 0..JOBS_MAX + 6 {
+            let job = NewJob::new(format!("job {number}")).per_second(1.0);
+            let outcome = Outcome::worked(1, false);
+            pacer.ended(&job, outcome, Duration::ZERO, false, 0, Duration::ZERO);
+        }
+        let reports = [0; 3].map(|_| pacer.take_reports().reports.len());
+        assert_eq!(reports, [JOBS_MAX, 6, 0]);
     }
 
     /// O10: a server that does not respond is left alone for half a second to a second, and at last for five to ten.

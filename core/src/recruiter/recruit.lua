@@ -70,7 +70,7 @@ end
 
 -- A server whose memory is full lets a script add once it has removed.
 redis.call('HDEL', STEAL, '')
-local best, best_key, wait, busy_wait, first_ask
+local best, best_key, wait, busy_wait, first_ask, first_job, next_ask
 for i, offer in ipairs(offered) do
   local job, interval = jobs[i], offer.interval
   local tolerance = (offer.burst - 1) * interval
@@ -84,8 +84,9 @@ for i, offer in ipairs(offered) do
   local ask = period <= 1000000 and 1000000 / (1500000 / period + 0.5) or period / 2
   -- A clock that was set back leaves times too far ahead.
   local at_ask = math.max(math.min(job.next, now + 5000000), now)
-  job.next = math.min(at_ask + math.floor(ask), now + 5000000)
-  first_ask = math.min(first_ask or at_ask, at_ask)
+  if not first_ask or at_ask < first_ask then
+    first_ask, first_job, next_ask = at_ask, job, math.min(at_ask + math.floor(ask), now + 5000000)
+  end
 
   job.tat = math.min(job.tat, now + offer.burst * interval)
   local ready = math.max(job.tat, now) - tolerance
@@ -115,6 +116,8 @@ for i, offer in ipairs(offered) do
   end
 end
 
+-- Only that job's: several jobs need as many asks together as each of them alone.
+first_job.next = next_ask
 local at_all = math.max(math.min(all.next, now + 120000000), now)
 all.next = math.min(at_all + 2000, now + 120000000)
 local pause = math.max(first_ask - now, at_all - now)

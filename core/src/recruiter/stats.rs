@@ -179,7 +179,9 @@ impl Reading {
 
     fn count_enlistments(&mut self, name: &str, count: u64) {
         let stats = &mut self.stats;
-        let Some(why) = Why::ALL.into_iter().find(|why| why.name() == name) else { return };
+        // What is after a stop is no offer.
+        let is_it = |why: &Why| why.name() == name && *why != Why::Stopped;
+        let Some(why) = Why::ALL.into_iter().find(is_it) else { return };
         stats.enlisted += count;
         let counted = match why {
             // The jobs count these.

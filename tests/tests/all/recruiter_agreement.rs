@@ -20,7 +20,8 @@ enum Step {
     /// Asks for one of these jobs: which, how often a second, how many at a time, with which burst.
     Recruit(Vec<(usize, f64, u32, u32)>),
     Report(Vec<(usize, i64, bool, u32)>),
-    /// Ends the slice of a job that was granted so many grants ago; of none, one with an unknown fence.
+    /// Ends a slice of this job: the one that was granted this number of grants before its last; a fence that was never
+    /// granted, if there is no such grant.
     End(usize, usize),
     /// Waits, at least so long.
     Wait(u64),
