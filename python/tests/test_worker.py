@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from typing import Any
 
 import kit
@@ -67,6 +68,32 @@ async def test_what_cannot_be_a_handler(kind: kit.Queue) -> None:
         await refused(lambda: kind.worker(queue).run(handler), TypeError, message)  # noqa: B023
     (taken,) = kind.takes(queue, 1)
     assert kind.numbers(taken) == [1]
+
+
+HANDLED = [signal.SIGTERM, signal.SIGINT]
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
+async def test_runs_that_overlap_share_the_signals(order: list[int], leaves: bool) -> None:
+    client = millpond.aio.connect("memory:")
+    recruiter = client.recruiter("site")
+    recruiter.install("a", lambda slice: None, per_second=1)
+    recruited = recruiter.run(stop_on_signals=not leaves)
+    workers: list[Any] = [kit.TASKS.worker(client.tasks(name)) for name in "ab"]
+    before = [signal.getsignal(number) for number in HANDLED]
+    runs = [asyncio.ensure_future(run) for run in (recruited, *(worker.run(print) for worker in workers))]
+    await asyncio.sleep(0)
+    for number in order[:2]:
+        [recruiter, *workers][number].stop()
+        await runs[number]
+    # It stops the one that is left.
+    if leaves and order[2] == 0:
+        recruiter.stop()
+    else:
+        signal.raise_signal(signal.SIGTERM)
+    await asyncio.gather(*runs)
+    assert [signal.getsignal(number) for number in HANDLED] == before
 
 
 @each_worker

@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Callable, Generic, Optional, TypeVar
+from typing import Any, Callable, ClassVar, Generic, Optional, TypeVar
 
 from ._native import DocChange, Modification, TaskChange
 from .errors import DependencyError, MillpondError, TimeoutError
@@ -86,7 +86,7 @@ class Report(Generic[Held]):
     """The whole report in one line, for logs."""
 
 
-def check_handler(handler: Callable[..., Any], is_async: bool) -> None:
+def check_handler(handler: Callable[..., Any], is_async: bool, who: str = "worker") -> None:
     """Refuses a handler whose call would not do the work."""
     if not callable(handler):
         raise TypeError(f"the handler has to be a function, not {type(handler).__name__}")
@@ -94,7 +94,7 @@ def check_handler(handler: Callable[..., Any], is_async: bool) -> None:
         is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         if is_generator or (inspect.iscoroutinefunction(function) and not is_async):
             kind = "generator" if is_generator else "coroutine"
-            where = "no worker runs" if is_generator else "only a worker of millpond.aio awaits"
+            where = f"no {who} runs" if is_generator else f"only a {who} of millpond.aio awaits"
             raise TypeError(f"the handler is a {kind} function, which {where}")
 
 
@@ -164,6 +164,22 @@ def _text(err: str) -> str:
     return err.encode(errors="replace").decode()
 
 
+class Noting:
+    """A signal handler of the program's, which notes what it raises."""
+
+    raised: ClassVar[BaseException | None] = None
+
+    def __init__(self, handler: Callable[[int, Any], object]) -> None:
+        self.handler = handler
+
+    def __call__(self, number: int, frame: Any) -> None:
+        try:
+            self.handler(number, frame)
+        except BaseException as raised:
+            Noting.raised = raised
+            raise
+
+
 class SignalHandlers:
     """The signal handlers of a program while a worker runs. An exception that one of them raises in the middle of a job
     is not a failure of that job, but goes to the caller of the worker. SIGALRM is left out, as alarms limit the time of
@@ -171,40 +187,74 @@ class SignalHandlers:
     """
 
     NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    # The workers of an event loop end in any order, so the last one puts back what all have changed.
+    _noting: ClassVar[list[tuple[int, Noting]]] = []
+    _workers: ClassVar[int] = 0
 
     def __init__(self) -> None:
-        self._before: dict[int, Any] = {}
-        self._raised: BaseException | None = None
+        self._is_one = False
 
     def have_raised(self, failure: BaseException) -> bool:
         """Whether this is the last exception that one of them raised."""
-        return failure is self._raised
+        return failure is Noting.raised
 
     def __enter__(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
+        self._is_one = True
+        SignalHandlers._workers += 1
         for number in signal.Signals:
             handler = signal.getsignal(number) if number.name in self.NAMES else None
-            if callable(handler) and handler is not signal.default_int_handler:
-                self._before[number] = (handler, self._noting(handler))
-                signal.signal(number, self._before[number][1])
+            is_plain = handler is signal.default_int_handler or isinstance(handler, Noting)
+            if callable(handler) and not is_plain:
+                noting = Noting(handler)
+                signal.signal(number, noting)
+                self._noting.append((number, noting))
 
     def __exit__(self, *_: object) -> None:
-        for number, (handler, noting) in self._before.items():
-            if signal.getsignal(number) is noting:
-                signal.signal(number, handler)
-        self._before.clear()
-        self._raised = None
+        if not self._is_one:
+            return
+        self._is_one = False
+        SignalHandlers._workers -= 1
+        if self._workers:
+            return
+        while self._noting:
+            number, noting = self._noting.pop()
+            handler: object = signal.getsignal(number)
+            if handler is noting:
+                signal.signal(number, noting.handler)
+        Noting.raised = None
 
-    def _noting(self, handler: Callable[[int, Any], object]) -> Callable[[int, Any], None]:
-        def call(number: int, frame: Any) -> None:
-            try:
-                handler(number, frame)
-            except BaseException as raised:
-                self._raised = raised
-                raise
 
-        return call
+@dataclass(eq=False)
+class Stoppable:
+    """A worker that SIGTERM and SIGINT stop."""
+
+    stop: Callable[[Seconds], None]
+    within: Seconds
+    is_stopping: bool = False
+
+
+# One handler stops all workers, for the same reason.
+_STOPPABLE: list[Stoppable] = []
+_BEFORE: dict[int, Any] = {}
+
+
+def _stop_all(number: int, frame: object) -> None:
+    if all(worker.is_stopping for worker in _STOPPABLE):
+        _put_back()
+    for worker in list(_STOPPABLE):
+        worker.stop(0 if worker.is_stopping else worker.within)
+        worker.is_stopping = True
+
+
+def _put_back() -> None:
+    while _BEFORE:
+        number, handler = _BEFORE.popitem()
+        if isinstance(handler, Noting) and not SignalHandlers._workers:
+            handler = handler.handler
+        if handler is not None:
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -212,26 +262,17 @@ def stopped_by_signals(stop: Callable[[Seconds], None], within: Seconds) -> Iter
     """On the main thread SIGTERM and SIGINT stop the worker, and a second signal stops it immediately. A third one does
     what it did before.
     """
-    before: dict[int, Any] = {}
-    is_stopping = False
-
-    def put_back() -> None:
-        while before:
-            number, handler = before.popitem()
-            if handler is not None:
-                signal.signal(number, handler)
-
-    def on_signal(number: int, frame: object) -> None:
-        nonlocal is_stopping
-        if is_stopping:
-            put_back()
-        stop(0 if is_stopping else within)
-        is_stopping = True
-
-    if threading.current_thread() is threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    worker = Stoppable(stop, within)
+    _STOPPABLE.append(worker)
+    if not _BEFORE:
         for number in (signal.SIGTERM, signal.SIGINT):
-            before[number] = signal.signal(number, on_signal)
+            _BEFORE[number] = signal.signal(number, _stop_all)
     try:
         yield
     finally:
-        put_back()
+        _STOPPABLE.remove(worker)
+        if not _STOPPABLE:
+            _put_back()
