@@ -148,6 +148,22 @@ typedef enum {
     MILLPOND_SCHEDULE_IGNORED = 4,
 } millpond_events_put_status;
 
+typedef enum {
+    MILLPOND_WHY_WORKED = 1,
+    MILLPOND_WHY_NOTHING = 2,
+    MILLPOND_WHY_ABORTED = 3,
+    MILLPOND_WHY_FAILED = 4,
+    MILLPOND_WHY_NOT_DRAWN = 5,
+    MILLPOND_WHY_NOT_DUE = 6,
+    MILLPOND_WHY_DENIED = 7,
+    MILLPOND_WHY_BUSY = 8,
+    MILLPOND_WHY_IN_SLICE = 9,
+    MILLPOND_WHY_OVER_DUTY = 10,
+    MILLPOND_WHY_NO_JOBS = 11,
+    MILLPOND_WHY_UNAVAILABLE = 12,
+    MILLPOND_WHY_STOPPED = 13,
+} millpond_recruiter_why;
+
 typedef struct millpond_client millpond_client;
 
 typedef struct millpond_clock millpond_clock;
@@ -179,6 +195,14 @@ typedef struct millpond_ick_lease millpond_ick_lease;
 typedef struct millpond_keys millpond_keys;
 
 typedef struct millpond_recovery millpond_recovery;
+
+typedef struct millpond_recruiter millpond_recruiter;
+
+typedef struct millpond_recruiter_result millpond_recruiter_result;
+
+typedef struct millpond_recruiter_slice millpond_recruiter_slice;
+
+typedef struct millpond_recruiter_slices millpond_recruiter_slices;
 
 typedef struct millpond_shuffle_batch millpond_shuffle_batch;
 
@@ -828,6 +852,25 @@ typedef struct {
 } millpond_hash_pair;
 
 typedef struct {
+    size_t size;
+    millpond_bytes id;
+    double per_second;
+    double share;
+    int64_t burst;
+    int64_t budget_ms;
+    uint64_t max_running;
+    int64_t lease_ms;
+    int64_t idle_max_ms;
+} millpond_new_job;
+
+typedef struct {
+    uint64_t recruited;
+    millpond_bytes job;
+    uint64_t took_us;
+    uint64_t why;
+} millpond_duty;
+
+typedef struct {
     char *member;
     size_t member_length;
     double score;
@@ -914,6 +957,43 @@ typedef struct {
     char *text;
     size_t text_length;
 } millpond_volatile_data;
+
+typedef struct {
+    uint64_t enlisted;
+    uint64_t not_drawn;
+    uint64_t not_due;
+    uint64_t denied;
+    uint64_t busy;
+    uint64_t in_slice;
+    uint64_t over_duty;
+    uint64_t no_jobs;
+    uint64_t unavailable;
+} millpond_enlistment_stats;
+
+typedef struct {
+    millpond_bytes job;
+    uint64_t backoff;
+    uint64_t last_granted_us;
+    uint64_t granted;
+    uint64_t worked;
+    uint64_t nothing;
+    uint64_t aborted;
+    uint64_t failed;
+    uint64_t overran;
+    uint64_t items;
+    uint64_t busy_us;
+    uint64_t lost;
+    uint64_t late;
+} millpond_recruiter_job_stats;
+
+typedef struct {
+    const millpond_enlistment_stats *stats;
+    const millpond_recruiter_job_stats *jobs;
+    size_t job_count;
+    size_t job_size;
+    char *text;
+    size_t text_length;
+} millpond_recruiter_data;
 
 typedef struct {
     const char *name;
@@ -2276,6 +2356,126 @@ millpond_status millpond_volatile_hashes_reap(millpond_volatile_hashes *hashes,
 
 void millpond_volatile_hashes_free(millpond_volatile_hashes *hashes);
 
+void millpond_new_job_init(millpond_new_job *options, size_t size);
+
+millpond_status millpond_recruiter_new(millpond_client *client,
+                                       const char *name,
+                                       size_t name_length,
+                                       millpond_recruiter **recruiter,
+                                       millpond_error **error);
+
+millpond_status millpond_recruiter_set_duty_max(const millpond_recruiter *recruiter,
+                                                double part,
+                                                millpond_error **error);
+
+millpond_status millpond_recruiter_set_decision_timeout(const millpond_recruiter *recruiter,
+                                                        uint64_t timeout_ms,
+                                                        millpond_error **error);
+
+millpond_status millpond_recruiter_uninstall(const millpond_recruiter *recruiter,
+                                             const char *job,
+                                             size_t job_length,
+                                             bool *found,
+                                             millpond_error **error);
+
+millpond_status millpond_recruiter_is_due(const millpond_recruiter *recruiter,
+                                          bool *due,
+                                          millpond_error **error);
+
+millpond_status millpond_recruiter_wake(millpond_recruiter *recruiter,
+                                        const char *job,
+                                        size_t job_length,
+                                        millpond_error **error);
+
+millpond_status millpond_recruiter_stop(const millpond_recruiter *recruiter,
+                                        millpond_error **error);
+
+millpond_status millpond_recruiter_stats(millpond_recruiter *recruiter,
+                                         millpond_recruiter_result **result,
+                                         millpond_error **error);
+
+void millpond_recruiter_free(millpond_recruiter *recruiter);
+
+millpond_status millpond_recruiter_slice_job(const millpond_recruiter_slice *slice,
+                                             millpond_bytes *job,
+                                             millpond_error **error);
+
+millpond_status millpond_recruiter_slice_budget(const millpond_recruiter_slice *slice,
+                                                uint64_t *budget_ms,
+                                                millpond_error **error);
+
+millpond_status millpond_recruiter_slice_remaining(const millpond_recruiter_slice *slice,
+                                                   uint64_t *remaining_ms,
+                                                   millpond_error **error);
+
+millpond_status millpond_recruiter_slice_is_over(const millpond_recruiter_slice *slice,
+                                                 bool *over,
+                                                 millpond_error **error);
+
+millpond_status millpond_recruiter_slice_fence(const millpond_recruiter_slice *slice,
+                                               uint64_t *fence,
+                                               millpond_error **error);
+
+millpond_status millpond_recruiter_slice_is_lost(const millpond_recruiter_slice *slice,
+                                                 bool *lost,
+                                                 millpond_error **error);
+
+millpond_status millpond_recruiter_slice_more(const millpond_recruiter_slice *slice,
+                                              millpond_error **error);
+
+millpond_status millpond_recruiter_slice_abort(const millpond_recruiter_slice *slice,
+                                               millpond_error **error);
+
+void millpond_recruiter_slice_free(millpond_recruiter_slice *slice);
+
+millpond_status millpond_recruiter_slices_new(millpond_recruiter *recruiter,
+                                              int64_t wait_ms,
+                                              millpond_recruiter_slices **slices,
+                                              millpond_error **error);
+
+millpond_status millpond_recruiter_slices_next(millpond_recruiter_slices *slices,
+                                               millpond_recruiter_slice **slice,
+                                               millpond_error **error);
+
+void millpond_recruiter_slices_free(millpond_recruiter_slices *slices);
+
+millpond_status millpond_recruiter_install(millpond_recruiter *recruiter,
+                                           const millpond_new_job *job,
+                                           millpond_error **error);
+
+millpond_status millpond_recruiter_enlist(millpond_recruiter *recruiter,
+                                          int64_t budget_ms,
+                                          millpond_duty *duty,
+                                          millpond_recruiter_slice **slice,
+                                          millpond_error **unavailable,
+                                          millpond_error **error);
+
+millpond_status millpond_recruiter_decide(millpond_recruiter *recruiter,
+                                          int64_t budget_ms,
+                                          millpond_duty *duty,
+                                          millpond_recruiter_slice **slice,
+                                          bool *asks,
+                                          millpond_error **error);
+
+millpond_status millpond_recruiter_ask(millpond_recruiter *recruiter,
+                                       int64_t budget_ms,
+                                       millpond_duty *duty,
+                                       millpond_recruiter_slice **slice,
+                                       millpond_error **unavailable,
+                                       millpond_error **error);
+
+millpond_status millpond_recruiter_stop_on_signals(millpond_recruiter *recruiter,
+                                                   millpond_error **error);
+
+millpond_status millpond_recruiter_slice_end(millpond_recruiter_slice *slice,
+                                             uint64_t items,
+                                             millpond_duty *duty,
+                                             millpond_error **error);
+
+millpond_status millpond_recruiter_slice_fail(millpond_recruiter_slice *slice,
+                                              millpond_duty *duty,
+                                              millpond_error **error);
+
 const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
 
 size_t millpond_keys_length(const millpond_keys *keys);
@@ -2381,6 +2581,13 @@ const millpond_bytes *millpond_volatile_result_value(const millpond_volatile_res
 
 void millpond_volatile_result_free(millpond_volatile_result *result);
 
+const millpond_recruiter_data *millpond_recruiter_result_data(const millpond_recruiter_result *result);
+
+const millpond_recruiter_job_stats *millpond_recruiter_result_job(const millpond_recruiter_result *result,
+                                                                  size_t index);
+
+void millpond_recruiter_result_free(millpond_recruiter_result *result);
+
 void millpond_on_interrupt(bool (*check)(void));
 
 millpond_status millpond_script_find(const char *name,
@@ -2427,3 +2634,8 @@ millpond_status millpond_volatile_keys(const char *name,
                                        size_t name_length,
                                        millpond_keys **keys,
                                        millpond_error **error);
+
+millpond_status millpond_recruiter_keys(const char *name,
+                                        size_t name_length,
+                                        millpond_keys **keys,
+                                        millpond_error **error);

@@ -36,17 +36,17 @@
  * poll(2): 0 does not wait, -1 waits without limit.
  *
  * Any function may be called by any thread at any time, except that a lease, a lock and loops
- * (batches, messages, garbage, claims, jobs) are for one thread at a time: a second thread
+ * (batches, messages, garbage, claims, jobs, slices) are for one thread at a time: a second thread
  * immediately gets MILLPOND_INVALID_ARGUMENT. A call that waits for a server ends within the
  * client's timeout; only millpond_ick_batches_next, millpond_shuffle_read,
  * millpond_shuffle_messages_next, millpond_tasks_claim, millpond_tasks_claims_next,
- * millpond_tasks_jobs_next, millpond_tasks_job_claim_docs, and the workers' run_next, worker_run and
- * worker_drain can wait longer. No function may be called from a signal handler.
+ * millpond_tasks_jobs_next, millpond_tasks_job_claim_docs, millpond_recruiter_slices_next, and the
+ * workers' run_next, worker_run and worker_drain can wait longer. No function may be called from a signal handler.
  *
  * A process may fork at any time. Its children use the parent's handles as their own: a Redis
  * client makes new connections; calls on an embedded engine return MILLPOND_FORKED. The runs and
- * jobs of a worker, and locks, belong to the parent, which renews what they hold: run_next, any call
- * that ends a job, and millpond_volatile_lock_set return MILLPOND_FORKED in a child.
+ * jobs of a worker, locks, and slices belong to the parent, which renews what they hold: run_next, any
+ * call that ends a job or a slice, and millpond_volatile_lock_set return MILLPOND_FORKED in a child.
  *
  * A panic in the library is returned as MILLPOND_INTERNAL; nothing unwinds into C.
  *
@@ -562,6 +562,64 @@ typedef enum {
 } millpond_events_put_status;
 
 /**
+ * What became of a slice, or why an enlistment ran none.
+ */
+typedef enum {
+    /**
+     * The slice found something to do.
+     */
+    MILLPOND_WHY_WORKED = 1,
+    /**
+     * The slice found nothing to do.
+     */
+    MILLPOND_WHY_NOTHING = 2,
+    /**
+     * The slice was aborted.
+     */
+    MILLPOND_WHY_ABORTED = 3,
+    /**
+     * The slice failed.
+     */
+    MILLPOND_WHY_FAILED = 4,
+    /**
+     * The lottery drew no job.
+     */
+    MILLPOND_WHY_NOT_DRAWN = 5,
+    /**
+     * It is not yet this process's turn to ask the server.
+     */
+    MILLPOND_WHY_NOT_DUE = 6,
+    /**
+     * No job was to run at this moment.
+     */
+    MILLPOND_WHY_DENIED = 7,
+    /**
+     * As many slices of the job were running as may.
+     */
+    MILLPOND_WHY_BUSY = 8,
+    /**
+     * The process was already running a slice.
+     */
+    MILLPOND_WHY_IN_SLICE = 9,
+    /**
+     * The process has given away as much of its time as it may.
+     */
+    MILLPOND_WHY_OVER_DUTY = 10,
+    /**
+     * No job is installed.
+     */
+    MILLPOND_WHY_NO_JOBS = 11,
+    /**
+     * The server did not respond in time, or with an error.
+     */
+    MILLPOND_WHY_UNAVAILABLE = 12,
+    /**
+     * The recruiter was stopped.
+     */
+    MILLPOND_WHY_STOPPED = 13,
+} millpond_recruiter_why;
+
+/**
  * A server or an embedded engine, with access to its queues. Any number of threads may use
  * one client at a time, and on Redis the children of a fork may too: each process makes its own
  * connections. Freed with `millpond_client_free`.
@@ -728,6 +786,58 @@ typedef struct millpond_keys millpond_keys;
  * `millpond_recovery_free`. Any thread may read it.
  */
 typedef struct millpond_recovery millpond_recovery;
+
+/**
+ * Background work in small slices, done by any process that has a moment to spare; made by
+ * `millpond_recruiter_new`.
+ *
+ * Jobs are installed in a handle. How often the process asks the server, and what it has to
+ * report, is shared by all recruiters of the same name and servers in the process; so all of
+ * them should have the same jobs. A process that lives for less than five seconds asks seldom
+ * or never: jobs by share are for those.
+ *
+ * Any number of threads may use one recruiter at a time, but the process does one slice at a
+ * time. In the child of a fork it has the same jobs and settings, and all else is the child's
+ * own.
+ *
+ * Freed with `millpond_recruiter_free`.
+ */
+typedef struct millpond_recruiter millpond_recruiter;
+
+/**
+ * The result of `millpond_recruiter_stats`. The caller frees it with
+ * `millpond_recruiter_result_free`. Any thread may read it.
+ */
+typedef struct millpond_recruiter_result millpond_recruiter_result;
+
+/**
+ * One slice of a job's work, which the program does and ends; made by
+ * `millpond_recruiter_enlist` and `millpond_recruiter_slices_next`.
+ *
+ * The program stops when the slice is over; it is not interrupted. It ends the slice with
+ * `millpond_recruiter_slice_end` or `millpond_recruiter_slice_fail`. Until then the process
+ * does no other slice. The slice belongs to its process: in the child of a fork, these two
+ * fail with `MILLPOND_FORKED`.
+ *
+ * Any number of threads may use one slice at a time.
+ *
+ * Freed with `millpond_recruiter_slice_free`.
+ */
+typedef struct millpond_recruiter_slice millpond_recruiter_slice;
+
+/**
+ * A loop over slices, each of which its caller does, ends and frees before it asks for the
+ * next. The process does not rest between two slices of the loop.
+ *
+ * Without a `wait_ms` the loop ends when no slice is to be had, as in the first seconds of a
+ * process. It also ends when the recruiter is stopped.
+ *
+ * One thread at a time: a second one that calls meanwhile immediately gets
+ * `MILLPOND_INVALID_ARGUMENT`.
+ *
+ * Freed with `millpond_recruiter_slices_free`.
+ */
+typedef struct millpond_recruiter_slices millpond_recruiter_slices;
 
 /**
  * A list of messages, such as the result of a read. The caller frees it with
@@ -3266,6 +3376,82 @@ typedef struct {
 } millpond_hash_pair;
 
 /**
+ * A kind of background work, for `millpond_recruiter_install`: its id and how often it runs.
+ * It has either a share or a rate per second.
+ *
+ * `millpond_new_job_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * The id, 1 to 64 bytes without control characters.
+     */
+    millpond_bytes id;
+    /**
+     * How many slices of the job all processes together run in a second: one a day to 1,000. NaN,
+     * the default: not set.
+     */
+    double per_second;
+    /**
+     * The part of all enlistments that run the job, 0 to 1: a lottery in the process, which makes
+     * no call to a server. NaN, the default: not set.
+     */
+    double share;
+    /**
+     * How many slices may be saved up while nobody enlists, 1 to 10,000; by default as many as a
+     * second has, or as five seconds have, up to five. Only for a rate per second.
+     * `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t burst;
+    /**
+     * The most time for one slice, 1 ms to a minute; 50 ms by default. The program can see how
+     * much is left; it is not interrupted. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t budget_ms;
+    /**
+     * How many slices run at a time over all processes, up to 1,000; 0, the default, is no limit.
+     * Only for a rate per second.
+     */
+    uint64_t max_running;
+    /**
+     * After how long a slice that never ended stops counting against `max_running`, from the
+     * budget to an hour; by default 20 budgets, and at least 5 s. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t lease_ms;
+    /**
+     * How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to
+     * an hour. 10 seconds by default. With 0 it always runs at its full rate. `MILLPOND_NOT_SET`:
+     * the default.
+     */
+    int64_t idle_max_ms;
+} millpond_new_job;
+
+/**
+ * What an enlistment did. Its layout is fixed.
+ */
+typedef struct {
+    /**
+     * Whether a slice ran and found something to do. 1: yes, 0: no.
+     */
+    uint64_t recruited;
+    /**
+     * The job whose slice ran; lives as long as the slice. NULL if none ran.
+     */
+    millpond_bytes job;
+    /**
+     * How long the slice took, in microseconds.
+     */
+    uint64_t took_us;
+    /**
+     * What became of the slice, or why none ran: a `millpond_recruiter_why`. 0 while a slice runs.
+     */
+    uint64_t why;
+} millpond_duty;
+
+/**
  * A member and its score.
  */
 typedef struct {
@@ -3568,6 +3754,141 @@ typedef struct {
      */
     size_t text_length;
 } millpond_volatile_data;
+
+/**
+ * What all processes have reported of a recruiter.
+ */
+typedef struct {
+    /**
+     * Enlistments: those that ran a slice, and those that the next fields count.
+     */
+    uint64_t enlisted;
+    /**
+     * Enlistments for which the lottery drew no job.
+     */
+    uint64_t not_drawn;
+    /**
+     * Enlistments of a process whose turn to ask had not come.
+     */
+    uint64_t not_due;
+    /**
+     * Asks at a moment when no job was to run.
+     */
+    uint64_t denied;
+    /**
+     * Asks at a moment when as many slices of a job were running as may.
+     */
+    uint64_t busy;
+    /**
+     * Enlistments of a process that was running a slice.
+     */
+    uint64_t in_slice;
+    /**
+     * Enlistments of a process that had given away as much of its time as it may.
+     */
+    uint64_t over_duty;
+    /**
+     * Enlistments without a job.
+     */
+    uint64_t no_jobs;
+    /**
+     * Asks to which the server did not respond in time, or with an error.
+     */
+    uint64_t unavailable;
+} millpond_enlistment_stats;
+
+/**
+ * What all processes have reported of a job.
+ */
+typedef struct {
+    /**
+     * The id of the job.
+     */
+    millpond_bytes job;
+    /**
+     * How many times its rate is halved, because there was little to do.
+     */
+    uint64_t backoff;
+    /**
+     * When its last slice was granted, in microseconds since the Unix epoch; 0 if none was.
+     */
+    uint64_t last_granted_us;
+    /**
+     * Slices that were granted; 0 for a job by share.
+     */
+    uint64_t granted;
+    /**
+     * Slices that worked.
+     */
+    uint64_t worked;
+    /**
+     * Slices that found nothing to do.
+     */
+    uint64_t nothing;
+    /**
+     * Slices that were aborted.
+     */
+    uint64_t aborted;
+    /**
+     * Slices that failed.
+     */
+    uint64_t failed;
+    /**
+     * Slices that took longer than their budget.
+     */
+    uint64_t overran;
+    /**
+     * Items that were worked on.
+     */
+    uint64_t items;
+    /**
+     * The time that slices took, in microseconds.
+     */
+    uint64_t busy_us;
+    /**
+     * Slices that stopped counting against `max_running` because they had not ended by the end of
+     * their lease.
+     */
+    uint64_t lost;
+    /**
+     * Slices that ended after they had stopped counting.
+     */
+    uint64_t late;
+} millpond_recruiter_job_stats;
+
+/**
+ * What is in a result.
+ *
+ * New versions may add fields to records, so a program must not index an array of them: use
+ * `millpond_recruiter_result_job`, or advance by the number of bytes given beside the array.
+ */
+typedef struct {
+    /**
+     * What the enlistments came to.
+     */
+    const millpond_enlistment_stats *stats;
+    /**
+     * The jobs, by their ids: those per second that a process has offered, and those by share that have run.
+     */
+    const millpond_recruiter_job_stats *jobs;
+    /**
+     * How many there are.
+     */
+    size_t job_count;
+    /**
+     * How many bytes lie between the start of one and the start of the next.
+     */
+    size_t job_size;
+    /**
+     * All texts, one after another without gaps: the ids of the jobs. For interpreters, which copy them in one go; not
+     * NUL-terminated.
+     */
+    const char *text;
+    /**
+     * The length of all texts, in bytes.
+     */
+    size_t text_length;
+} millpond_recruiter_data;
 
 /**
  * The Lua script of a step, for a Redis connection of your own: send
@@ -8360,6 +8681,452 @@ millpond_status millpond_volatile_hashes_reap(millpond_volatile_hashes *hashes,
 void millpond_volatile_hashes_free(millpond_volatile_hashes *hashes);
 
 /**
+ * Fills a job with its defaults. The id and either `per_second` or `share` still have to be
+ * set. Does nothing for NULL.
+ *
+ *     millpond_new_job mail;
+ *     millpond_new_job_init(&mail, sizeof mail);
+ *     mail.id = (millpond_bytes){"mail", 4};
+ *     mail.per_second = 2;
+ *
+ * Threads: any.
+ */
+void millpond_new_job_init(millpond_new_job *options, size_t size);
+
+/**
+ * The recruiter with this name. Makes no call.
+ *
+ * A name beyond its limits is refused by the first step that needs it.
+ *
+ * `recruiter` is set to a handle, which the caller frees with `millpond_recruiter_free`, or on
+ * failure to NULL.
+ *
+ *     millpond_recruiter *site;
+ *     if (millpond_recruiter_new(client, "site", 4, &site, &error) == MILLPOND_OK)
+ *         status = millpond_recruiter_install(site, &mail, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_new(millpond_client *client,
+                                       const char *name,
+                                       size_t name_length,
+                                       millpond_recruiter **recruiter,
+                                       millpond_error **error);
+
+/**
+ * Sets the part of the process's time that slices of this recruiter take at most, 0.001 to 1;
+ * 0.1 by default. After a slice the process rests until that is so again, at most an hour.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for anything else.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_set_duty_max(const millpond_recruiter *recruiter,
+                                                double part,
+                                                millpond_error **error);
+
+/**
+ * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20
+ * milliseconds by default. Without a decision by then the enlistment does nothing. A
+ * connection that takes longer is there for the next one.
+ *
+ * `timeout_ms`: how long to wait, 1 ms to 1 s.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for anything else.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_set_decision_timeout(const millpond_recruiter *recruiter,
+                                                        uint64_t timeout_ms,
+                                                        millpond_error **error);
+
+/**
+ * Removes a job; `found` is set to whether it was installed. A slice that is running goes on.
+ *
+ * `found` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_uninstall(const millpond_recruiter *recruiter,
+                                             const char *job,
+                                             size_t job_length,
+                                             bool *found,
+                                             millpond_error **error);
+
+/**
+ * Whether an enlistment would ask the server now. Makes no call. `due` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_is_due(const millpond_recruiter *recruiter,
+                                          bool *due,
+                                          millpond_error **error);
+
+/**
+ * Lets a job that runs less often, because there was little to do, run at its full rate again:
+ * for producers of its work. Of a job by share, and of one that has not run yet, it changes
+ * nothing.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE`, `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the
+ * recruiter's keys cannot be read; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_wake(millpond_recruiter *recruiter,
+                                        const char *job,
+                                        size_t job_length,
+                                        millpond_error **error);
+
+/**
+ * Stops this recruiter: no slice begins from now on, and its loops end. A slice that is
+ * running goes on. What has not been reported yet is reported in the background. A stopped
+ * recruiter stays stopped. Returns immediately. For signals there is
+ * `millpond_recruiter_stop_on_signals`.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_stop(const millpond_recruiter *recruiter,
+                                        millpond_error **error);
+
+/**
+ * Reads what all processes have reported. A process reports when it asks and when it is
+ * stopped, so the counts are a little behind, and those of a recruiter with jobs by share
+ * alone come with its stop.
+ *
+ * `result` is set to what was found, which the caller frees with
+ * `millpond_recruiter_result_free`, or on failure to NULL.
+ *
+ *     millpond_recruiter_result *result;
+ *     status = millpond_recruiter_stats(site, &result, &error);
+ *     const millpond_recruiter_job_stats *job;
+ *     for (size_t i = 0; (job = millpond_recruiter_result_job(result, i)) != NULL; i++)
+ *         printf("%.*s: %" PRIu64 " slices\n", (int)job->job.length, job->job.data, job->granted);
+ *     millpond_recruiter_result_free(result);
+ *
+ * Errors: `MILLPOND_WRONG_TYPE`, `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the
+ * recruiter's keys cannot be read; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_stats(millpond_recruiter *recruiter,
+                                         millpond_recruiter_result **result,
+                                         millpond_error **error);
+
+/**
+ * Frees a recruiter. NULL and what was freed before are fine.
+ *
+ * Its slices and loops stay usable.
+ *
+ * Threads: any.
+ */
+void millpond_recruiter_free(millpond_recruiter *recruiter);
+
+/**
+ * The id of the job. `job` is set to the result.
+ *
+ * It lives as long as the slice.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_job(const millpond_recruiter_slice *slice,
+                                             millpond_bytes *job,
+                                             millpond_error **error);
+
+/**
+ * The time for the slice: the job's budget, or less if the process offered less. `budget_ms`
+ * is set to the result.
+ *
+ * Rounded down.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_budget(const millpond_recruiter_slice *slice,
+                                                uint64_t *budget_ms,
+                                                millpond_error **error);
+
+/**
+ * How much of the budget is left. `remaining_ms` is set to the result.
+ *
+ * Rounded down.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_remaining(const millpond_recruiter_slice *slice,
+                                                   uint64_t *remaining_ms,
+                                                   millpond_error **error);
+
+/**
+ * Whether nothing of the budget is left. `over` is set to the result.
+ *
+ * It is also set to true on failure.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_is_over(const millpond_recruiter_slice *slice,
+                                                 bool *over,
+                                                 millpond_error **error);
+
+/**
+ * A number that grows with each slice of a job per second, over all processes; 0 for a job by
+ * share. `fence` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_fence(const millpond_recruiter_slice *slice,
+                                               uint64_t *fence,
+                                               millpond_error **error);
+
+/**
+ * Whether its lease is over: it no longer counts against `max_running`, and another slice may
+ * run in its place. `lost` is set to the result.
+ *
+ * It is also set to true on failure.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_is_lost(const millpond_recruiter_slice *slice,
+                                                 bool *lost,
+                                                 millpond_error **error);
+
+/**
+ * Says that there is more to do: the job runs at its full rate again.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_more(const millpond_recruiter_slice *slice,
+                                              millpond_error **error);
+
+/**
+ * Says that another process was at the same work, or that for another reason this slice tells
+ * nothing about how much there is to do: it does not change how often the job runs.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_abort(const millpond_recruiter_slice *slice,
+                                               millpond_error **error);
+
+/**
+ * Frees a slice. NULL and what was freed before are fine.
+ *
+ * A slice that did not end was aborted, but not in the child of a fork, because the parent may
+ * still do it.
+ *
+ * Threads: any.
+ */
+void millpond_recruiter_slice_free(millpond_recruiter_slice *slice);
+
+/**
+ * Loops over slices, for a process with nothing else to do, so that work is done where nobody
+ * enlists; any number of processes may do so. Sends nothing yet.
+ *
+ * `slices` is set to a handle, which the caller frees with `millpond_recruiter_slices_free`,
+ * or on failure to NULL. `wait_ms`: waits up to `wait_ms` milliseconds for a slice, instead of
+ * ending immediately; the time starts again with each slice. 0 does not wait, -1 waits without
+ * limit. `millpond_close` on the client ends the wait.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slices_new(millpond_recruiter *recruiter,
+                                              int64_t wait_ms,
+                                              millpond_recruiter_slices **slices,
+                                              millpond_error **error);
+
+/**
+ * Waits until it is this process's turn, asks the server and takes the next slice, which the
+ * caller ends and frees.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` if no job has a rate per second; `MILLPOND_WRONG_TYPE`,
+ * `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if the recruiter's keys cannot be
+ * read; `MILLPOND_CANCELLED` if `millpond_on_interrupt` requested it; `MILLPOND_CLOSED` once
+ * the client was closed; those of the connection, after which a loop that is continued waits a
+ * while before it asks again.
+ *
+ * `slice` is set to the result, which the caller frees with `millpond_recruiter_slice_free`;
+ * to NULL on failure, and also on success when the loop is over. After an error that a retry
+ * can fix (see `millpond_error_retry`) the loop can be continued.
+ *
+ *     millpond_recruiter_slice *slice;
+ *     while (millpond_recruiter_slices_next(slices, &slice, &error) == MILLPOND_OK && slice != NULL) {
+ *         status = millpond_recruiter_slice_end(slice, work_on(slice), NULL, &error);
+ *         millpond_recruiter_slice_free(slice);
+ *     }
+ *
+ * Threads: one at a time; see `millpond_recruiter_slices`.
+ */
+millpond_status millpond_recruiter_slices_next(millpond_recruiter_slices *slices,
+                                               millpond_recruiter_slice **slice,
+                                               millpond_error **error);
+
+/**
+ * Frees the loop. NULL and what was freed before are fine.
+ *
+ * Its slices stay usable.
+ *
+ * Threads: any.
+ */
+void millpond_recruiter_slices_free(millpond_recruiter_slices *slices);
+
+/**
+ * Installs a job, whose slices the program does itself: `millpond_recruiter_enlist` and
+ * `millpond_recruiter_slices_next` hand them out.
+ *
+ *     millpond_new_job job;
+ *     millpond_new_job_init(&job, sizeof job);
+ *     job.id = (millpond_bytes){"mail", 4};
+ *     job.per_second = 2;
+ *     status = millpond_recruiter_install(recruiter, &job, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a job beyond its limits, an id that is installed
+ * already, more than 64 jobs, and shares that come to more than 100 %, whose sum it names. Nothing
+ * is installed then.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_install(millpond_recruiter *recruiter,
+                                           const millpond_new_job *job,
+                                           millpond_error **error);
+
+/**
+ * Offers a moment of this thread's time, after a page or when a queue was empty: begins a slice of one of the jobs,
+ * if it is its turn. It takes no longer than the decision of the server, if it asks; most enlistments do not, and
+ * take a fraction of a microsecond.
+ *
+ * `slice` is set to the slice, which the caller ends with `millpond_recruiter_slice_end` or
+ * `millpond_recruiter_slice_fail` and frees with `millpond_recruiter_slice_free`. It is set to NULL on failure, and also
+ * on success if nothing is to be done; `duty` then says why. `budget_ms`: the most time for the slice;
+ * `MILLPOND_NOT_SET`: as the job says. A server that does not respond is no failure: `unavailable` is then set to its
+ * error, for a log, which the caller frees with `millpond_error_free`, and otherwise to NULL. `duty` and `unavailable` may
+ * be NULL.
+ *
+ *     millpond_recruiter_slice *slice;
+ *     status = millpond_recruiter_enlist(recruiter, MILLPOND_NOT_SET, NULL, &slice, NULL, &error);
+ *     if (slice != NULL) {
+ *         uint64_t sent = 0;
+ *         bool is_over = false;
+ *         while (!is_over && send_a_mail()) {
+ *             sent++;
+ *             millpond_recruiter_slice_is_over(slice, &is_over, NULL);
+ *         }
+ *         status = millpond_recruiter_slice_end(slice, sent, NULL, &error);
+ *         millpond_recruiter_slice_free(slice);
+ *     }
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `budget_ms` below 0.
+ *
+ * Threads: any; while one asks or has a slice, the others get `MILLPOND_WHY_NOT_DUE` or
+ * `MILLPOND_WHY_IN_SLICE`.
+ */
+millpond_status millpond_recruiter_enlist(millpond_recruiter *recruiter,
+                                          int64_t budget_ms,
+                                          millpond_duty *duty,
+                                          millpond_recruiter_slice **slice,
+                                          millpond_error **unavailable,
+                                          millpond_error **error);
+
+/**
+ * Begins an enlistment as `millpond_recruiter_enlist` does, but waits for nothing: for interpreters, which keep their
+ * lock during such a call. Where the server has to be asked, `asks` is set to true and nothing else happens;
+ * `millpond_recruiter_ask` has to follow, as no other enlistment of the process asks before it.
+ *
+ * `slice` and `duty` are set as by `millpond_recruiter_enlist`. `duty` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `budget_ms` below 0.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_decide(millpond_recruiter *recruiter,
+                                          int64_t budget_ms,
+                                          millpond_duty *duty,
+                                          millpond_recruiter_slice **slice,
+                                          bool *asks,
+                                          millpond_error **error);
+
+/**
+ * Goes on with an enlistment for which `millpond_recruiter_decide` said that the server has to be asked.
+ *
+ * `slice`, `duty` and `unavailable` are set as by `millpond_recruiter_enlist`. `duty` and `unavailable` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a `budget_ms` below 0.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_ask(millpond_recruiter *recruiter,
+                                       int64_t budget_ms,
+                                       millpond_duty *duty,
+                                       millpond_recruiter_slice **slice,
+                                       millpond_error **unavailable,
+                                       millpond_error **error);
+
+/**
+ * Makes SIGTERM and SIGINT stop the recruiter, as `millpond_recruiter_stop` does. A second signal changes nothing, and
+ * a third one does what signals did before. All of this ends when the recruiter is freed.
+ *
+ * From this call on, a native thread waits for the signals. Handlers that are already installed are called as well; a
+ * handler that the program installs later replaces this one. In the child of a fork, signals do what they did before.
+ *
+ * Errors: `MILLPOND_INTERNAL` if the system has no room for a pipe or a thread.
+ *
+ * Threads: any; not from a signal handler.
+ */
+millpond_status millpond_recruiter_stop_on_signals(millpond_recruiter *recruiter,
+                                                   millpond_error **error);
+
+/**
+ * Ends the slice, which worked on this many items; 0 says that there was nothing to do: then the job runs less often for
+ * a while. Only the first end of a slice counts.
+ *
+ * `duty` is set to what the enlistment did. It may be NULL.
+ *
+ * Errors: `MILLPOND_FORKED` in the child of a fork, for a slice of its parent.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_end(millpond_recruiter_slice *slice,
+                                             uint64_t items,
+                                             millpond_duty *duty,
+                                             millpond_error **error);
+
+/**
+ * Ends the slice, which failed. Nothing is tried again: the next slice of the job does it. Only the first end of a slice
+ * counts.
+ *
+ * `duty` is set to what the enlistment did. It may be NULL.
+ *
+ * Errors: `MILLPOND_FORKED` in the child of a fork, for a slice of its parent.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_slice_fail(millpond_recruiter_slice *slice,
+                                              millpond_duty *duty,
+                                              millpond_error **error);
+
+/**
  * The keys as an array of `millpond_keys_length`. Lives until the list is freed. NULL for NULL
  * and for a freed or invalid handle.
  *
@@ -8768,6 +9535,30 @@ const millpond_bytes *millpond_volatile_result_value(const millpond_volatile_res
 void millpond_volatile_result_free(millpond_volatile_result *result);
 
 /**
+ * What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+ * invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_recruiter_data *millpond_recruiter_result_data(const millpond_recruiter_result *result);
+
+/**
+ * The job with this number, from 0, by their ids; see `millpond_recruiter_data`. Lives until
+ * the list is freed. NULL past the end, for NULL, and for a freed or invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_recruiter_job_stats *millpond_recruiter_result_job(const millpond_recruiter_result *result,
+                                                                  size_t index);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_recruiter_result_free(millpond_recruiter_result *result);
+
+/**
  * Installs a callback that tells a waiting call whether to stop. If it returns true, the call
  * returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a
  * call waits.
@@ -8926,6 +9717,22 @@ millpond_status millpond_volatile_keys(const char *name,
                                        size_t name_length,
                                        millpond_keys **keys,
                                        millpond_error **error);
+
+/**
+ * The KEYS of the scripts of a recruiter, in order: the state and the counters. For
+ * connections of your own; sends nothing. The key of the slices of a job that are running,
+ * which is the first of these followed by `:running:` and the job's id, comes after them.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_recruiter_keys(const char *name,
+                                        size_t name_length,
+                                        millpond_keys **keys,
+                                        millpond_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

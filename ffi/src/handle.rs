@@ -21,6 +21,7 @@ use crate::error::millpond_error;
 use crate::events::*;
 use crate::exclusive::{Exclusive, Own};
 use crate::ick::*;
+use crate::recruiter::*;
 use crate::shuffle::*;
 use crate::tasks::*;
 use crate::volatile::*;
@@ -127,6 +128,10 @@ kinds! {
     VolatileResult(Box<crate::volatile::result::Parts>) = millpond_volatile_result,
     VolatileLock(crate::lease::Lease<millpond::volatile::FieldLock>) = millpond_volatile_lock,
     VolatileHashes(Box<millpond::volatile::VolatileHashes>) = millpond_volatile_hashes,
+    Recruiter(Box<crate::recruiter::enlist::Recruiter>) = millpond_recruiter,
+    RecruiterSlices(Exclusive<millpond::recruiter::Slices>) = millpond_recruiter_slices,
+    RecruiterSlice(crate::recruiter::slice::Slice) = millpond_recruiter_slice,
+    RecruiterResult(Box<crate::recruiter::result::Parts>) = millpond_recruiter_result,
 }
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");

@@ -15,8 +15,9 @@
 //! | [`tasks`] | stores of tasks |
 //! | [`events`] | queues of events |
 //! | [`volatile`] | volatile hashes |
+//! | [`recruiter`] | recruiters |
 //! | [`keys`], [`lease`], [`options`], [`report`], [`script`] | what queues have in common |
-//! | [`signal_stop`] | signals that stop workers |
+//! | [`signal_stop`] | signals that stop workers and recruiters |
 
 #![allow(non_camel_case_types, reason = "the types have the names that they have in C")]
 #![allow(clippy::missing_safety_doc, reason = "the first page of the header says it for all")]
@@ -48,6 +49,8 @@ pub mod tasks;
 pub mod events;
 
 pub mod volatile;
+
+pub mod recruiter;
 
 /// What calls return.
 pub mod lists;

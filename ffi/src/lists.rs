@@ -10,6 +10,7 @@ use crate::events::*;
 use crate::ick::*;
 use crate::keys::millpond_bytes;
 use crate::recovery::millpond_recovered;
+use crate::recruiter::*;
 use crate::shuffle::*;
 use crate::tasks::*;
 use crate::volatile::*;
@@ -588,5 +589,42 @@ pub unsafe extern "C" fn millpond_volatile_result_value(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_volatile_result_free(result: *mut millpond_volatile_result) {
+    caller::free(result);
+}
+
+/// The result of `millpond_recruiter_stats`. The caller frees it with
+/// `millpond_recruiter_result_free`. Any thread may read it.
+pub struct millpond_recruiter_result {
+    _private: (),
+}
+
+/// What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+/// invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_recruiter_result_data(
+    result: *const millpond_recruiter_result,
+) -> *const millpond_recruiter_data {
+    read(result, ptr::null(), |result| &raw const result.data)
+}
+
+/// The job with this number, from 0, by their ids; see `millpond_recruiter_data`. Lives until
+/// the list is freed. NULL past the end, for NULL, and for a freed or invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_recruiter_result_job(
+    result: *const millpond_recruiter_result,
+    index: usize,
+) -> *const millpond_recruiter_job_stats {
+    read(result, ptr::null(), |result| at(&result.jobs, index))
+}
+
+/// Frees it. NULL and what was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_recruiter_result_free(result: *mut millpond_recruiter_result) {
     caller::free(result);
 }

@@ -6,6 +6,7 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 use millpond::ick::Name;
+use millpond::recruiter::{NewJob, Recruit};
 use millpond::shuffle::{Cordon, ReadDeadLetters};
 use millpond::step::Operation;
 use millpond::tasks::{Modification, Modify};
@@ -189,6 +190,34 @@ pub unsafe extern "C" fn millpond_volatile_keys(
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = ReadStats::new(name)?.invocation().keys;
+        out.set(Keys::from_iter(keys));
+        Ok(())
+    })
+}
+
+/// The KEYS of the scripts of a recruiter, in order: the state and the counters. For
+/// connections of your own; sends nothing. The key of the slices of a job that are running,
+/// which is the first of these followed by `:running:` and the job's id, comes after them.
+///
+/// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_recruiter_keys(
+    name: *const c_char,
+    name_length: usize,
+
+    keys: *mut *mut millpond_keys,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let out = caller.new_handle("keys", keys)?;
+        let name = caller.name(name, name_length)?;
+        let keys = Recruit::new(name, [NewJob::new("a").per_second(1.0)])?.invocation().keys;
         out.set(Keys::from_iter(keys));
         Ok(())
     })

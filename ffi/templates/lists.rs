@@ -48,6 +48,9 @@
     for (size_t i = 0; (field = millpond_volatile_result_field(result, i)) != NULL; i++)
         work_on(field->value.data, field->value.length);\n\n"],
             ["value", "bytes", "values", ", in the order in which the fields were passed", ""]]},
+    {"name": "recruiter_result", "own": "result", "record": ["millpond_recruiter_data", "What is in the result."],
+        "docs": "The result of `millpond_recruiter_stats`.",
+        "tables": [["job", "recruiter_job_stats", "jobs", ", by their ids", ""]]},
 ] %}
 //! Lists that calls return, and the functions that read them.
 
@@ -59,6 +62,7 @@ use crate::events::*;
 use crate::ick::*;
 use crate::keys::millpond_bytes;
 use crate::recovery::millpond_recovered;
+use crate::recruiter::*;
 use crate::shuffle::*;
 use crate::tasks::*;
 use crate::volatile::*;

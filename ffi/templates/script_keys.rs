@@ -20,6 +20,9 @@
     ["volatile_keys", "The KEYS of the scripts of a volatile hash, in order: the values, the expiries, the locks, when those expire, and "
         ~ "what belongs to the hash as a whole. " ~ own ~ " A script takes the first two of these or all five, as the comment "
         ~ "at the start of its last part says.", "", "ReadStats::new(name)?.invocation().keys"],
+    ["recruiter_keys", "The KEYS of the scripts of a recruiter, in order: the state and the counters. " ~ own ~ " The key of the slices "
+        ~ "of a job that are running, which is the first of these followed by `:running:` and the job's id, comes after them.", "",
+        "Recruit::new(name, [NewJob::new(\"a\").per_second(1.0)])?.invocation().keys"],
 ] %}
 //! The keys of scripts, for connections that the program owns.
 
@@ -27,6 +30,7 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 use millpond::ick::Name;
+use millpond::recruiter::{NewJob, Recruit};
 use millpond::shuffle::{Cordon, ReadDeadLetters};
 use millpond::step::Operation;
 use millpond::tasks::{Modification, Modify};

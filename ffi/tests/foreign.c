@@ -79,6 +79,10 @@ static void every_script(const struct backend *backend) {
     CHECK(millpond_keys_length(keys) == 5 && millpond_keys_data(keys)->length == 17);
     CHECK(memcmp(millpond_keys_data(keys)->data, "vhash-map:{pages}", 17) == 0);
     millpond_keys_free(keys);
+    OK(millpond_recruiter_keys(S("site"), &keys, &error));
+    CHECK(millpond_keys_length(keys) == 2 && millpond_keys_data(keys)[1].length == 18);
+    CHECK(memcmp(millpond_keys_data(keys)[1].data, "{site}:steal:stats", 18) == 0);
+    millpond_keys_free(keys);
     redisFree(redis);
 }
 

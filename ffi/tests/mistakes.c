@@ -84,6 +84,7 @@ static void handles(const struct backend *none) {
     millpond_client *client = connect_to(&backend);
     millpond_events_queue *events;
     millpond_volatile_hash *hash;
+    millpond_recruiter *recruiter;
     millpond_error *error, *kept;
     int local;
     void *allocated = malloc(64);
@@ -129,6 +130,13 @@ static void handles(const struct backend *none) {
     millpond_volatile_hash_free(hash);
     millpond_volatile_hash_free(hash);
     with_every_handle(hash, "is a millpond_volatile_hash that was freed");
+    client = connect_to(&backend);
+    OK(millpond_recruiter_new(client, S("handles"), &recruiter, &error));
+    millpond_client_free(client);
+    with_every_bit(recruiter);
+    millpond_recruiter_free(recruiter);
+    millpond_recruiter_free(recruiter);
+    with_every_handle(recruiter, "is a millpond_recruiter that was freed");
 
     /* One of another kind. It stays what it is, freed by whichever wrong function. */
     CHECK(millpond_connect(S("nonsense"), &client, &kept) == MILLPOND_INVALID_URL);
@@ -160,6 +168,8 @@ static void lost_without_a_handle(const struct backend *none) {
     LOST(millpond_shuffle_job_is_lost(NULL, &flag, &error));
     LOST(millpond_tasks_job_is_lost(NULL, &flag, &error));
     LOST(millpond_events_job_is_lost(NULL, &flag, &error));
+    LOST(millpond_recruiter_slice_is_lost(NULL, &flag, &error));
+    LOST(millpond_recruiter_slice_is_over(NULL, &flag, &error));
     WRONG("is NULL", millpond_tasks_job_is_ended(NULL, &flag, &error));
     CHECK(!flag);
     WRONG("is NULL", millpond_shuffle_job_time_left_ms(NULL, &left_ms, &error));

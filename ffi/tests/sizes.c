@@ -12,6 +12,7 @@ static millpond_client *client;
 static millpond_shuffle_queue *queue;
 static millpond_tasks_store *store;
 static millpond_volatile_hash *hash;
+static millpond_recruiter *recruiter;
 
 /* A structure, and a call that takes it. */
 struct kind {
@@ -40,6 +41,7 @@ INIT(tasks_filter)
 INIT(task_filter)
 INIT(tasks_worker_options)
 INIT(field_query)
+INIT(new_job)
 
 static void init_task_change(void *it, size_t size) {
     millpond_task_change_init(it, size, NULL);
@@ -158,6 +160,17 @@ static millpond_status use_field_query(void *it, millpond_error **error) {
     return status;
 }
 
+static millpond_status use_new_job(void *it, millpond_error **error) {
+    millpond_new_job *job = it;
+    if (job->size >= offsetof(millpond_new_job, share))
+        job->per_second = 1;
+    if (job->size >= offsetof(millpond_new_job, per_second))
+        job->id = (millpond_bytes)B("job");
+    millpond_status status = millpond_recruiter_install(recruiter, it, error);
+    millpond_recruiter_uninstall(recruiter, S("job"), NULL, NULL);
+    return status;
+}
+
 #define KIND(kind) {"millpond_" #kind, sizeof(millpond_##kind), init_##kind, use_##kind}
 static const struct kind kinds[] = {
     KIND(options),
@@ -177,6 +190,7 @@ static const struct kind kinds[] = {
     KIND(tasks_worker_options),
     KIND(tasks_modification),
     KIND(field_query),
+    KIND(new_job),
 };
 
 static void nothing_behind_is_touched(const struct backend *backend) {
@@ -191,6 +205,7 @@ static void nothing_behind_is_touched(const struct backend *backend) {
     store = store_of(client, "sizes", NULL);
     OK(millpond_shuffle_queue_new(client, S("sizes"), NULL, &queue, &error));
     OK(millpond_volatile_hash_new(client, S("sizes"), &hash, &error));
+    OK(millpond_recruiter_new(client, S("sizes"), &recruiter, &error));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct kind *kind = &kinds[i];
         for (size_t size = sizeof size; size <= kind->size; size += sizeof size) {
@@ -222,6 +237,7 @@ static void nothing_behind_is_touched(const struct backend *backend) {
     millpond_shuffle_queue_free(queue);
     millpond_tasks_store_free(store);
     millpond_volatile_hash_free(hash);
+    millpond_recruiter_free(recruiter);
     millpond_client_free(client);
     CHECK(munmap(memory, 2 * page) == 0);
 }

@@ -217,6 +217,8 @@ impl Renderer<'_> {
             return match &constant.value {
                 Value::Number(number) if last.contains("BYTES") => bytes(*number),
                 Value::Number(number) => grouped(*number),
+                Value::Float(number) if number.fract() == 0.0 => grouped(*number as u64),
+                Value::Float(number) => number.to_string(),
                 Value::Duration(ms) => time(*ms),
                 _ => self.words.code(label),
             };

@@ -40,6 +40,7 @@ pub(crate) struct Constant {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Number(u64),
+    Float(f64),
     /// Milliseconds.
     Duration(u64),
     Text(String),

@@ -30,9 +30,6 @@ pub(crate) fn read(root: &Path) -> Model {
     model
 }
 
-/// What hosts do not have yet.
-const NOT_YET: &str = "recruiter";
-
 /// What is below the queues, and no binding has.
 const BELOW: [&str; 3] = ["runtime", "redis", "embedded"];
 
@@ -74,7 +71,7 @@ impl Source {
         }
         for item in parsed.items {
             match &item {
-                Item::Mod(inner) if is_test(&inner.attrs) || inner.ident == NOT_YET => {}
+                Item::Mod(inner) if is_test(&inner.attrs) => {}
                 Item::Mod(inner) if inner.content.is_none() => {
                     let name = inner.ident.to_string();
                     let own = [module, std::slice::from_ref(&name)].concat();
@@ -314,6 +311,7 @@ impl Source {
         match of {
             Expr::Lit(literal) => match &literal.lit {
                 Lit::Int(number) => number.base10_parse().ok().map(Value::Number),
+                Lit::Float(number) => number.base10_parse().ok().map(Value::Float),
                 Lit::Str(text) => Some(Value::Text(text.value())),
                 Lit::Bool(flag) => Some(Value::Bool(flag.value)),
                 _ => None,

@@ -21,7 +21,9 @@ $sizes = ['millpond_ick_pair' => 32, 'millpond_ick_stats' => 88, 'millpond_ick_e
     'millpond_task_outcome' => 56, 'millpond_hash_pair' => 32, 'millpond_hash_field' => 40,
     'millpond_field_position' => 24, 'millpond_value_or_lock' => 32, 'millpond_lock_acquired' => 16,
     'millpond_lock_holder' => 32, 'millpond_hash_stats' => 24, 'millpond_hash_reaped' => 40,
-    'millpond_field_query' => 32, 'millpond_volatile_data' => 104];
+    'millpond_field_query' => 32, 'millpond_volatile_data' => 104, 'millpond_new_job' => 80,
+    'millpond_duty' => 40, 'millpond_enlistment_stats' => 72, 'millpond_recruiter_job_stats' => 112,
+    'millpond_recruiter_data' => 48];
 foreach ($sizes as $type => $size) {
     $found = FFI::sizeof($millpond->type($type));
     $found === $size or exit("$type has $found bytes in place of $size\n");

@@ -118,6 +118,30 @@ static void use_tasks(millpond_client *client) {
     millpond_tasks_store_free(store);
 }
 
+/* A slice of a recruiter, and an enlistment without one. */
+static void use_recruiter(millpond_client *client) {
+    millpond_recruiter_slice *slice, *none;
+    millpond_recruiter_result *result;
+    millpond_recruiter *recruiter;
+    millpond_new_job job;
+    millpond_error *error;
+
+    millpond_new_job_init(&job, sizeof job);
+    job.id = (millpond_bytes){S("job")};
+    job.share = 1;
+    OK(millpond_recruiter_new(client, S("memory recruiter"), &recruiter, &error));
+    OK(millpond_recruiter_set_duty_max(recruiter, 1, &error));
+    OK(millpond_recruiter_install(recruiter, &job, &error));
+    OK(millpond_recruiter_enlist(recruiter, MILLPOND_NOT_SET, NULL, &slice, NULL, &error));
+    OK(millpond_recruiter_enlist(recruiter, MILLPOND_NOT_SET, NULL, &none, NULL, &error));
+    CHECK(slice != NULL && none == NULL);
+    OK(millpond_recruiter_slice_end(slice, 1, NULL, &error));
+    millpond_recruiter_slice_free(slice);
+    OK(millpond_recruiter_stats(recruiter, &result, &error));
+    millpond_recruiter_result_free(result);
+    millpond_recruiter_free(recruiter);
+}
+
 /* An item through every loop and every call that waits. */
 static void use_every_loop(millpond_client *client) {
     EVERY_LOOP(row) {
@@ -146,6 +170,7 @@ int main(void) {
         use(client, turn);
         use_shuffle(client);
         use_tasks(client);
+        use_recruiter(client);
         use_every_loop(client);
     }
     long after = resident_kib();

@@ -240,6 +240,7 @@ impl C<'_> {
             }
             Type::Option(of) if **of == Type::Signed => plain("$: i64,", ""),
             Type::Bool => plain("$: bool,", ""),
+            Type::Float => plain("$: f64,", ""),
             Type::Number(32) => plain("$: u32,", ""),
             Type::Number(_) if name.ends_with("_ms") => plain("$: u64,", ""),
             Type::Number(_) if owner.starts_with("ick.") || name == "revision" => {
@@ -383,7 +384,9 @@ impl C<'_> {
     /// The result of a method; nothing if C has no such type.
     fn out(&self, owner: &str, method: &Method, params: &str) -> Option<Out> {
         let queue = owner.split('.').next().unwrap_or("");
-        let is_query = !method.is_call || method.must_use;
+        // What takes something and returns a truth does something.
+        let acts = method.returns == Type::Bool && !method.params.is_empty();
+        let is_query = (!method.is_call && !acts) || method.must_use;
         let name = method.name.trim_start_matches("is_").trim_start_matches("are_");
         let name = name.trim_end_matches("_of").trim_end_matches("_count");
         let plain = |name: &str, ty: &str, nothing: &str| {
@@ -412,7 +415,11 @@ impl C<'_> {
                 return Some(plain(found, "bool", "false"));
             }
             Type::Bool => {
-                return Some(plain(name, "bool", if name == "lost" { "true" } else { "false" }));
+                return Some(plain(
+                    name,
+                    "bool",
+                    if ["lost", "over"].contains(&name) { "true" } else { "false" },
+                ));
             }
             Type::Duration if is_optional => {
                 let mut out = plain(&format!("{name}_ms"), "i64", "-1");
@@ -420,6 +427,17 @@ impl C<'_> {
                 let value = if method.is_call { "whole_ms(it)" } else { "it.as_millis()" };
                 let value = format!("it.map_or(-1, |it| {value} as i64)");
                 out.after = out.after.replace("it.into()", &value);
+                return Some(out);
+            }
+            Type::Duration if !method.is_call => {
+                let mut out = plain(&format!("{name}_ms"), "u64", "0");
+                out.after = out.after.replace("it.into()", "it.as_millis() as u64");
+                return Some(out);
+            }
+            Type::Text if !method.is_call => {
+                let mut out = plain(name, "millpond_bytes", "millpond_bytes::NONE");
+                out.after = out.after.replace("it.into()", "millpond_bytes::of(it.as_bytes())");
+                out.words = format!("It lives as long as the {}.", own_name(&c_handle(owner)));
                 return Some(out);
             }
             Type::Number(32) => return Some(plain(number, "u32", "0")),
@@ -676,7 +694,7 @@ fn each(params: &str, ty: &str, one: &str, nothing: &str, map: &str) -> Option<O
 
 /// Whether what calls of a queue return is in one kind of result.
 fn has_results(queue: &str) -> bool {
-    ["tasks", "events", "volatile"].contains(&queue)
+    ["tasks", "events", "volatile", "recruiter"].contains(&queue)
 }
 
 /// Whether it is of this type, or a list of them.

@@ -111,7 +111,9 @@ impl C<'_> {
     /// What a call returns: how it is made of the core's, and for what is fixed how it is read.
     fn record(&self, key: &str, name: &str) -> View {
         let record = &self.model.types[key];
-        let fields = record.fields.iter().map(|field| {
+        // A list is beside it in the result.
+        let fields = record.fields.iter().filter(|field| !matches!(field.ty, Type::List(_)));
+        let fields = fields.map(|field| {
             let (own, from) = (&c_name(&field.name, &field.ty), &field.name);
             let is_text =
                 matches!(&field.ty, Type::Option(of) if [Type::Text, Type::Bytes].contains(of));
@@ -270,6 +272,7 @@ impl C<'_> {
             let (members, read) = member(self.model, &of, setting);
             let optional = match members[0].2.as_str() {
                 "NOT_SET" => "`MILLPOND_NOT_SET`: the default.",
+                "f64::NAN" => "NaN, the default: not set.",
                 "millpond_bytes::NONE" if setting.default == Value::None => "NULL: not set.",
                 "ptr::null()" if members.len() == 1 => "NULL: not set.",
                 _ => "",
@@ -525,6 +528,9 @@ pub(crate) fn member(
         (Type::Number(_), _) => given("", "given"),
         (Type::Option(of), _) => {
             given(if **of == Type::Number(8) { "::<u8>" } else { "::<u32>" }, "given")
+        }
+        (Type::Float, _) => {
+            one("f64", "f64::NAN", "if !self.$own.is_nan() { it = it.$set(self.$own); }")
         }
         (Type::Duration, _) => given("", "Duration::from_millis(given)"),
         (Type::Named(key), _) if model.enums.contains_key(key) => {

@@ -26,6 +26,8 @@ pub(crate) const RECORDS: &[(&str, &str)] = &[
     ("volatile.Acquired", "lock_acquired"),
     ("volatile.ValueOrLock", "value_or_lock"),
     ("volatile.LockHolder", "lock_holder"),
+    ("recruiter.RecruiterStats", "enlistment_stats"),
+    ("recruiter.JobStats", "recruiter_job_stats"),
 ];
 
 /// Enums, which C passes as numbers from 1 on, what the names of their values begin with, and whether calls take them.
@@ -44,6 +46,7 @@ pub(crate) const ENUMS: &[(&str, &str, bool)] = &[
     ("events.Missed", "MISSED", true),
     ("events.Overlap", "OVERLAP", true),
     ("events.PutStatus", "SCHEDULE", false),
+    ("recruiter.Why", "WHY", false),
 ];
 
 /// The queues that have workers: what they are called, the type of a handler and what it works on.
@@ -78,6 +81,7 @@ pub(crate) const BY_HAND: &[(&str, &str)] = &[
     ("ick.Added", "ick_added"),
     ("shuffle.Receipt", "shuffle_receipt"),
     ("step.StreamId", "shuffle_id"),
+    ("recruiter.Duty", "duty"),
 ];
 
 /// What calls take, by its name in C. A change of a task is written by hand: it has what `Task::change` copies.
@@ -100,6 +104,7 @@ pub(crate) const OPTIONS: &[(&str, &str)] = &[
     ("events.RedriveFilter", "event_redrive_filter"),
     ("events.PurgeFilter", "event_purge_filter"),
     ("volatile.FieldQuery", "field_query"),
+    ("recruiter.NewJob", "new_job"),
 ];
 
 /// What is by hand and has comments of the core's: structures, enums and functions.
@@ -138,6 +143,7 @@ pub(crate) const QUEUES: &[(&str, &str)] = &[
     ("tasks", "stores of tasks"),
     ("events", "queues of events"),
     ("volatile", "volatile hashes"),
+    ("recruiter", "recruiters"),
 ];
 
 /// Handles whose functions begin with their queue alone; the first has the functions of a client and a name.
@@ -148,6 +154,7 @@ pub(crate) const MAIN: &[&str] = &[
     "tasks.TaskStore",
     "events.EventQueue",
     "volatile.VolatileHash",
+    "recruiter.Recruiter",
 ];
 
 /// What is held under a lease that is renewed, in `ffi/src/lease.rs`: one thread at a time may use it.
@@ -163,11 +170,18 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("ick.ConsumerLease", "ick_lease"),
     ("volatile.VolatileHash.lock", "lock_acquire"),
     ("volatile.FieldLock", "volatile_lock"),
+    ("recruiter.Recruiter", "recruiter"),
     ("shuffle.Message", "shuffle_batch"),
     ("shuffle.ShuffleConsumer.read_many", "read"),
     ("tasks.TaskStore.claim_many", "claim"),
 ];
 
 /// What C does not have, or has in another function.
-pub(crate) const NOT_IN_C: &[&str] =
-    &["stop_listening", "shuffle.Garbage.scanned", "shuffle.Garbage.deleted"];
+pub(crate) const NOT_IN_C: &[&str] = &[
+    "stop_listening",
+    "shuffle.Garbage.scanned",
+    "shuffle.Garbage.deleted",
+    "tasks.TaskStore.claimant_id",
+    "recruiter.Recruiter.enlist_within",
+    "recruiter.Recruiter.run",
+];

@@ -62,6 +62,8 @@ pub(crate) struct Call {
     read: (String, String),
     /// The class of a handle that it returns, and whether that is a loop and has options.
     pub(crate) made: Option<String>,
+    /// The type in Rust of another value that it returns without a call.
+    value: Option<&'static str>,
     is_loop: bool,
     options: Option<String>,
     /// Whether the caller says what results hold.
@@ -75,6 +77,17 @@ pub(crate) struct Call {
     pub(crate) returns: Type,
 }
 
+/// A method without parameters that JavaScript has as a property.
+#[derive(Serialize)]
+struct Getter<'a> {
+    core: &'a str,
+    js: String,
+    name: String,
+    rust: &'static str,
+    /// How Rust makes it of what the core returns.
+    expression: &'static str,
+}
+
 #[derive(Serialize)]
 struct Class<'a> {
     name: &'a str,
@@ -83,7 +96,7 @@ struct Class<'a> {
     /// What it is called when it was released or lost, if a program holds it until its `release`.
     lease: Option<String>,
     made_by: String,
-    getters: Vec<(&'a str, String, bool)>,
+    getters: Vec<Getter<'a>>,
     calls: Vec<Call>,
 }
 
@@ -98,21 +111,14 @@ struct View<'a> {
 pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let handles = model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
     let handles = handles.filter(|(key, _)| !model.is_loop(key) && !NO_HANDLES.contains(&&***key));
-    let classes = handles.map(|(key, handle)| {
-        let getters =
-            handle.methods.iter().filter(|of| of.has_self && !of.is_call && of.params.is_empty());
-        let getters = getters.filter(|of| matches!(of.returns, Type::Bool | Type::Number(_)));
-        Class {
-            name: node_name(key),
-            path: rust_path(key),
-            is_held: is_held(handle),
-            lease: is_lease(handle).then(|| snake_of(key).replace('_', " ")),
-            made_by: made_by(model, key),
-            getters: getters
-                .map(|of| (&*of.name, camel(&of.name), of.returns == Type::Bool))
-                .collect(),
-            calls: calls(model, key),
-        }
+    let classes = handles.map(|(key, handle)| Class {
+        name: node_name(key),
+        path: rust_path(key),
+        is_held: is_held(handle),
+        lease: is_lease(handle).then(|| snake_of(key).replace('_', " ")),
+        made_by: made_by(model, key),
+        getters: handle.methods.iter().filter_map(|of| getter(key, of)).collect(),
+        calls: calls(model, key),
     });
     let classes: Vec<_> = classes.collect();
     let calls = || classes.iter().flat_map(|class| &class.calls);
@@ -125,6 +131,25 @@ pub(crate) fn emit(root: &Path, model: &Model, output: &mut Output) {
     let values = View { classes: &classes, readers, records, loops };
     output.add_rust("node/src/generated/handles.rs", templates.render("handles.rs", &values));
     output.add("node/lib/generated/handles.js", "//", templates.render("handles.js", &values));
+}
+
+fn getter<'a>(key: &str, method: &'a Method) -> Option<Getter<'a>> {
+    let (rust, expression) = match &method.returns {
+        Type::Bool => ("bool", "{}"),
+        Type::Number(_) => ("f64", "{} as f64"),
+        Type::Text => ("&str", "{}"),
+        Type::Duration => ("f64", "milliseconds({})"),
+        _ => return None,
+    };
+    let is_getter = method.has_self && !method.is_call && method.params.is_empty();
+    let name = js_name_of(&method.name, &method.returns);
+    (is_getter && !BY_HAND.contains(&&*format!("{key}.{}", method.name))).then(|| Getter {
+        core: &method.name,
+        js: camel(&name),
+        name,
+        rust,
+        expression,
+    })
 }
 
 /// Whether it can be lost, and JavaScript gives it up: a lease, or a job.
@@ -147,8 +172,12 @@ fn made_by(model: &Model, key: &str) -> String {
             let article = if own_name(owner).starts_with('I') { "an" } else { "a" };
             Some(format!("{}() of {article} {}", camel(&method.name), own_name(owner)))
         });
-    found
-        .unwrap_or_else(|| if key == "client.Client" { "connect()" } else { "a worker" }.to_owned())
+    let other = match key {
+        "client.Client" => "connect()",
+        "recruiter.Slice" => "a recruiter",
+        _ => "a worker",
+    };
+    found.unwrap_or_else(|| other.to_owned())
 }
 
 /// The methods of a handle that are known in whole.
@@ -168,8 +197,14 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
     let args = method.params.iter().map(own).collect::<Option<Vec<_>>>()?;
     let made = method.returns.named().filter(|key| model.is(key, Kind::Handle));
     let made = made.filter(|made| !NO_HANDLES.contains(made) && *made != key);
-    let is_value = matches!(method.returns, Type::Number(_)) && !args.is_empty();
-    if !method.is_call && made.is_none() && !is_value || !method.returns.is_known() {
+    // Without arguments, what returns a value is a property.
+    let value = match method.returns {
+        Type::Unit => Some("()"),
+        Type::Bool if !args.is_empty() => Some("bool"),
+        Type::Number(_) if !args.is_empty() => Some("f64"),
+        _ => None,
+    };
+    if !method.is_call && made.is_none() && value.is_none() || !method.returns.is_known() {
         return None;
     }
     let (convert, read) = match &method.returns {
@@ -216,8 +251,9 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
     });
     let options = made.filter(|key| has_steps(model, key)).map(snake_of);
     let is_loop = made.is_some_and(|key| model.is_loop(key));
-    let has_buffers = key == "client.Client"
-        && !made.is_some_and(|key| key.starts_with("tasks.") || key.starts_with("events."));
+    let has_no_bytes =
+        |key: &str| ["events.", "recruiter.", "tasks."].iter().any(|queue| key.starts_with(queue));
+    let has_buffers = key == "client.Client" && !made.is_some_and(has_no_bytes);
     let has_signal = method.is_call || is_loop;
 
     let places = args.iter().filter(|arg| !arg.is_option);
@@ -266,6 +302,7 @@ fn call(model: &Model, key: &str, method: &Method) -> Option<Call> {
         convert: convert.to_owned(),
         read,
         made: made.map(|key| own_name(key).to_owned()),
+        value,
         is_loop,
         options,
         has_buffers,
@@ -325,6 +362,7 @@ fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<
     let one_of = of_enum.map(|(_, of)| format!("oneOf('{}')", of.words().join("', '")));
     let (check, rust, expression, ts) = match &param.ty {
         Type::Bool => ("flag", "bool", "{}", "boolean"),
+        Type::Float => ("number", "f64", "{}", "number"),
         Type::Text => ("text", "String", "&{}", "string"),
         Type::Bytes => ("bytes", "Bytes", "&{}.0", "Member"),
         Type::Number(32) => ("smallSize", "u32", "{}", "number | bigint"),

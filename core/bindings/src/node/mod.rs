@@ -310,6 +310,7 @@ pub(crate) fn option_names<'a>(model: &'a Model, key: &str) -> Vec<(String, &'a 
 fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
     let (js, rust) = match ty {
         Type::Bool => ("check.flag", "true"),
+        Type::Float => ("check.number", "self.number()?"),
         Type::Text => ("check.text", "self.text()?"),
         Type::Bytes => ("check.bytes", "self.bytes()?"),
         Type::Named(key) if key == "events.EventId" => ("check.text", "self.event_id()?"),

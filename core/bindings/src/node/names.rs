@@ -21,21 +21,28 @@ pub(crate) const NO_OPTIONS: [&str; 7] = [
 ];
 
 /// What has setters, and none that JavaScript gives as steps.
-pub(crate) const NO_STEPS: [&str; 3] = ["client.Error", "ick.IckChannel", "tasks.Modification"];
+pub(crate) const NO_STEPS: [&str; 4] =
+    ["client.Error", "ick.IckChannel", "recruiter.Slices", "tasks.Modification"];
 
 /// Setters that add one of several, by the name of all.
 pub(crate) const SEVERAL: [(&str, &str); 2] = [("exact", "exact"), ("prefix", "prefixes")];
 
 /// Handles that are by hand in Node, as its loops are.
-pub(crate) const NO_HANDLES: [&str; 3] = ["events.Worker", "shuffle.Worker", "tasks.Worker"];
+pub(crate) const NO_HANDLES: [&str; 4] =
+    ["events.Worker", "recruiter.Slices", "shuffle.Worker", "tasks.Worker"];
 
 /// Methods by hand, for Node has them otherwise.
-pub(crate) const BY_HAND: [&str; 6] = [
+pub(crate) const BY_HAND: [&str; 11] = [
+    "client.Client.close",
     "events.EventQueue.publish",
     "events.EventQueue.publish_call",
     "events.EventQueue.settle_many",
+    "recruiter.Recruiter.enlist",
+    "recruiter.Recruiter.enlist_within",
+    "recruiter.Recruiter.run",
     "shuffle.ShuffleConsumer.read",
     "shuffle.ShuffleConsumer.read_many",
+    "tasks.TaskStore.claimant_id",
     "tasks.TaskStore.insert",
 ];
 
@@ -62,6 +69,7 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("events.RedriveFilter", "RedriveEventsOptions"),
     ("events.Stats", "EventStats"),
     ("events.Worker", "EventWorker"),
+    ("recruiter.NewJob", "InstallOptions"),
     ("shuffle.Job", "ShuffleJob"),
     ("shuffle.Stats", "ShuffleStats"),
     ("shuffle.Worker", "ShuffleWorker"),

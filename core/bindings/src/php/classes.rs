@@ -290,6 +290,9 @@ impl Php<'_> {
             if is_one {
                 call.result += "[0] ?? null";
             }
+            if *ty == "*u64" && *inner == Type::Duration {
+                call.result += " / 1000";
+            }
             if outs.len() > 1 {
                 call.result = format!("$call->flag[0] ? {} : null", call.result);
             }
@@ -376,7 +379,8 @@ impl Signature {
             let found = comment.params.iter().find(|of| of.name == *name)?;
             let is_endless = name == "wait" && !found.has_end;
             let without = if is_endless { "; INF waits without limit" } else { "" };
-            let text = in_seconds(&found.text, ty.ends_with("float")) + without;
+            let is_time = ty.ends_with("float") && found.ty != Some(Type::Float);
+            let text = in_seconds(&found.text, is_time) + without;
             let doc = doc_type(ty, name, key);
             Some(Param { name: name.clone(), doc, text, ..Param::default() })
         });
@@ -407,7 +411,9 @@ fn doc_type(native: &str, name: &str, key: &str) -> String {
         "messages" if native == "iterable" => {
             "iterable<array{string, iterable<string>|iterable<array{string, string}>}>"
         }
+        "handler" if key == "recruiter.Recruiter" => "callable(SliceInterface): mixed",
         "handler" => return format!("callable({}Interface): mixed", class(&job)),
+        "hook" => "callable(string|null, \\Throwable): mixed",
         "onError" => {
             return format!("(callable({}|null, \\Throwable): mixed)|null", class(&job));
         }

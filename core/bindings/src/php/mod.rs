@@ -166,6 +166,13 @@ impl Php<'_> {
 
     /// What a field of a record is read from.
     fn read(&self, structure: &str, field: &crate::model::Field) -> String {
+        // It is beside the structure.
+        if let (Type::List(of), name) = (&field.ty, &field.name) {
+            let (read, one) = (class(of.named().unwrap_or_default()), name.trim_end_matches('s'));
+            return format!(
+                "$this->all('read{read}', $this->data[0]->{one}_count, $this->data[0], '{name}', '{one}_size')"
+            );
+        }
         let (word, ty) = self.word(structure, &field.name);
         let at = format!("$words[$word + {word}]").replace(" + 0]", "]");
         let text = format!("\\substr($texts, {at} - $base, $words[$word + {}])", word + 1);
@@ -569,7 +576,10 @@ pub(crate) fn in_seconds(text: &str, is_time: bool) -> String {
     let text = first + letters.as_str();
     match (is_time, text.strip_prefix("how long ")) {
         (true, Some(rest)) => format!("how long in seconds {rest}"),
-        (true, None) => format!("{text}, in seconds"),
+        (true, None) => {
+            let (first, rest) = text.split_at(text.find(". ").unwrap_or(text.len()));
+            format!("{first}, in seconds{rest}")
+        }
         _ => text,
     }
 }
@@ -647,6 +657,7 @@ pub(crate) fn php_type(ty: &Type) -> (String, String) {
 pub(crate) fn literal(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
         Value::Duration(ms) => format!("{:?}", *ms as f64 / 1_000.0),
         Value::Text(text) => format!("'{text}'"),
         Value::Bool(flag) => flag.to_string(),

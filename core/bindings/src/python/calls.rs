@@ -10,7 +10,7 @@ use crate::comments::Comment;
 use crate::forms::Form;
 use crate::model::{Kind, Method, Model, Param as Declared, Setting, Struct, Type, rust_path};
 use crate::python::class_name;
-use crate::python::names::CALLS;
+use crate::python::names::{CALLS, QUICK};
 
 /// A method as Python has it.
 #[derive(Clone, Serialize)]
@@ -212,9 +212,12 @@ impl<'a> Calls<'a> {
             context! { name, made => format!("{}::{make}({})", rust_path(key), given.join(", ")) }
         });
         let can_fail = method.is_some_and(|method| method.can_fail);
+        let is_quick = QUICK.iter().any(|of| format!("{owner}.{name}").starts_with(of));
         let (signature, comment, arms) = (Serde(signature), Serde(comment), Serde(arms));
         let made = class_name(made);
-        context! { signature, comment, reads, options, steps, kind, can_fail, of => switch, arms, made }
+        context! {
+            signature, comment, reads, options, steps, kind, can_fail, is_quick, of => switch, arms, made
+        }
     }
 
     /// The fields of a record that are arguments in place of it.
@@ -336,6 +339,7 @@ fn rust_type(ty: &Type) -> String {
         Type::Number(64) => "_".to_owned(),
         Type::Number(bits) => format!("u{bits}"),
         Type::Signed => "i64".to_owned(),
+        Type::Float => "f64".to_owned(),
         Type::Duration => "Duration".to_owned(),
         Type::Named(key) => rust_path(key),
         Type::List(inner) => match &**inner {

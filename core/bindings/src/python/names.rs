@@ -25,5 +25,9 @@ pub(crate) const NAMES: [(&str, &str); 8] = [
     ("shuffle.Job", "ShuffleJob"),
 ];
 
+/// Calls, or the beginnings of their names, that wait for nothing and are made often. They keep the interpreter's lock: a
+/// thread that releases it may wait long to get it back.
+pub(crate) const QUICK: [&str; 2] = ["recruiter.Recruiter.is_due", "recruiter.Slice."];
+
 /// What Python calls otherwise.
 pub(crate) const CALLS: [(&str, &str); 1] = [("claimant", "claimant_id")];

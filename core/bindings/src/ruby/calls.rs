@@ -69,7 +69,7 @@ pub(crate) fn body(
     }
     let call = call.join(", ");
     let name = &function.name;
-    lines.extend(result(model, method, &outs, list, |places| {
+    lines.extend(result(model, method, &outs, (list, function.waits), |places| {
         format!("Native.millpond_{name}({call}, {places})")
     })?);
     Ok(lines)
@@ -80,13 +80,15 @@ fn result(
     model: &Model,
     method: &Method,
     outs: &[String],
-    list: &str,
+    (list, waits): (&str, bool),
     call: impl Fn(&str) -> String,
 ) -> Result<Vec<String>, String> {
+    // What waits for nothing needs no thread under a fiber scheduler.
+    let (check, quick) = if waits { ("", "") } else { ("(waits: false)", ", waits: false") };
     let out = match outs {
         [] => {
             return Ok(vec![
-                format!("Call.check {{ |error| {} }}", call("error")),
+                format!("Call.check{check} {{ |error| {} }}", call("error")),
                 "nil".to_owned(),
             ]);
         }
@@ -110,7 +112,13 @@ fn result(
     }
     let found = RESULTS.iter().find(|(kind, _)| *kind == out);
     let (_, start) = found.ok_or(format!("nobody knows its result, a {out}"))?;
-    let made = with(start);
+    let made = match start.strip_suffix(')').filter(|start| start.starts_with("Call.number(")) {
+        Some(start) => with(&format!("{start}{quick})")),
+        None => with(start),
+    };
+    if method.returns == Type::Duration {
+        return Ok(vec![format!("{made} / 1000.0")]);
+    }
     if method.returns.is_time() {
         return Ok(vec![
             format!("left_ms = {made}"),

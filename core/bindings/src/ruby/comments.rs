@@ -226,7 +226,7 @@ impl Ruby<'_> {
 
     fn yard_in(&self, ty: &Type) -> String {
         match ty {
-            Type::Duration => "Numeric".to_owned(),
+            Type::Duration | Type::Float => "Numeric".to_owned(),
             Type::Option(of) => format!("{}, nil", self.yard_in(of)),
             Type::List(of) => match &**of {
                 Type::Text => "String, Enumerable<String>".to_owned(),

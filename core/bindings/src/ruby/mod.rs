@@ -221,6 +221,8 @@ impl Ruby<'_> {
                 let found = fields.iter().find(|(other, _)| other == name || *other == own);
                 let words = ty.named().and_then(|key| self.model.enums.get(key)).map(Enum::words);
                 let value = match (found, ty) {
+                    // It is beside the structure, and passed.
+                    (None, Type::List(_)) => name.clone(),
                     (None, _) => panic!("millpond_{structure} has no {name}, which {key} has"),
                     (Some((_, true)), Type::Headers) => {
                         format!("Headers.of(texts.cut({name},\u{a0}{name}_length))")
@@ -256,7 +258,10 @@ impl Ruby<'_> {
             let values: Vec<_> = self.model.types[key].fields.iter().map(value).collect();
             let variables: Vec<_> = fields.iter().map(variable).collect();
             let freeze = if is_struct { ".freeze" } else { "" };
-            *out += &format!("    def self.{structure}(row, texts)\n");
+            let lists = self.model.types[key].fields.iter();
+            let lists = lists.filter(|of| matches!(of.ty, Type::List(_)));
+            let lists: String = lists.map(|of| format!(", {}", of.name)).collect();
+            *out += &format!("    def self.{structure}(row, texts{lists})\n");
             code(out, 6, &format!("{}\u{a0}=\u{a0}row", variables.join(", ")));
             code(out, 6, &format!("{}.new({}){freeze}", name(key), values.join(", ")));
             *out += "    end\n\n";

@@ -17,7 +17,9 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     shuffle.ShuffleConsumer.extend=renew events.EventQueue.extend=renew tasks.Task.value=json tasks.Doc.content=json \
     events.Stats=EventStats events.Config=EventConfig events.Worker=EventWorker events.Job=EventJob \
     events.Receipt=EventReceipt events.Deliveries=EventQueue#deliveries events.Job.is_lost=lost? \
-    events.Job.is_cancelled=cancelled? volatile.FieldLock.is_lost=lost? volatile.VolatileHashes.hash=[]";
+    events.Job.is_cancelled=cancelled? volatile.FieldLock.is_lost=lost? volatile.VolatileHashes.hash=[] \
+    recruiter.Recruiter.is_due=due? recruiter.Recruiter.enlist_within=enlist recruiter.Slice.is_over=over? \
+    recruiter.Slice.is_lost=lost?";
 
 /// Records that are classes, whose other half is by hand.
 pub(crate) const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
@@ -33,6 +35,8 @@ pub(crate) const HANDLES: &[(&str, &str)] = &[
     ("ick.ConsumerLease", "ick_lease"),
     ("ick.Ick", "client"),
     ("ick.IckChannel", "ick_channel"),
+    ("recruiter.Recruiter", "recruiter"),
+    ("recruiter.Slice", "recruiter_slice"),
     ("shuffle.Job", "shuffle_job"),
     ("shuffle.ShuffleConsumer", "shuffle_consumer"),
     ("shuffle.ShuffleQueue", "shuffle_queue"),
@@ -61,6 +65,7 @@ pub(crate) const ARGUMENTS: &[(&str, &str, &str, bool)] = &[
     ("*shuffle_receipt+", "", "ShuffleArguments.receipts($)", true),
     ("*tasks_modification", "", "TaskArguments.modification($)", false),
     ("bool", "", "($ ? true : false)", false),
+    ("f64", "", "Convert.number(\"$\", $)", false),
     ("i64_ms", "ick.ttl", "Convert.some_milliseconds(\"$\", $)", false),
     ("i64_ms", "wait", "Batches.wait_ms($)", false),
     ("i64_ms", "", "TaskArguments.milliseconds(\"$\", $)", false),
@@ -80,9 +85,11 @@ pub(crate) const RESULTS: &[(&str, &str)] = &[
     ("*shuffle_receipt", "ShuffleResults.receipt"),
     ("*u32", "Call.number(:uint32)"),
     ("*u64", "Call.number(:uint64)"),
+    ("*u64_ms", "Call.number(:uint64)"),
     ("**events_result", "EventResults.of(@encoding)"),
     ("**ick_entries", "Convert.entries(@encoding)"),
     ("**keys", "Convert.keys(@encoding)"),
+    ("**recruiter_result", "RecruiterResults.of"),
     ("**shuffle_stats", "ShuffleResults.stats"),
     ("**tasks_result", "TaskResults.of"),
     ("**volatile_result", "VolatileResults.of(@encoding)"),
