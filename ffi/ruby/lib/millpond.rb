@@ -13,7 +13,8 @@ Thread.handle_interrupt(SignalException => :never) do
 end
 
 # Queues for programs in several languages that share one Redis, or need no server. The work is done by
-# libmillpond; see {Millpond.connect}, {TaskStore}, {EventQueue}, {ShuffleQueue}, {Ick}, {VolatileHash} and {Error}.
+# libmillpond; see {Millpond.connect}, {TaskStore}, {EventQueue}, {ShuffleQueue}, {Ick}, {VolatileHash},
+# {Recruiter} and {Error}.
 module Millpond
   # The version of libmillpond.
   #

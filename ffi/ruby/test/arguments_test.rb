@@ -21,11 +21,12 @@ class ArgumentsTest < MillpondTest
     @hash = @client.volatile_hash("x")
     @lock = @hash.lock("l", ttl: 3_600)
     @family = @client.volatile_hashes("x")
+    @recruiter = @client.recruiter("x")
   end
 
   def contents
     [@ick.stats, @shuffle.len, @store.queues, @store.namespace_stats, @events.stats.events, @events.list_schedules,
-     @hash.stats]
+     @hash.stats, @recruiter.enlist]
   end
 
   def each_call(calls)
@@ -56,7 +57,8 @@ class ArgumentsTest < MillpondTest
               ->(time) { @store.claims("q", lease: time) }, ->(time) { @store.claim_docs("n", "k", lease: time) },
               ->(time) { @store.renew(@task, lease: time) }, ->(time) { @store.worker("q", lease: time) },
               ->(time) { @consumer.worker(lease: time) }, ->(time) { @events.worker(lease: time) },
-              ->(time) { @events.deliveries(lease: time) { flunk } }, ->(time) { @events.configure(lease: time) }],
+              ->(time) { @events.deliveries(lease: time) { flunk } }, ->(time) { @events.configure(lease: time) },
+              ->(time) { @recruiter.install("a", per_second: 1, lease: time) { flunk } }],
       ttl: [->(time) { @ick.lease(ttl: time) }, ->(time) { @client.shuffle_queue("x", ttl: time) },
             ->(time) { @store.insert("q", ttl: time) }, ->(time) { @events.publish("x", ttl: time) },
             ->(time) { @events.publish_many([{ payload: "x", ttl: time }]) },
@@ -76,7 +78,8 @@ class ArgumentsTest < MillpondTest
                  ->(time) { @consumer.release(@receipt, min_idle: time) },
                  ->(time) { @shuffle.remove_idle_consumers(min_idle: time) }],
       timeout: [->(time) { Millpond.connect("redis://h", timeout: time) }, ->(time) { @store.worker("q", timeout: time) },
-                ->(time) { @consumer.worker(timeout: time) }, ->(time) { @events.worker(timeout: time) }],
+                ->(time) { @consumer.worker(timeout: time) }, ->(time) { @events.worker(timeout: time) },
+                ->(time) { @recruiter.set_decision_timeout(time) }],
       connect_timeout: [->(time) { Millpond.connect("redis://h", connect_timeout: time) }],
       backoff: [->(time) { @store.worker("q", backoff: time) }, ->(time) { @consumer.worker(backoff: time) }],
       backoff_max: [->(time) { @store.worker("q", backoff_max: time) }, ->(time) { @consumer.worker(backoff_max: time) },
@@ -88,6 +91,9 @@ class ArgumentsTest < MillpondTest
                     ->(time) { @events.worker.run(stop_within: time) { flunk } }],
       dead_ttl: [->(time) { @client.shuffle_queue("x", dead_ttl: time) }],
       every: [->(time) { @events.put_schedule("a", every: time) }],
+      budget: [->(time) { @recruiter.enlist(budget: time) },
+               ->(time) { @recruiter.install("a", share: 1, budget: time) { flunk } }],
+      idle_max: [->(time) { @recruiter.install("a", per_second: 1, idle_max: time) { flunk } }],
       grace: [->(time) { @events.put_schedule("a", every: 1, grace: time) }],
       dedup_window: [->(time) { @events.publish("x", dedup_id: "d", dedup_window: time) }] }
   end
@@ -133,6 +139,8 @@ class ArgumentsTest < MillpondTest
       partitions: [->(count) { @events.configure(partitions: count) }, ->(count) { @events.reshard(count) }],
       revision: [->(number) { @events.sync_schedules("app", number, []) },
                  ->(number) { @events.put_schedule("a", every: 1, revision: number) }],
+      burst: [->(count) { @recruiter.install("a", per_second: 1, burst: count) { flunk } }],
+      max_running: [->(count) { @recruiter.install("a", per_second: 1, max_running: count) { flunk } }],
       until_ms: [->(time) { @events.put_schedule("a", every: 1, until_ms: time) }],
       retries: [->(count) { Millpond.connect("redis://h", retries: count) }] }
   end
@@ -152,9 +160,11 @@ class ArgumentsTest < MillpondTest
       name: [->(name) { @client.ick(name) }, ->(name) { @client.ick_channel(name, 1) },
              ->(name) { @client.shuffle_queue(name) }, ->(name) { @client.tasks(name) }, ->(name) { @client.events(name) },
              ->(name) { @client.volatile_hash(name) }, ->(name) { @client.volatile_hashes(name) },
+             ->(name) { @client.recruiter(name) },
              ->(name) { Millpond::Ick.keys(name) }, ->(name) { Millpond::ShuffleQueue.keys(name) },
              ->(name) { Millpond::TaskStore.keys(name) }],
       base: [->(base) { @family[base] }],
+      job: [->(job) { @recruiter.uninstall(job) }, ->(job) { @recruiter.wake(job) }],
       member: [->(member) { @channel.ick_of(member) }],
       "members\\[0\\]": [->(member) { @ick.commit([member]) }, ->(member) { @ick.exchange(1, [member]) }],
       "pairs\\[0\\]\\[1\\]": [->(member) { @ick.add([[1, member]]) }, ->(member) { @channel.add([[1, member]]) }],
@@ -189,7 +199,8 @@ class ArgumentsTest < MillpondTest
       "queues\\[1\\]": [->(queue) { @store.claim(["p", queue]) }, ->(queue) { @store.claims(["p", queue]) },
                         ->(queue) { @store.worker(["p", queue]) }],
       error_queue: [->(queue) { @store.worker("q", error_queue: queue) }],
-      id: [->(id) { @store.insert("q", id: id) }, ->(id) { @store.put_doc("n", "k", content: 1, id: id) },
+      id: [->(id) { @recruiter.install(id, share: 1) { flunk } },
+           ->(id) { @store.insert("q", id: id) }, ->(id) { @store.put_doc("n", "k", content: 1, id: id) },
            ->(id) { @events.put_schedule(id, every: 1) }, ->(id) { @events.get_schedule(id) },
            ->(id) { @events.remove_schedule(id) }, ->(id) { @events.pause_schedule(id) },
            ->(id) { @events.resume_schedule(id) }, ->(id) { @events.trigger_schedule(id) }],

@@ -121,18 +121,40 @@ class MemoryTest < MillpondTest
     assert_equal 2, hash.clear
   end
 
+  open = lambda do |client, name|
+    recruiter = client.recruiter(name)
+    recruiter.set_duty_max(1)
+    recruiter.on_error { nil }
+    recruiter
+  end
+  calls_of :recruiters, 3_000, 600, open do |recruiter|
+    recruiter.install("job", share: 1) { |slice| slice.more || slice.remaining.zero? || slice.job.size }
+    2.times { assert recruiter.enlist(budget: 60).recruited }
+    assert_match(/job/, refused { recruiter.install("job", share: 1) { MORE } }.message)
+    recruiter.uninstall("job")
+    recruiter.install("job", share: 1) { raise MORE }
+    assert_equal :failed, recruiter.enlist.why
+    recruiter.uninstall("job")
+    recruiter.install("job", share: 1) { throw :out }
+    catch(:out) { recruiter.enlist }
+    recruiter.uninstall("job")
+    recruiter.wake("job")
+    recruiter.stats
+  end
+
   # Does not grow with what is made and dropped.
   def makes(few, many)
     few.times { |number| yield number }
     assert_does_not_grow { many.times { |number| yield number } }
   end
 
-  def test_clients_leases_locks_and_channels
+  def test_clients_leases_locks_channels_and_recruiters
     makes(2_000, 20_000) do |number|
       client = Millpond.connect("memory:")
       client.ick("x").lease(ttl: 60)
       client.ick_channel("x", 3).each_batch([0], 1).to_a
       client.volatile_hashes("x")["y"].lock("a", ttl: 60)
+      client.recruiter("x").install("job", share: 1) { nil }
       client.close if number.even?
     end
   end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "millpond/rack"
+
 # The signatures of all that is public, as RBS has them: names and kinds of parameters by reflection, types
 # from the comments. `rake signatures` writes them to sig/millpond.rbs, and a test says if that is stale.
 class Signatures
@@ -14,14 +16,18 @@ class Signatures
   end
 
   def text
-    modules = Millpond.constants.sort.map { |name| Millpond.const_get(name) }.grep(Module)
-    public = modules.reject { |found| comment_of(found).include?("@api private") }
+    public = modules_of(Millpond).flat_map { |found| found.is_a?(Class) ? [found] : [found, *modules_of(found)] }
     parts = public.map { |found| declaration(found).gsub(/^(?=.)/, "  ") }
     own = methods_of(Millpond.singleton_class, Millpond, "self.").gsub(/^(?=.)/, "  ")
     "#{HEAD}\nmodule Millpond\n  VERSION: String\n\n#{own}\n#{parts.join("\n")}end\n"
   end
 
   private
+
+  def modules_of(parent)
+    modules = parent.constants.sort.map { |name| parent.const_get(name) }.grep(Module)
+    modules.reject { |found| comment_of(found).include?("@api private") }
+  end
 
   def declaration(found)
     name = found.name.delete_prefix("Millpond::")
@@ -113,8 +119,8 @@ class Signatures
   end
 
   def yields(comment)
-    found = comment[/^@yieldparam \w+ \[(.*?)\](?=\s|$)/, 1]
-    found && type(found)
+    found = comment.scan(/^@yieldparam \w+ \[(.*?)\](?=\s|$)/).flatten
+    found.map { |text| type(text) }.join(", ") unless found.empty?
   end
 
   # The comment of a method, with what others say that it refers to.
@@ -129,7 +135,7 @@ class Signatures
   end
 
   def comment_of(found)
-    comment_above(*Millpond.const_source_location(found.name[/\w+\z/]))
+    comment_above(*Object.const_source_location(found.name))
   end
 
   def comment_above(file, line)

@@ -12,9 +12,9 @@ module Millpond
   # ends, and Ruby handles the interrupt after the call. Signal handlers cannot be deferred:
   # {.stop?} runs them on the main thread and keeps what they raise until the call has ended.
   #
-  # Under a fiber scheduler each call runs on a separate thread, and the fiber waits for that
-  # thread. Otherwise a call would block all fibers of its thread, since the library waits by itself
-  # and not on something that a scheduler can watch.
+  # Under a fiber scheduler each call that may wait runs on a separate thread, and the fiber waits
+  # for that thread. Otherwise a call would block all fibers of its thread, since the library waits
+  # by itself and not on something that a scheduler can watch.
   #
   # @api private
   module Call
@@ -25,10 +25,11 @@ module Millpond
 
     # Makes a call: yields the out-parameter for its error, and the block returns the call's status.
     #
+    # @param waits [Boolean] whether it may wait, so that it needs its own thread under a fiber scheduler
     # @raise [Error] the library's error
-    def self.check
+    def self.check(waits: true)
       out = FFI::MemoryPointer.new(:pointer)
-      status = if SCHEDULERS && Fiber.current_scheduler
+      status = if waits && SCHEDULERS && Fiber.current_scheduler
                  on_thread { uninterrupted { yield out } }
                else
                  uninterrupted { yield out }
@@ -53,9 +54,9 @@ module Millpond
     end
 
     # Makes a call that returns a number.
-    def self.number(type)
+    def self.number(type, waits: true)
       out = FFI::MemoryPointer.new(type)
-      check { |error| yield out, error }
+      check(waits: waits) { |error| yield out, error }
       out.get(type, 0)
     end
 

@@ -4,6 +4,7 @@ require "millpond/event_queue"
 require "millpond/ick"
 require "millpond/ick_channel"
 require "millpond/manual_clock"
+require "millpond/recruiter"
 require "millpond/shuffle_queue"
 require "millpond/task_store"
 require "millpond/volatile_hash"
@@ -145,6 +146,18 @@ module Millpond
     #   client.volatile_hashes("carts", shards: 64)["ann"].len # => 0
     def volatile_hashes(name, shards: 16)
       VolatileHashes.new(self, name, shards)
+    end
+
+    # The recruiter with this name. Makes no call.
+    #
+    # @param name [String] the name of the recruiter, 1 to 64 KiB
+    # @return [Recruiter]
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   Millpond.connect("memory:").recruiter("site").name # => "site"
+    def recruiter(name)
+      Recruiter.new(self, name)
     end
 
     # The names of all task stores that hold tasks or documents, or that have a paused queue, by name.

@@ -40,7 +40,7 @@ module Millpond
     #   lease.release
     #   lease.lost? # => true
     def lost?
-      Call.number(:bool) { |out, error| Native.millpond_ick_lease_is_lost(@native, out, error) }
+      Call.number(:bool, waits: false) { |out, error| Native.millpond_ick_lease_is_lost(@native, out, error) }
     end
 
     # The token, for steps that you send yourself.

@@ -84,6 +84,7 @@ module Millpond
       when nil then value.nil? ? Native::NOT_SET : milliseconds(name, value)
       when :bool then value ? true : false
       when :pointer then value
+      when :double then number(name, value)
       when :int64 then value.nil? ? Native::NOT_SET : size(name, in_milliseconds(value), INT64_MAX)
       when :uint32 then small_size(name, value)
       when :uint64 then size(name, value)
@@ -109,6 +110,14 @@ module Millpond
     # @return [Integer] a size or a count of 32 bits
     def self.small_size(argument, value)
       size(argument, value, (1 << 32) - 1)
+    end
+
+    # @return [Float]
+    def self.number(argument, value)
+      raise wrong_type(argument, "a number", value) unless value.is_a?(Numeric) && value.real?
+
+      # To the library, NaN means "not set".
+      value.to_f.nan? ? raise(invalid("#{argument} is NaN")) : value.to_f
     end
 
     # @return [Integer] milliseconds; a time that is too long for the library means no limit

@@ -39,7 +39,7 @@ module Millpond
     #   queue.worker.drain { |job| lost = job.lost? }
     #   lost # => false
     def lost?
-      Call.number(:bool) { |out, error| Native.millpond_events_job_is_lost(@native, out, error) }
+      Call.number(:bool, waits: false) { |out, error| Native.millpond_events_job_is_lost(@native, out, error) }
     end
 
     # Whether the event was {EventQueue#cancel cancelled}, as of the last extension. If so, stop working: a handler
@@ -54,7 +54,9 @@ module Millpond
     #   queue.worker.drain { |job| cancelled = job.cancelled? }
     #   cancelled # => false
     def cancelled?
-      Call.number(:bool) { |out, error| Native.millpond_events_job_is_cancelled(@native, out, error) }
+      Call.number(:bool, waits: false) do |out, error|
+        Native.millpond_events_job_is_cancelled(@native, out, error)
+      end
     end
 
     # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
@@ -68,7 +70,7 @@ module Millpond
     #   queue.worker(timeout: 60).drain { |job| left = job.time_left }
     #   left > 50 # => true
     def time_left
-      left_ms = Call.number(:int64) do |out, error|
+      left_ms = Call.number(:int64, waits: false) do |out, error|
         Native.millpond_events_job_time_left_ms(@native, out, error)
       end
       left_ms / 1000.0 unless left_ms.negative?

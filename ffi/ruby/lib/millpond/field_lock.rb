@@ -34,7 +34,9 @@ module Millpond
     #   first = pages.lock("/", ttl: 10) { |lock| lock.fence }
     #   pages.lock("/", ttl: 10) { |lock| lock.fence > first } # => true
     def fence
-      Call.number(:uint64) { |out, error| Native.millpond_volatile_lock_fence(@native, out, error) }
+      Call.number(:uint64, waits: false) do |out, error|
+        Native.millpond_volatile_lock_fence(@native, out, error)
+      end
     end
 
     # Whether the lock is lost, because a renewal was refused or because none has succeeded for a whole `ttl`. A set
@@ -48,7 +50,9 @@ module Millpond
     #   lock.release
     #   lock.lost? # => true
     def lost?
-      Call.number(:bool) { |out, error| Native.millpond_volatile_lock_is_lost(@native, out, error) }
+      Call.number(:bool, waits: false) do |out, error|
+        Native.millpond_volatile_lock_is_lost(@native, out, error)
+      end
     end
 
     # Sets the field to a value, which expires after `ttl`, as {VolatileHash#set_locked} does.

@@ -1,25 +1,22 @@
 # frozen_string_literal: true
 
 require "millpond/endings"
+require "millpond/error_hook"
 require "millpond/modification"
 
 module Millpond
   # The handler of a worker, and the callbacks and the log that problems are reported to.
   #
   # @api private
-  class Handler
-    # The names of a modification's lists, and of its methods.
+  class Handler < ErrorHook
     NAMES = [*Modification.new.rows.keys, *Modification.public_instance_methods(false)].map(&:to_s).freeze
     private_constant :NAMES
-
-    # @return [SignalHandlers] the program's, while the worker runs
-    attr_writer :signals
 
     def initialize(handler, on_error, on_event)
       raise ArgumentError, "a worker runs with a block or a handler" unless handler.respond_to?(:call)
 
+      super(on_error)
       @handler = handler
-      @on_error = on_error
       @on_event = on_event
     end
 
@@ -57,18 +54,6 @@ module Millpond
 
     private
 
-    def tell(job, error, severity = Logger::ERROR, &line)
-      guarded { @on_error ? @on_error.call(job, error) : Millpond.logger.add(severity, &line) }
-    end
-
-    def guarded
-      yield
-    rescue StandardError => error
-      raise if @signals&.raised?(error)
-
-      Millpond.logger.error("who is told of jobs failed: #{all_of(error)}")
-    end
-
     # Whether the value was plainly meant to become a modification, or its work is still in
     # progress.
     def unfinished?(said)
@@ -80,7 +65,7 @@ module Millpond
       end
     end
 
-    # Whether all of its keys are names of a modification, or the key of a list is one.
+    # Whether all of its keys are names of a modification's lists or methods, or the key of a list is one.
     def entries?(said)
       lists = said.select { |_, value| value.is_a?(Array) || value.is_a?(Hash) }
       all = !said.empty? && said.each_key.all? { |name| NAMES.include?(name.to_s) }
@@ -90,26 +75,6 @@ module Millpond
     def a(said)
       name = said.class.name
       "#{name.start_with?(/[AEIO]/) ? 'an' : 'a'} #{name}"
-    end
-
-    # The error with its backtrace.
-    def all_of(error)
-      utf8(error.full_message(highlight: false)).chomp
-    rescue StandardError
-      ["#{error.class}: #{message_of(error)}", *error.backtrace].map { |line| utf8(line) }.join("\n")
-    end
-
-    # The error's class may have no text for it, or its method may raise.
-    def message_of(error)
-      utf8(error.message)
-    rescue StandardError => unreadable
-      "its message cannot be read (#{unreadable.class})"
-    end
-
-    def utf8(text)
-      text = String.new(text)
-      text.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY || text.encoding.dummy?
-      text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
     end
   end
 end

@@ -38,7 +38,9 @@ module Millpond
     # @example
     #   Millpond.connect("memory:").ick_channel("files", 4).readable # => 4
     def readable
-      Call.number(:uint32) { |out, error| Native.millpond_ick_channel_readable(@native, out, error) }
+      Call.number(:uint32, waits: false) do |out, error|
+        Native.millpond_ick_channel_readable(@native, out, error)
+      end
     end
 
     # The same channel, for a consumer that also reads the Icks of an earlier, larger number of Icks.
@@ -79,7 +81,9 @@ module Millpond
     #   Millpond.connect("memory:").ick_channel("files", 4).ick_of("a.txt") # => 2
     def ick_of(member)
       member = Convert.sized("member", member)
-      Call.number(:uint32) { |out, error| Native.millpond_ick_channel_ick_of(@native, *member, out, error) }
+      Call.number(:uint32, waits: false) do |out, error|
+        Native.millpond_ick_channel_ick_of(@native, *member, out, error)
+      end
     end
 
     # Flags members as dirty, each in its Ick; see {Ick#add}.

@@ -68,7 +68,7 @@ module Millpond
     #   store.insert("inbox")
     #   store.worker("inbox").jobs.first.lost? # => false
     def lost?
-      Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
+      Call.number(:bool, waits: false) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
     end
 
     # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
@@ -82,7 +82,9 @@ module Millpond
     #   store.insert("inbox")
     #   store.worker("inbox", timeout: 60).jobs.first.time_left > 50 # => true
     def time_left
-      left_ms = Call.number(:int64) { |out, error| Native.millpond_tasks_job_time_left_ms(@native, out, error) }
+      left_ms = Call.number(:int64, waits: false) do |out, error|
+        Native.millpond_tasks_job_time_left_ms(@native, out, error)
+      end
       left_ms / 1000.0 unless left_ms.negative?
     end
 
@@ -98,7 +100,7 @@ module Millpond
     #   job.done
     #   job.ended? # => true
     def ended?
-      Call.number(:bool) { |out, error| Native.millpond_tasks_job_is_ended(@native, out, error) }
+      Call.number(:bool, waits: false) { |out, error| Native.millpond_tasks_job_is_ended(@native, out, error) }
     end
 
     # A modification that deletes the task, which is the usual end of a job: add entries to it and pass it to

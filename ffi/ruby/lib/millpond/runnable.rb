@@ -40,9 +40,6 @@ module Millpond
   # put aside, was lost, or could not end as its handler said; or an error that says that the server is away or back. By
   # default these go to {Millpond.logger}. Anything that `on_error` or `on_event` raises is logged.
   module Runnable
-    SIGNALS = %w[INT TERM].freeze
-    private_constant :SIGNALS
-
     # Works until it is {#stop stopped}, on `concurrency` threads including this one, and returns what it did. While a
     # server is away, the worker keeps trying until it is back.
     #
@@ -70,9 +67,9 @@ module Millpond
     #   store.claim("outbox").value # => 42
     def run(handler = nil, on_error: nil, on_event: nil, stop_on_signals: nil, stop_within: 25, &block)
       Convert.milliseconds("stop_within", stop_within)
-      stop_on_signals = Thread.current == Thread.main if stop_on_signals.nil?
       handler = Handler.new(handler || block, on_error, on_event)
-      stopping(stop_on_signals ? SIGNALS : [], stop_within) do
+      times = [stop_within]
+      SignalHandlers.stopping(stop_on_signals, -> { stop(within: times.shift || 0) }) do
         work_on(@concurrency, handler, drains: false, tells_all: !on_event.nil?)
       end
     end
@@ -135,16 +132,6 @@ module Millpond
 
     def stop_native(worker, within_ms)
       Call.check { |error| @queue.call(:worker_stop, worker, within_ms, error) }
-    end
-
-    # Lets these signals stop the worker while the block runs.
-    def stopping(signals, within)
-      before = {}
-      times = [within]
-      signals.each { |signal| before[signal] = trap(signal) { stop(within: times.shift || 0) } }
-      yield
-    ensure
-      Call.held_back { before.each { |signal, handler| trap(signal, handler) } }
     end
   end
 end

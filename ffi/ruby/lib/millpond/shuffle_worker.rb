@@ -37,7 +37,7 @@ module Millpond
     #   queue.consumer("workers", "worker-1").worker.drain { |job| lost = job.lost? }
     #   lost # => false
     def lost?
-      Call.number(:bool) { |out, error| Native.millpond_shuffle_job_is_lost(@native, out, error) }
+      Call.number(:bool, waits: false) { |out, error| Native.millpond_shuffle_job_is_lost(@native, out, error) }
     end
 
     # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
@@ -51,7 +51,7 @@ module Millpond
     #   queue.consumer("workers", "worker-1").worker(timeout: 60).drain { |job| left = job.time_left }
     #   left > 50 # => true
     def time_left
-      left_ms = Call.number(:int64) do |out, error|
+      left_ms = Call.number(:int64, waits: false) do |out, error|
         Native.millpond_shuffle_job_time_left_ms(@native, out, error)
       end
       left_ms / 1000.0 unless left_ms.negative?

@@ -7,7 +7,21 @@ module Millpond
   # @api private
   class SignalHandlers
     NAMES = %w[TERM INT HUP QUIT USR1 USR2].freeze
-    private_constant :NAMES
+    STOPPING = %w[INT TERM].freeze
+    private_constant :NAMES, :STOPPING
+
+    # Lets SIGINT and SIGTERM stop what the block runs.
+    #
+    # @param wanted [Boolean, nil] whether they do so; nil is on the main thread alone
+    # @param stop [#call] called at each of these signals
+    def self.stopping(wanted, stop)
+      before = {}
+      wanted = Thread.current == Thread.main if wanted.nil?
+      (wanted ? STOPPING : []).each { |name| before[name] = trap(name) { stop.call } }
+      yield
+    ensure
+      Call.held_back { before.each { |name, handler| trap(name, handler) } }
+    end
 
     # Whether this is the last error that a trap raised.
     def raised?(error)

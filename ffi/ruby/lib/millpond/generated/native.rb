@@ -49,6 +49,16 @@ module Millpond
     structure :task_outcome, end: :uint32, modification: :pointer, err: Bytes, queue: Bytes, delay_ms: :int64
     structure :recovered, records: :uint64, torn_bytes: :uint64, snapshot_bytes: :uint64, log_bytes: :uint64,
       closed: :bool, suspicion: :string, warnings: :string
+    structure :duty, recruited: :uint64, job: Bytes, took_us: :uint64, why: :uint64
+    structure :enlistment_stats, enlisted: :uint64, not_drawn: :uint64, not_due: :uint64, denied: :uint64,
+      busy: :uint64, in_slice: :uint64, over_duty: :uint64, no_jobs: :uint64, unavailable: :uint64
+    structure :recruiter_job_stats, job: Bytes, backoff: :uint64, last_granted_us: :uint64, granted: :uint64,
+      worked: :uint64, nothing: :uint64, aborted: :uint64, failed: :uint64, overran: :uint64, items: :uint64,
+      busy_us: :uint64, lost: :uint64, late: :uint64
+    structure :new_job, size: :size_t, id: Bytes, per_second: :double, share: :double, burst: :int64,
+      budget_ms: :int64, max_running: :uint64, lease_ms: :int64, idle_max_ms: :int64
+    structure :recruiter_data, stats: :pointer, jobs: :pointer, job_count: :size_t, job_size: :size_t,
+      text: :pointer, text_length: :size_t
     structure :report_data, kind: :uint32, is_trouble: :bool, message: Bytes, error: :pointer, task: :pointer,
       shuffle_message: :pointer, event: :pointer
     structure :job_counts, done: :uint64, retried: :uint64, dead: :uint64, others: :uint64
@@ -130,9 +140,10 @@ module Millpond
     handles :client, :clock, :events_queue, :events_deliveries, :events_job, :events_worker, :events_run,
       :events_report, :ick_batches, :ick_lease, :ick_channel, :keys, :ick_entries, :shuffle_batch,
       :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :events_result, :volatile_result,
-      :shuffle_consumer, :shuffle_queue, :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker,
-      :shuffle_run, :shuffle_report, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run,
-      :tasks_report, :volatile_hash, :volatile_lock, :volatile_hashes
+      :recruiter_result, :recruiter, :recruiter_slice, :recruiter_slices, :shuffle_consumer, :shuffle_queue,
+      :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker, :shuffle_run, :shuffle_report, :tasks_store,
+      :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run, :tasks_report, :volatile_hash,
+      :volatile_lock, :volatile_hashes
 
     function :options_init, [:pointer, :size_t], :void
     function :connect, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -301,7 +312,39 @@ module Millpond
     function :volatile_result_field, [:pointer, :size_t], :pointer
     function :volatile_result_value, [:pointer, :size_t], :pointer
     function :volatile_result_free, [:pointer], :void
+    function :recruiter_result_data, [:pointer], :pointer
+    function :recruiter_result_job, [:pointer, :size_t], :pointer
+    function :recruiter_result_free, [:pointer], :void
     function :recovery_read, [:pointer, :pointer, :pointer], :int
+    function :recruiter_install, [:pointer, :pointer, :pointer], :int
+    function :recruiter_enlist, [:pointer, :int64, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :recruiter_decide, [:pointer, :int64, :pointer, :pointer, :pointer, :pointer], :int
+    function :recruiter_ask, [:pointer, :int64, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
+    function :recruiter_stop_on_signals, [:pointer, :pointer], :int, blocking: true
+    function :new_job_init, [:pointer, :size_t], :void
+    function :recruiter_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
+    function :recruiter_set_duty_max, [:pointer, :double, :pointer], :int
+    function :recruiter_set_decision_timeout, [:pointer, :uint64, :pointer], :int
+    function :recruiter_uninstall, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
+    function :recruiter_is_due, [:pointer, :pointer, :pointer], :int
+    function :recruiter_wake, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
+    function :recruiter_stop, [:pointer, :pointer], :int
+    function :recruiter_stats, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :recruiter_free, [:pointer], :void
+    function :recruiter_slice_job, [:pointer, :pointer, :pointer], :int
+    function :recruiter_slice_budget, [:pointer, :pointer, :pointer], :int
+    function :recruiter_slice_remaining, [:pointer, :pointer, :pointer], :int
+    function :recruiter_slice_is_over, [:pointer, :pointer, :pointer], :int
+    function :recruiter_slice_fence, [:pointer, :pointer, :pointer], :int
+    function :recruiter_slice_is_lost, [:pointer, :pointer, :pointer], :int
+    function :recruiter_slice_more, [:pointer, :pointer], :int
+    function :recruiter_slice_abort, [:pointer, :pointer], :int
+    function :recruiter_slice_free, [:pointer], :void
+    function :recruiter_slices_new, [:pointer, :int64, :pointer, :pointer], :int
+    function :recruiter_slices_next, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :recruiter_slices_free, [:pointer], :void
+    function :recruiter_slice_end, [:pointer, :uint64, :pointer, :pointer], :int
+    function :recruiter_slice_fail, [:pointer, :pointer, :pointer], :int
     function :report_kind_name, [:uint32], :string
     function :script_find, [:string, :pointer, :pointer], :int
     function :script_count, [], :size_t
@@ -313,6 +356,7 @@ module Millpond
     function :shuffle_tracking_keys, [:pointer, :size_t, :uint32, :pointer, :pointer], :int
     function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :volatile_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :recruiter_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :shuffle_message_field, [:pointer, :pointer, :size_t], :pointer
     function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
     function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true

@@ -381,6 +381,76 @@ module Millpond
   #   [new, lowered] # => [1, 0]
   Added = Struct.new(:new, :lowered)
 
+  # What an enlistment did.
+  #
+  # @!attribute [r] recruited
+  #   @return [Boolean] whether a slice ran and found something to do
+  # @!attribute [r] job
+  #   @return [String, nil] the job whose slice ran, if one did
+  # @!attribute [r] took
+  #   @return [Float] how long the slice took, in seconds
+  # @!attribute [r] why
+  #   @return [Symbol] what became of the slice, or why none ran
+  Duty = Struct.new(:recruited, :job, :took, :why)
+
+  # What all processes have reported of a job.
+  #
+  # @!attribute [r] job
+  #   @return [String] the id of the job
+  # @!attribute [r] backoff
+  #   @return [Integer] how many times its rate is halved, because there was little to do
+  # @!attribute [r] last_granted_us
+  #   @return [Integer] when its last slice was granted, in microseconds since the Unix epoch; 0 if none was
+  # @!attribute [r] granted
+  #   @return [Integer] slices that were granted; 0 for a job by share
+  # @!attribute [r] worked
+  #   @return [Integer] slices that worked
+  # @!attribute [r] nothing
+  #   @return [Integer] slices that found nothing to do
+  # @!attribute [r] aborted
+  #   @return [Integer] slices that were aborted
+  # @!attribute [r] failed
+  #   @return [Integer] slices that failed
+  # @!attribute [r] overran
+  #   @return [Integer] slices that took longer than their budget
+  # @!attribute [r] items
+  #   @return [Integer] items that were worked on
+  # @!attribute [r] busy_us
+  #   @return [Integer] the time that slices took, in microseconds
+  # @!attribute [r] lost
+  #   @return [Integer] slices that stopped counting against `max_running` because they had not ended by the end of
+  #     their lease
+  # @!attribute [r] late
+  #   @return [Integer] slices that ended after they had stopped counting
+  JobStats = Struct.new(:job, :backoff, :last_granted_us, :granted, :worked, :nothing, :aborted, :failed,
+    :overran, :items, :busy_us, :lost, :late)
+
+  # What all processes have reported of a recruiter.
+  #
+  # @!attribute [r] enlisted
+  #   @return [Integer] enlistments: those that ran a slice, and those that the next fields count
+  # @!attribute [r] not_drawn
+  #   @return [Integer] enlistments for which the lottery drew no job
+  # @!attribute [r] not_due
+  #   @return [Integer] enlistments of a process whose turn to ask had not come
+  # @!attribute [r] denied
+  #   @return [Integer] asks at a moment when no job was to run
+  # @!attribute [r] busy
+  #   @return [Integer] asks at a moment when as many slices of a job were running as may
+  # @!attribute [r] in_slice
+  #   @return [Integer] enlistments of a process that was running a slice
+  # @!attribute [r] over_duty
+  #   @return [Integer] enlistments of a process that had given away as much of its time as it may
+  # @!attribute [r] no_jobs
+  #   @return [Integer] enlistments without a job
+  # @!attribute [r] unavailable
+  #   @return [Integer] asks to which the server did not respond in time, or with an error
+  # @!attribute [r] jobs
+  #   @return [Array<JobStats>] the jobs, by their ids: those per second that a process has offered, and those by
+  #     share that one has reported
+  RecruiterStats = Struct.new(:enlisted, :not_drawn, :not_due, :denied, :busy, :in_slice, :over_duty, :no_jobs,
+    :unavailable, :jobs)
+
   # A message that was delivered too often or {ShuffleConsumer#reject rejected}, and its history.
   #
   # @!attribute [r] id
@@ -736,6 +806,19 @@ module Millpond
     def self.schedules_synced(row, texts)
       ignored, created, updated, unchanged, removed = row
       SyncedSchedules.new(ignored == 1, created, updated, unchanged, removed).freeze
+    end
+
+    def self.enlistment_stats(row, texts, jobs)
+      enlisted, not_drawn, not_due, denied, busy, in_slice, over_duty, no_jobs, unavailable = row
+      RecruiterStats.new(enlisted, not_drawn, not_due, denied, busy, in_slice, over_duty, no_jobs, unavailable,
+        jobs).freeze
+    end
+
+    def self.recruiter_job_stats(row, texts)
+      job, job_length, backoff, last_granted_us, granted, worked, nothing, aborted, failed, overran, items, busy_us,
+        lost, late = row
+      JobStats.new(texts.cut(job, job_length), backoff, last_granted_us, granted, worked, nothing, aborted, failed,
+        overran, items, busy_us, lost, late).freeze
     end
 
     def self.task(row, texts)
