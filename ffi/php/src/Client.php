@@ -105,6 +105,13 @@ final class Client implements ClientInterface
         return $this->library->handle('millpond_volatile_hashes_new', $arguments, 'volatile_hashes', $made);
     }
 
+    public function recruiter(string $name): Recruiter
+    {
+        $made = fn (CData $handle): Recruiter => new Recruiter($this, $handle);
+
+        return $this->library->handle('millpond_recruiter_new', [$this->handle, $name, \strlen($name)], 'recruiter', $made);
+    }
+
     public function taskStores(): array
     {
         return $this->library->keys($this->library->made('millpond_client_task_stores', [$this->handle], 'keys'));

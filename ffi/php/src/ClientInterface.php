@@ -84,6 +84,13 @@ interface ClientInterface extends QueueFactoryInterface
     public function volatileHashes(string $name, int $shards = 16): VolatileHashesInterface;
 
     /**
+     * The recruiter with this name. Makes no call.
+     *
+     * @param string $name the name of the recruiter, 1 to 64 KiB
+     */
+    public function recruiter(string $name): RecruiterInterface;
+
+    /**
      * The names of all task stores that hold tasks or documents, or that have a paused queue, by name.
      *
      * On Redis there is no list of stores, since maintaining one would make every insert more expensive.

@@ -32,8 +32,9 @@ final class Schedule
      *                                                                         `Europe/Berlin`, whose data ships with
      *                                                                         Millpond; `UTC` by default
      * @param float|null                                             $every    it fires at a fixed interval of a second
-     *                                                                         or more. An event that is received late
-     *                                                                         does not delay the next one, in seconds
+     *                                                                         or more, in seconds. An event that is
+     *                                                                         received late does not delay the next
+     *                                                                         one
      * @param int|null                                               $anchorMs one of the times of `every`, in
      *                                                                         milliseconds since the Unix epoch; 0 by
      *                                                                         default

@@ -57,7 +57,7 @@ final class DocsTest extends TestCase
     {
         $imports = 'use Millpond\Millpond; use Millpond\Exception\{DependencyException, MillpondException}; '
             . 'use Millpond\Tasks\{Job, Modification, NewDoc, NewTask, TaskId, WorkerOptions}; '
-            . 'use Millpond\{ConsumerOptions, EventConfig, EventJob, EventReceipt, EventState, ManualClock, NewEvent, RejectJob, RetryJob, Schedule, ShuffleJob, ShuffleOptions, ShuffleWorkerOptions}; ';
+            . 'use Millpond\{ConsumerOptions, EventConfig, EventJob, EventReceipt, EventState, ManualClock, NewEvent, RejectJob, RetryJob, Schedule, ShuffleJob, ShuffleOptions, ShuffleWorkerOptions, Slice}; ';
         $printed = self::program([\PHP_BINARY, '-r', $imports . self::AUTOLOAD . $code, __DIR__ . '/bootstrap.php']);
         $printed = \explode("\n", \rtrim($printed));
         // What a line prints stands behind it, or below the last.
@@ -79,9 +79,9 @@ final class DocsTest extends TestCase
             'EventQueueInterface.php', 'EventQueueInterface.php', 'EventReceipt.php', 'EventWorker.php', 'ExpiringHashInterface.php', 'ExpiringHashInterface.php',
             'ExpiringHashInterface.php', 'ExpiringHashInterface.php', 'FieldLock.php', 'Garbage.php',
             'IckChannel.php', 'ManualClock.php', 'Messages.php', 'Millpond.php', 'Millpond.php', 'NewEvent.php',
-            'Schedule.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
+            'Recruiter.php', 'Schedule.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
             'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleWorker.php',
-            'VolatileHash.php', 'VolatileHashes.php',
+            'Slice.php', 'VolatileHash.php', 'VolatileHashes.php',
             'DependencyException.php', 'MillpondException.php', 'TaskMethods.php', 'Claims.php', 'Doc.php',
             'Job.php', 'Jobs.php', 'Modification.php', 'NewDoc.php', 'NewTask.php', 'Task.php', 'TaskChange.php',
             'TaskStore.php', 'TaskStoreInterface.php', 'TaskStoreInterface.php', 'Worker.php', 'WorkerInterface.php', 'WorkerOptions.php'], $files);

@@ -21,12 +21,14 @@ use Millpond\IfExists;
 use Millpond\Message;
 use Millpond\Millpond;
 use Millpond\NewEvent;
+use Millpond\Recruiter;
 use Millpond\Schedule;
 use Millpond\ShuffleConsumer;
 use Millpond\ShuffleJob;
 use Millpond\ShuffleOptions;
 use Millpond\ShuffleQueue;
 use Millpond\ShuffleWorkerOptions;
+use Millpond\Slice;
 use Millpond\Tasks\Job;
 use Millpond\Tasks\Modification;
 use Millpond\Tasks\NewDoc;
@@ -82,7 +84,7 @@ final class Queue
     {
         return ['ick' => self::ick(), 'channel' => self::channel(), 'shuffle' => self::shuffle(),
             'garbage' => self::garbage(), 'tasks' => self::tasks(), 'events' => self::events(),
-            'volatile' => self::volatile()];
+            'volatile' => self::volatile(), 'recruiter' => self::recruiter()];
     }
 
     /**
@@ -518,6 +520,65 @@ final class Queue
         $hash->delete(['a', '7']);
         $hash->reap();
         $hash->clear();
+    }
+
+    /** What is put there are enlistments: they are reported when it is stopped. */
+    private static function recruiter(): self
+    {
+        return new self(
+            open: static fn (Client $client, string $name): Recruiter => $client->recruiter($name),
+            put: static function (Recruiter $recruiter, array $texts): void {
+                $before = $recruiter->stats()->enlisted;
+                foreach ($texts as $text) {
+                    $recruiter->install($text, static fn () => null, share: 1.0);
+                    $recruiter->enlist();
+                    $recruiter->uninstall($text);
+                }
+                for ($recruiter->stop(); $recruiter->stats()->enlisted === $before;) {
+                    \usleep(1_000);
+                }
+            },
+            text: static fn (string $text): string => $text,
+            loops: [],
+            isEmpty: static fn (Recruiter $recruiter): bool => $recruiter->stats()->enlisted === 0,
+            calls: static fn (Recruiter $recruiter): array => [$recruiter->stats(...), static fn () => $recruiter->wake('a')],
+            use: self::useRecruiter(...),
+            holders: static function (Recruiter $recruiter): array {
+                $recruiter->install('a', static function (Slice $slice) use (&$held): void {
+                    $held = $slice;
+                }, share: 1.0);
+                $recruiter->enlist();
+
+                return [$recruiter, $held];
+            },
+        );
+    }
+
+    private static function useRecruiter(Client $client, string $name): void
+    {
+        $recruiter = $client->recruiter($name);
+        $recruiter->setDutyMax(1.0);
+        $recruiter->setDecisionTimeout(0.5);
+        $recruiter->onError(static fn () => null);
+        $recruiter->enlist();
+        $recruiter->install('a', static function (Slice $slice) use ($recruiter): int {
+            $slice->budget() + $slice->remaining() + $slice->fence();
+            $slice->isOver() || $slice->isLost();
+            $slice->more();
+            $recruiter->enlist(0.1);
+
+            return 1;
+        }, share: 1.0, budget: 0.02);
+        $recruiter->install('b', static fn () => null, perSecond: 0.5, burst: 2, maxRunning: 3, lease: 30, idleMax: 60);
+        $recruiter->enlist(0.001);
+        $recruiter->uninstall('a');
+        $recruiter->install('c', static fn (Slice $slice) => throw new \DomainException($slice->abort()), share: 1.0);
+        $recruiter->enlist();
+        TestCase::thrown(static fn () => $recruiter->install('c', static fn () => null, share: 0.5));
+        TestCase::thrown(static fn () => $recruiter->enlist(-1));
+        $recruiter->isDue();
+        $recruiter->wake('a');
+        $recruiter->stats();
     }
 
     /**

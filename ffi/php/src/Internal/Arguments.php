@@ -160,6 +160,18 @@ final class Arguments
     }
 
     /**
+     * A number, where null means that it is not set; to the library that is NAN.
+     */
+    public static function optionalNumber(string $argument, ?float $number): float
+    {
+        if ($number !== null && \is_nan($number)) {
+            throw new InvalidArgumentException("$argument is NAN; it has to be a number");
+        }
+
+        return $number ?? \NAN;
+    }
+
+    /**
      * A point in time, in milliseconds since the Unix epoch.
      */
     public static function time(string $argument, int|\DateTimeInterface $time): int

@@ -39,7 +39,7 @@ final class Handles
     {
         if (!self::$watches) {
             self::$watches = true;
-            self::$spare = \str_repeat('x', 65_536);
+            self::watch();
             \register_shutdown_function(self::atEnd(...));
         }
         $key = \spl_object_id($handle);
@@ -74,7 +74,15 @@ final class Handles
         }
     }
 
-    private static function atEnd(): void
+    /**
+     * Prepares for atEnd().
+     */
+    public static function watch(): void
+    {
+        self::$spare = \str_repeat('x', 65_536);
+    }
+
+    public static function atEnd(): void
     {
         self::$spare = null;
         $error = \error_get_last();
@@ -82,7 +90,11 @@ final class Handles
         WorkerRun::atEnd($isFatal ? $error['message'] : null);
         if ($isFatal) {
             // In reverse order, since later objects depend on earlier ones.
-            foreach (\array_reverse(self::$open) as [, , $handle]) {
+            foreach (\array_reverse(self::$open) as [$ffi, $free, $handle]) {
+                if ($free === 'millpond_recruiter_slice_free') {
+                    // Freed without an end it would be aborted, and the job would end the next program as often.
+                    $ffi->millpond_recruiter_slice_fail($handle, null, null);
+                }
                 self::free($handle);
             }
         }

@@ -88,6 +88,12 @@ final class Library
             millpond_volatile_hashes *volatile_hashes[1];
             millpond_volatile_lock *volatile_lock[1];
             millpond_volatile_result *volatile_result[1];
+            millpond_recruiter *recruiter[1];
+            millpond_recruiter_slices *slice_loop[1];
+            millpond_recruiter_slice *slice[1];
+            millpond_recruiter_result *recruiter_result[1];
+            millpond_duty duty[1];
+            millpond_error *unavailable[1];
             millpond_bytes text[1];
             uint64_t number[1];
             int64_t milliseconds[1];

@@ -18,10 +18,12 @@ use Millpond\EventStats;
 use Millpond\FieldPosition;
 use Millpond\HashField;
 use Millpond\HashStats;
+use Millpond\JobStats;
 use Millpond\LockHolder;
 use Millpond\PublishStatus;
 use Millpond\Published;
 use Millpond\Reaped;
+use Millpond\RecruiterStats;
 use Millpond\ScheduleInfo;
 use Millpond\SyncedSchedules;
 use Millpond\Tasks;
@@ -280,6 +282,63 @@ trait ReadsRecords
                 $words[$word + 2],
                 $words[$word + 3],
                 $words[$word + 4],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<RecruiterStats>
+     */
+    private function readRecruiterStats(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new RecruiterStats(
+                $words[$word],
+                $words[$word + 1],
+                $words[$word + 2],
+                $words[$word + 3],
+                $words[$word + 4],
+                $words[$word + 5],
+                $words[$word + 6],
+                $words[$word + 7],
+                $words[$word + 8],
+                $this->all('readJobStats', $this->data[0]->job_count, $this->data[0], 'jobs', 'job_size'),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<JobStats>
+     */
+    private function readJobStats(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new JobStats(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2],
+                $words[$word + 3],
+                $words[$word + 4],
+                $words[$word + 5],
+                $words[$word + 6],
+                $words[$word + 7],
+                $words[$word + 8],
+                $words[$word + 9],
+                $words[$word + 10],
+                $words[$word + 11],
+                $words[$word + 12],
+                $words[$word + 13],
             );
         }
 

@@ -277,6 +277,14 @@ final class Signals
         return $handled;
     }
 
+    /**
+     * Whether handlers run between any two steps of PHP, and not only where the program or a wait lets them.
+     */
+    public static function areAsync(): bool
+    {
+        return self::canHandle() && \pcntl_async_signals();
+    }
+
     private static function canHandle(): bool
     {
         return \PHP_SAPI === 'cli' && \function_exists('pcntl_sigtimedwait');

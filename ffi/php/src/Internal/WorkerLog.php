@@ -16,7 +16,7 @@ use Millpond\Tasks\Task;
 use Psr\Log\LoggerInterface;
 
 /**
- * What a worker reports: to the program's callbacks, or else to its log.
+ * What a worker or a recruiter reports: to the program's callbacks, or else to its log.
  *
  * @internal
  */
@@ -63,7 +63,10 @@ final class WorkerLog
         }
     }
 
-    public function error(string $level, string $message, ?\Throwable $error = null, Job|ShuffleJob|EventJob|null $job = null): void
+    /**
+     * @param Job|ShuffleJob|EventJob|string|null $job the job, of a recruiter its id
+     */
+    public function error(string $level, string $message, ?\Throwable $error = null, Job|ShuffleJob|EventJob|string|null $job = null): void
     {
         if ($this->onError !== null) {
             $this->tell(fn () => ($this->onError)($job, $error ?? new \RuntimeException($message)));
@@ -72,12 +75,13 @@ final class WorkerLog
         }
     }
 
-    private function log(string $level, string $message, ?\Throwable $error, Job|ShuffleJob|EventJob|null $job): void
+    private function log(string $level, string $message, ?\Throwable $error, Job|ShuffleJob|EventJob|string|null $job): void
     {
         $of = $job?->task ?? $job?->message ?? $job?->event ?? null;
         $context = match (true) {
             $of instanceof Task => ['task' => $of->id, 'queue' => $of->queue, 'attempt' => $of->attempt],
             $of instanceof Message => ['message' => $of->id, 'stream' => $of->stream, 'deliveries' => $of->deliveries],
+            \is_string($job) => ['job' => $job],
             $of instanceof Event => ['event' => $of->id, 'key' => $of->key, 'attempts' => $of->attempts],
             default => [],
         };
@@ -86,14 +90,15 @@ final class WorkerLog
             $this->tell(fn () => $this->logger->log($level, "millpond: $message", $context));
         } elseif ($level !== 'debug') {
             // The message of the library's report already says why.
-            $why = $error instanceof MillpondException || $error === null ? '' : ": $error";
+            $says = $error === null || $error instanceof MillpondException && \str_contains($message, $error->getMessage());
+            $why = $says ? '' : ": $error";
             $names = \array_map(static fn (string $name): string => "{{$name}}", \array_keys($context));
             \error_log('millpond: ' . \str_replace($names, $context, $message) . $why);
         }
     }
 
     /**
-     * Calls a callback or the logger. An exception that it throws does not end the worker.
+     * Calls a callback or the logger. An exception that it throws ends nothing.
      */
     private function tell(\Closure $how): void
     {
@@ -103,7 +108,7 @@ final class WorkerLog
             if (Signals::isThrown($thrown)) {
                 throw $thrown;
             }
-            \error_log("millpond: a hook or the logger of a worker has thrown $thrown");
+            \error_log("millpond: a hook or the logger has thrown $thrown");
         }
     }
 }
