@@ -23,12 +23,14 @@ from ..event_values import (
     Overlap,
     Schedules,
 )
+from ..errors import MillpondError
 from ..records import (
     Acquired,
     Added,
     DeadLetter,
     DocPage,
     DocPosition,
+    Duty,
     JobCounts,
     Event,
     EventConfig,
@@ -45,6 +47,7 @@ from ..records import (
     Reaped,
     Reclaimed,
     Recovery,
+    RecruiterStats,
     Renewed,
     ScheduleInfo,
     ShuffleStats,
@@ -200,6 +203,37 @@ class FieldLock:
 @final
 class VolatileHashes(Generic[AnyStr]):
     # methods
+
+@final
+class Recruiter:
+    def install(
+        self,
+        id: str,
+        per_second: float | None,
+        share: float | None,
+        burst: int | None,
+        budget: Seconds | None,
+        max_running: int | None,
+        lease: Seconds | None,
+        idle_max: Seconds | None,
+    ) -> None: ...
+    def decide(self, budget: Seconds | None) -> Duty | Slice | None: ...
+    async def ask(self, budget: Seconds | None) -> tuple[Duty | Slice, MillpondError | None]: ...
+    def slices(self) -> Slices: ...
+    # methods
+    # core
+    def uninstall(self, job: str) -> bool: ...
+
+@final
+class Slice:
+    # methods
+    # core
+    def end(self, items: int) -> Duty: ...
+    def fail(self) -> Duty: ...
+
+@final
+class Slices:
+    async def next(self) -> Slice | None: ...
 
 @final
 class TaskStore:

@@ -12,6 +12,7 @@ from ..values import Member, Seconds, warn_of_recovery
 from .events import EventQueue
 from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
+from .recruiter import Recruiter
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
 from .volatile import VolatileHash, VolatileHashes
@@ -136,6 +137,8 @@ class Client(Generic[AnyStr]):
     def volatile_hash(self, name: Member) -> VolatileHash[AnyStr]: ...
 
     def volatile_hashes(self, name: Member, shards: int = 16) -> VolatileHashes[AnyStr]: ...
+
+    def recruiter(self, name: Member) -> Recruiter: ...
 
     async def task_stores(self) -> list[AnyStr]: ...
 

@@ -200,7 +200,7 @@ pub(crate) fn iterable<'py, P: Fn() -> String>(
 }
 
 /// A float or an int; a bool is an int too, which is never intended.
-fn number(path: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+pub(crate) fn number(path: impl Fn() -> String, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let is_number = value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>();
     if !is_number || value.is_instance_of::<PyBool>() {
         return Err(wrong_type(&path(), "float or int", value));

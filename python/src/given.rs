@@ -61,6 +61,7 @@ fields! {
     u32 => |name, value, _| convert::small_size(name, value),
     u64 => |name, value, _| convert::large_size(name, value),
     i64 => |name, value, _| convert::integer(name, value),
+    f64 => |name: &str, value, _| convert::number(|| name.to_owned(), value),
     Duration => |name, value, _| convert::duration(name, value),
     Vec<String> => convert::texts,
     Vec<u32> => convert::small_sizes,

@@ -19,6 +19,7 @@ mod json;
 mod loops;
 mod modification;
 mod process;
+mod recruiter;
 mod runs;
 mod shuffle;
 mod shuffle_consumer;
@@ -45,15 +46,16 @@ mod _native {
     use super::doc::{Doc, DocChange};
     #[pymodule_export]
     use super::generated::{
-        Client, EventJob, EventQueue, EventWorker, Ick, IckChannel, Job, ShuffleConsumer,
-        ShuffleJob, ShuffleQueue, ShuffleWorker, TaskStore, VolatileHash, VolatileHashes, Worker,
+        Client, EventJob, EventQueue, EventWorker, Ick, IckChannel, Job, Recruiter,
+        ShuffleConsumer, ShuffleJob, ShuffleQueue, ShuffleWorker, Slice, TaskStore, VolatileHash,
+        VolatileHashes, Worker,
     };
     #[pymodule_export]
     use super::handle::panic;
     #[pymodule_export]
     use super::held::{ConsumerLease, FieldLock};
     #[pymodule_export]
-    use super::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
+    use super::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages, Slices};
     #[pymodule_export]
     use super::modification::Modification;
     #[pymodule_export]

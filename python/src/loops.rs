@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll};
 
-use millpond::{Async, Error, ErrorKind, Result, events, ick, shuffle, tasks};
+use millpond::{Async, Error, ErrorKind, Result, events, ick, recruiter, shuffle, tasks};
 use pyo3::prelude::*;
 
 use crate::completions::Completions;
@@ -223,6 +223,13 @@ loop_class!(
     tasks::Jobs<Async>,
     tasks::Job<Async>,
     tasks::Jobs::<Async>::stop_listening
+);
+loop_class!(
+    Slices,
+    recruiter::Slices,
+    recruiter::Slices<Async>,
+    recruiter::Slice<Async>,
+    recruiter::Slices::<Async>::stop_listening
 );
 
 #[pymethods]

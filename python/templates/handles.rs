@@ -18,7 +18,7 @@ use crate::json::{self, Given, Json};
 use crate::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
 use crate::modification::Modification;
 use crate::task::{Task, TaskChange};
-use crate::to_python::{ToPython, decoded, plain};
+use crate::to_python::{ToPython, decoded};
 use crate::when::{self, When};
 {% macro declared(signature) -%}
 {% for param in signature.params %}
@@ -125,7 +125,9 @@ impl {{ class.name }} {
 {% endif %}
 {% elif call.kind == "ask" %}
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.{{ call.arms[0][1] }}.to_owned())))
+{% set found = "either!(core, |core| core." ~ call.arms[0][1] ~ (")" if call.can_fail else ".to_owned())") %}
+{% set found = found if call.is_quick else "py.detach(|| " ~ found ~ ")" %}
+        decoded(self.text)(py, {{ "errors::answer(py, " ~ found ~ ")?" if call.can_fail else found }})
 {% else %}
         let {{ "mut " if call.steps }}core = derive!(self.core(py)?, |core| {{ "errors::answer(py, core." ~ call.arms[0][1] ~ ")?" if call.can_fail else "core." ~ call.arms[0][1] }});
         {{ steps(call.steps) }}

@@ -8,6 +8,7 @@ from typing import Any, AnyStr, Generic, NamedTuple
 
 from ._native import Doc, Message, Task
 from .event_values import DeadReason, EventState, Status
+from .recruiter_values import Why
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 

@@ -25,6 +25,7 @@ CALLS |= {"put_schedule", "sync_schedules", "get_schedule", "list_schedules", "t
 CALLS |= {"set", "set_many", "set_if_absent", "set_if_present", "set_locked", "set_and_release"}
 CALLS |= {"get", "get_many", "fields", "ttl", "touch", "clear", "reap"}
 CALLS |= {"acquire", "get_or_acquire", "holder", "lock"}
+CALLS |= {"enlist", "wake"}
 CALLS |= {"time", "finish", "done", "fail", "retry", "move_to", "run", "drain"}
 
 

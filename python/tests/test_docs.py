@@ -17,7 +17,7 @@ import pytest
 
 MODULES = ["", ".aio", ".aio.client", ".aio.ick", ".aio.shuffle", ".client", ".errors", ".ick"]
 MODULES += [".shuffle", ".shuffle_consumer", ".aio.shuffle_consumer", ".values"]
-MODULES += [".volatile", ".aio.volatile"]
+MODULES += [".volatile", ".aio.volatile", ".recruiter", ".aio.recruiter", ".wsgi", ".asgi"]
 MODULES += [".events", ".aio.events", ".tasks", ".task_worker", ".records", ".aio.tasks", ".aio.task_worker"]
 
 
@@ -46,7 +46,7 @@ def test_docstrings(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with top_level_await(monkeypatch):
         ran = doctest.testmod(found)
     assert ran.failed == 0
-    if module.endswith(("ick", "shuffle", "shuffle_consumer", "tasks", "task_worker", "client", "volatile")):
+    if module.endswith(("ick", "shuffle", "shuffle_consumer", "tasks", "task_worker", "client", "volatile", "recruiter")):
         assert ran.attempted > 3
 
 

@@ -95,6 +95,11 @@ def test_volatile_on_a_server(shared_server: Servers) -> None:
     assert printed == "req-2 shows <h1>Shop</h1>\nreq-1 sets no old prices\n"
 
 
+def test_recruiter_on_a_server(shared_server: Servers) -> None:
+    printed = run(str(EXAMPLES / "recruiter.py"), shared_server.url)
+    assert printed == "100 carts were removed and 20 mails sent, and no page failed\n"
+
+
 def test_each_night_a_fleet_does_its_job_once(own_server: Servers) -> None:
     read, write = os.pipe()
     command = [sys.executable, str(EXAMPLES / "events_nightly.py"), own_server.url, "1"]

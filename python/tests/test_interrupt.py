@@ -210,8 +210,18 @@ for how in kit.WAITS:
 for kind in kit.WORKERS:
     queue = kind.open(client, "nothing to do")
     start(lambda work=kind.worker(queue, concurrency=2).run: work(print))
+def recruiter(client):
+    recruiter = client.recruiter("site")
+    recruiter.install("a", lambda slice: None, per_second=1_000)
+    return recruiter
+def enlist():
+    while True:
+        recruiter(client).enlist()
+start(recruiter(client).run)
+start(enlist)
 async def main():
     client = millpond.aio.connect(url)
+    kept.append(asyncio.ensure_future(recruiter(client).run()))
     for how in kit.WAITS:
         kept.append(asyncio.ensure_future(how.begin(how.queue.open(client, "nothing here"))()))
     for kind in kit.WORKERS:

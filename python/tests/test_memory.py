@@ -166,6 +166,40 @@ async def use_volatile_async(hash: Any) -> None:
     assert await hash.delete(["a"]) == 1
 
 
+def use_recruiter(recruiter: Any) -> None:
+    def fail(slice: Any) -> None:
+        raise ValueError("x" * 20)
+
+    recruiter.set_duty_max(1)
+    recruiter.on_error(lambda job, error: None)
+    for handler, why in [(lambda slice: 7, "worked"), (fail, "failed")]:
+        recruiter.install("a", handler, share=1)
+        assert recruiter.enlist(0.01).why == why
+        assert recruiter.uninstall("a")
+    with pytest.raises(millpond.InvalidArgumentError):
+        recruiter.install("a", fail)
+    recruiter.install("b", lambda slice: 0, per_second=1_000)
+    for _ in range(10):
+        recruiter.enlist()
+    recruiter.uninstall("b")
+    assert recruiter.enlist().why == "no_jobs"
+    recruiter.wake("b")
+    recruiter.stats()
+
+
+async def use_recruiter_async(recruiter: Any) -> None:
+    async def work(slice: Any) -> None:
+        await asyncio.sleep(0)
+        slice.more()
+
+    recruiter.set_duty_max(1)
+    for options in [{"share": 1}, {"per_second": 1_000}]:
+        recruiter.install("a", work, **options)
+        await recruiter.enlist()
+        recruiter.uninstall("a")
+    await recruiter.stats()
+
+
 class Use(NamedTuple):
     """How a queue is used, and how often: a step is slower on Redis and in a file."""
 
@@ -180,12 +214,17 @@ def shuffle(client: Any, name: str) -> Any:
     return client.shuffle_queue(name, streams=4, track_keys="queue")
 
 
+def recruiter(client: Any, name: str) -> Any:
+    return client.recruiter(name)
+
+
 USES = {
     "ick": Use(kit.ICK.open, use_ick, use_ick_async, 4_000, 20_000),
     "shuffle": Use(shuffle, use_shuffle, use_shuffle_async, 120, 2_000),
     "tasks": Use(kit.TASKS.open, use_tasks, use_tasks_async, 40, 300),
     "events": Use(kit.EVENTS.open, use_events, use_events_async, 120, 1_000),
     "volatile": Use(kit.VOLATILE.open, use_volatile, use_volatile_async, 400, 4_000),
+    "recruiter": Use(recruiter, use_recruiter, use_recruiter_async, 400, 4_000),
 }
 each_use = pytest.mark.parametrize("use", USES.values(), ids=USES)
 

@@ -16,11 +16,16 @@ import millpond.aio
 PROJECT = Path(__file__).parents[1]
 
 PROGRAM = """
-from datetime import datetime
-from typing import Optional, TypedDict
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypedDict
 from typing_extensions import assert_type
 import millpond
 import millpond.aio
+import millpond.asgi
+import millpond.wsgi
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 client = millpond.connect("memory:")
 ick = client.ick(b"x")
@@ -74,6 +79,30 @@ family = client.volatile_hashes("x", shards=4)
 assert_type(family, millpond.VolatileHashes[bytes])
 assert_type(family.hash(b"a").get("a"), Optional[bytes])
 assert_type(family.reap(), millpond.Reaped)
+
+site = client.recruiter("site")
+@site.job("mail", per_second=2, budget=0.05)
+def send(slice: millpond.Slice) -> int:
+    assert_type(slice.remaining, float)
+    assert_type(slice.is_over, bool)
+    return slice.fence
+kept: Callable[[millpond.Slice], int] = send
+def sweep(slice: millpond.Slice) -> None:
+    slice.more()
+site.install("sweep", sweep, share=1, lease=timedelta(minutes=1))
+duty = site.enlist(budget=0.02)
+assert_type(duty, millpond.Duty)
+if duty.why == "worked":
+    assert_type(duty.job, Optional[str])
+if duty.why == "not_a_reason":  # type: ignore[comparison-overlap]
+    pass
+site.on_error(lambda job, error: print(job, error.args))
+assert_type(site.stats().jobs[0], millpond.JobStats)
+assert_type(site.is_due, bool)
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    return [b""]
+server: WSGIApplication = millpond.wsgi.after_response(application, site, 0.02)
+millpond.wsgi.after_response(application, millpond.aio.connect("memory:").recruiter("site"))  # type: ignore[arg-type]
 
 store = text.tasks("x", claimant="me")
 task = store.insert("q", {"n": 1}, delay=1, priority=2)
@@ -171,6 +200,15 @@ async def main() -> None:
                 assert_type(held, millpond.aio.FieldLock)
                 assert_type(await held.release(), bool)
 
+        site = client.recruiter("site")
+        @site.job("mail", per_second=2)
+        async def send(slice: millpond.aio.Slice) -> Optional[int]:
+            return None
+        assert_type(await site.enlist(), millpond.Duty)
+        async def application(scope: Any, receive: Any, send: Any) -> None: ...
+        await millpond.asgi.after_response(application, site)({}, None, None)
+
+site.install("mail", lambda slice: "sent", share=1)  # type: ignore[arg-type, return-value]
 ick.add([(1, 2)])  # type: ignore[list-item]
 ick.reserve("1")  # type: ignore[arg-type]
 ick.peek(1, set="both")  # type: ignore[arg-type]
@@ -211,7 +249,7 @@ def test_a_program_of_users(tmp_path: Path) -> None:
 
 HANDLES = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"]
 HANDLES += ["Garbage", "Messages", "ShuffleConsumer", "ShuffleJob", "ShuffleQueue", "ShuffleWorker"]
-HANDLES += ["Claims", "FieldLock", "Job", "Jobs", "TaskStore", "VolatileHash", "VolatileHashes", "Worker"]
+HANDLES += ["Claims", "FieldLock", "Job", "Jobs", "Recruiter", "Slice", "TaskStore", "VolatileHash", "VolatileHashes", "Worker"]
 
 
 @pytest.mark.parametrize("name", HANDLES)

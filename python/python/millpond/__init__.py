@@ -22,8 +22,9 @@ Added(new=2, lowered=0)
 {'outbox': 1}
 
 The queues are described in :mod:`millpond.ick`, :mod:`millpond.shuffle`, :mod:`millpond.tasks` and
-:mod:`millpond.events`, hashes whose fields expire in :mod:`millpond.volatile`; :mod:`millpond.aio` has
-the same for asyncio.
+:mod:`millpond.events`, hashes whose fields expire in :mod:`millpond.volatile`, background work in small
+slices in :mod:`millpond.recruiter`; :mod:`millpond.aio` has the same for asyncio. :mod:`millpond.wsgi` and
+:mod:`millpond.asgi` are for web applications.
 """
 
 from . import aio
@@ -67,7 +68,9 @@ from .records import (
     DocId,
     DocPage,
     DocPosition,
+    Duty,
     JobCounts,
+    JobStats,
     Event,
     EventConfig,
     EventPage,
@@ -86,6 +89,7 @@ from .records import (
     Reaped,
     Reclaimed,
     Recovery,
+    RecruiterStats,
     Renewed,
     ScheduleInfo,
     ShuffleStats,
@@ -96,6 +100,7 @@ from .records import (
     TaskPage,
     ValueOrLock,
 )
+from .recruiter import Recruiter, Slice
 from .shuffle import (
     Garbage,
     Message,
@@ -151,7 +156,9 @@ __all__ = [
     "DocId",
     "DocPage",
     "DocPosition",
+    "Duty",
     "JobCounts",
+    "JobStats",
     "Event",
     "EventConfig",
     "EventJob",
@@ -197,6 +204,8 @@ __all__ = [
     "Receipt",
     "Reclaimed",
     "Recovery",
+    "Recruiter",
+    "RecruiterStats",
     "Reject",
     "Release",
     "Renewed",
@@ -210,6 +219,7 @@ __all__ = [
     "ShuffleQueue",
     "ShuffleStats",
     "ShuffleWorker",
+    "Slice",
     "Stats",
     "StorageError",
     "StreamStats",

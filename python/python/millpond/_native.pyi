@@ -23,12 +23,15 @@ from ._handles import IckChannel as IckChannel
 from ._handles import Job as Job
 from ._handles import Jobs as Jobs
 from ._handles import Messages as Messages
+from ._handles import Recruiter as Recruiter
 from ._handles import Run as Run
 from ._handles import ShuffleConsumer as ShuffleConsumer
 from ._handles import ShuffleJob as ShuffleJob
 from ._handles import ShuffleQueue as ShuffleQueue
 from ._handles import ShuffleRun as ShuffleRun
 from ._handles import ShuffleWorker as ShuffleWorker
+from ._handles import Slice as Slice
+from ._handles import Slices as Slices
 from ._handles import TaskStore as TaskStore
 from ._handles import VolatileHash as VolatileHash
 from ._handles import VolatileHashes as VolatileHashes

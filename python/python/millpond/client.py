@@ -14,6 +14,7 @@ from .values import Member, Seconds, warn_of_recovery
 from .events import EventQueue
 from .ick import Ick, IckChannel
 from .mode import IS_ASYNC, off_the_loop
+from .recruiter import Recruiter
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
 from .volatile import VolatileHash, VolatileHashes
@@ -214,6 +215,13 @@ class Client(Generic[AnyStr]):
         :param shards: the number of shards, 1 to 1,024; the same in all programs
         """
         return VolatileHashes(self._native.volatile_hashes(name, shards))
+
+    def recruiter(self, name: Member) -> Recruiter:
+        """The recruiter with this name. Makes no call.
+
+        :param name: the name of the recruiter, 1 to 64 KiB
+        """
+        return Recruiter(self._native.recruiter(name))
 
     def task_stores(self) -> list[AnyStr]:
         """The names of all task stores that hold tasks or documents, or that have a paused queue,

@@ -42,6 +42,10 @@ FAILURES: Final = Exception
 """What fails a job when its handler raises it."""
 
 
+CANCELLED: Final = ()
+"""What a task raises that is cancelled; a thread is not."""
+
+
 def within(timeout: float | None, value: T, job: Any) -> T:
     """What a handler returned, however long that took."""
     return value

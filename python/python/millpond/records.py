@@ -10,6 +10,7 @@ from typing import Any, AnyStr, Generic, NamedTuple
 
 from ._native import Doc, Message, Task
 from .event_values import DeadReason, EventState, Status
+from .recruiter_values import Why
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -20,6 +21,7 @@ __all__ = [
     "DocId",
     "DocPage",
     "DocPosition",
+    "Duty",
     "Event",
     "EventConfig",
     "EventPage",
@@ -30,6 +32,7 @@ __all__ = [
     "HashField",
     "HashStats",
     "JobCounts",
+    "JobStats",
     "LockHolder",
     "Modified",
     "NamespaceStats",
@@ -39,6 +42,7 @@ __all__ = [
     "Reaped",
     "Reclaimed",
     "Recovery",
+    "RecruiterStats",
     "Renewed",
     "ScheduleInfo",
     "ShuffleStats",
@@ -278,6 +282,79 @@ class Added(NamedTuple):
     """Members that were not in the producer set."""
     lowered: int
     """Members that were in it and whose score was lowered."""
+
+
+class Duty(NamedTuple):
+    """What an enlistment did."""
+
+    recruited: bool
+    """Whether a slice ran and found something to do."""
+    job: str | None
+    """The job whose slice ran, if one did."""
+    took: float
+    """How long the slice took, in seconds."""
+    why: Why
+    """What became of the slice, or why none ran."""
+
+
+class JobStats(NamedTuple):
+    """What all processes have reported of a job."""
+
+    job: str
+    """The id of the job."""
+    backoff: int
+    """How many times its rate is halved, because there was little to do."""
+    last_granted_us: int
+    """When its last slice was granted, in microseconds since the Unix epoch; 0 if none was."""
+    granted: int
+    """Slices that were granted; 0 for a job by share."""
+    worked: int
+    """Slices that worked."""
+    nothing: int
+    """Slices that found nothing to do."""
+    aborted: int
+    """Slices that were aborted."""
+    failed: int
+    """Slices that failed."""
+    overran: int
+    """Slices that took longer than their budget."""
+    items: int
+    """Items that were worked on."""
+    busy_us: int
+    """The time that slices took, in microseconds."""
+    lost: int
+    """Slices that stopped counting against ``max_running`` because they had not ended by the end
+    of their lease.
+    """
+    late: int
+    """Slices that ended after they had stopped counting."""
+
+
+class RecruiterStats(NamedTuple):
+    """What all processes have reported of a recruiter."""
+
+    enlisted: int
+    """Enlistments: those that ran a slice, and those that the next fields count."""
+    not_drawn: int
+    """Enlistments for which the lottery drew no job."""
+    not_due: int
+    """Enlistments of a process whose turn to ask had not come."""
+    denied: int
+    """Asks at a moment when no job was to run."""
+    busy: int
+    """Asks at a moment when as many slices of a job were running as may."""
+    in_slice: int
+    """Enlistments of a process that was running a slice."""
+    over_duty: int
+    """Enlistments of a process that had given away as much of its time as it may."""
+    no_jobs: int
+    """Enlistments without a job."""
+    unavailable: int
+    """Asks to which the server did not respond in time, or with an error."""
+    jobs: list[JobStats]
+    """The jobs, by their ids: those per second that a process has offered, and those by share
+    that one has reported.
+    """
 
 
 @dataclass(frozen=True)

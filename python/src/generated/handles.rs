@@ -20,7 +20,7 @@ use crate::json::{self, Given, Json};
 use crate::loops::{Batches, Claims, Deliveries, Garbage, Jobs, Messages};
 use crate::modification::Modification;
 use crate::task::{Task, TaskChange};
-use crate::to_python::{ToPython, decoded, plain};
+use crate::to_python::{ToPython, decoded};
 use crate::when::{self, When};
 
 #[pyclass(frozen, module = "millpond._native")]
@@ -158,6 +158,14 @@ impl Client {
         Ok(VolatileHashes::new(core, self.text))
     }
 
+    fn recruiter(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Recruiter> {
+        let name: Vec<u8> = required("name", name)?;
+
+        let core = derive!(self.core(py)?, |core| core.recruiter(&name));
+
+        Ok(Recruiter::new(core, self.text))
+    }
+
     fn task_stores(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         call!(py, core, |core| core.task_stores(), decoded(self.text))
@@ -165,7 +173,7 @@ impl Client {
 
     fn recovery(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.recovery().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.recovery().to_owned())))
     }
 }
 
@@ -938,19 +946,19 @@ impl EventJob {
     #[getter]
     fn is_lost(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
     }
 
     #[getter]
     fn is_cancelled(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.is_cancelled().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_cancelled().to_owned())))
     }
 
     #[getter]
     fn time_left(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
     }
 }
 
@@ -994,7 +1002,7 @@ impl EventWorker {
         let within: Duration = required("within", within)?;
 
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
     }
 }
 
@@ -1234,13 +1242,13 @@ impl IckChannel {
     #[getter]
     fn shards(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.shards().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.shards().to_owned())))
     }
 
     #[getter]
     fn readable(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.readable().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.readable().to_owned())))
     }
 
     fn draining(&self, py: Python<'_>, earlier: &Bound<'_, PyAny>) -> PyResult<IckChannel> {
@@ -1263,7 +1271,7 @@ impl IckChannel {
         let member: Vec<u8> = required("member", member)?;
 
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.ick_of(&member).to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.ick_of(&member).to_owned())))
     }
 
     fn add(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -1291,6 +1299,196 @@ impl IckChannel {
         }
 
         Ok(Batches::new(core, self.text))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct Recruiter {
+    pub(crate) core: Handle<millpond::recruiter::Recruiter, millpond::recruiter::Recruiter<Async>>,
+    pub(crate) text: bool,
+}
+
+impl Recruiter {
+    pub(crate) fn new(
+        core: Handle<millpond::recruiter::Recruiter, millpond::recruiter::Recruiter<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::recruiter::Recruiter, millpond::recruiter::Recruiter<Async>>>
+    {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::recruiter::Recruiter<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Recruiter::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::recruiter::Recruiter<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Recruiter::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl Recruiter {
+    fn uninstall(&self, py: Python<'_>, job: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let job: String = required("job", job)?;
+
+        let core = self.core(py)?;
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.uninstall(&job).to_owned())))
+    }
+
+    #[getter]
+    fn is_due(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.is_due().to_owned()))
+    }
+
+    fn wake(&self, py: Python<'_>, job: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let job: String = required("job", job)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.wake(&job), decoded(self.text))
+    }
+
+    fn stop(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.stop().to_owned())))
+    }
+
+    fn stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.stats(), decoded(self.text))
+    }
+
+    fn set_duty_max(&self, py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let part: f64 = required("part", part)?;
+
+        let core = self.core(py)?;
+        decoded(self.text)(
+            py,
+            errors::answer(py, py.detach(|| either!(core, |core| core.set_duty_max(part))))?,
+        )
+    }
+
+    fn set_decision_timeout(
+        &self,
+        py: Python<'_>,
+        timeout: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let timeout: Duration = required("timeout", timeout)?;
+
+        let core = self.core(py)?;
+        decoded(self.text)(
+            py,
+            errors::answer(
+                py,
+                py.detach(|| either!(core, |core| core.set_decision_timeout(timeout))),
+            )?,
+        )
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct Slice {
+    pub(crate) core: Handle<millpond::recruiter::Slice, millpond::recruiter::Slice<Async>>,
+    pub(crate) text: bool,
+}
+
+impl Slice {
+    pub(crate) fn new(
+        core: Handle<millpond::recruiter::Slice, millpond::recruiter::Slice<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::recruiter::Slice, millpond::recruiter::Slice<Async>>> {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::recruiter::Slice<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Slice::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::recruiter::Slice<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Slice::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl Slice {
+    fn end(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let items = amount("items", items)?;
+
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.end(items).to_owned()))
+    }
+
+    fn fail(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.fail().to_owned()))
+    }
+
+    #[getter]
+    fn job(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.job().to_owned()))
+    }
+
+    #[getter]
+    fn budget(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.budget().to_owned()))
+    }
+
+    #[getter]
+    fn remaining(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.remaining().to_owned()))
+    }
+
+    #[getter]
+    fn is_over(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.is_over().to_owned()))
+    }
+
+    #[getter]
+    fn fence(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.fence().to_owned()))
+    }
+
+    #[getter]
+    fn is_lost(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.is_lost().to_owned()))
+    }
+
+    fn more(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.more().to_owned()))
+    }
+
+    fn abort(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(py, either!(core, |core| core.abort().to_owned()))
     }
 }
 
@@ -1333,13 +1531,13 @@ impl ShuffleJob {
     #[getter]
     fn is_lost(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
     }
 
     #[getter]
     fn time_left(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
     }
 }
 
@@ -1789,7 +1987,7 @@ impl ShuffleWorker {
         let within: Duration = required("within", within)?;
 
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
     }
 }
 
@@ -1832,42 +2030,42 @@ impl Job {
     #[getter]
     fn task(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.task().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.task().to_owned())))
     }
 
     #[getter]
     fn handle(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.handle().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.handle().to_owned())))
     }
 
     #[getter]
     fn is_lost(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
     }
 
     #[getter]
     fn is_cancelled(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.is_cancelled().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_cancelled().to_owned())))
     }
 
     #[getter]
     fn is_ended(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.is_ended().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_ended().to_owned())))
     }
 
     #[getter]
     fn time_left(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
     }
 
     fn delete(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.delete().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.delete().to_owned())))
     }
 
     fn claim_docs(
@@ -2476,7 +2674,7 @@ impl TaskStore {
     #[getter]
     fn claimant(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.claimant_id().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.claimant_id().to_owned())))
     }
 
     fn modify(&self, py: Python<'_>, modification: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -3056,7 +3254,7 @@ impl Worker {
         let within: Duration = required("within", within)?;
 
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
     }
 }
 
@@ -3077,7 +3275,7 @@ impl FieldLock {
     #[getter]
     fn fence(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
-        plain(py, py.detach(|| either!(core, |core| core.fence().to_owned())))
+        decoded(self.text)(py, py.detach(|| either!(core, |core| core.fence().to_owned())))
     }
 
     fn set(

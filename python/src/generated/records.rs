@@ -233,6 +233,87 @@ impl ToPython for millpond::ick::Added {
     }
 }
 
+impl ToPython for millpond::recruiter::Duty {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { recruited, job, took, why, .. } = self;
+        let values = [
+            recruited.to_python(py, text)?,
+            job.to_python(py, text)?,
+            took.to_python(py, text)?,
+            why.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "Duty"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::recruiter::JobStats {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self {
+            job,
+            backoff,
+            last_granted_us,
+            granted,
+            worked,
+            nothing,
+            aborted,
+            failed,
+            overran,
+            items,
+            busy_us,
+            lost,
+            late,
+            ..
+        } = self;
+        let values = [
+            job.to_python(py, text)?,
+            backoff.to_python(py, text)?,
+            last_granted_us.to_python(py, text)?,
+            granted.to_python(py, text)?,
+            worked.to_python(py, text)?,
+            nothing.to_python(py, text)?,
+            aborted.to_python(py, text)?,
+            failed.to_python(py, text)?,
+            overran.to_python(py, text)?,
+            items.to_python(py, text)?,
+            busy_us.to_python(py, text)?,
+            lost.to_python(py, text)?,
+            late.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "JobStats"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::recruiter::RecruiterStats {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self {
+            enlisted,
+            not_drawn,
+            not_due,
+            denied,
+            busy,
+            in_slice,
+            over_duty,
+            no_jobs,
+            unavailable,
+            jobs,
+            ..
+        } = self;
+        let values = [
+            enlisted.to_python(py, text)?,
+            not_drawn.to_python(py, text)?,
+            not_due.to_python(py, text)?,
+            denied.to_python(py, text)?,
+            busy.to_python(py, text)?,
+            in_slice.to_python(py, text)?,
+            over_duty.to_python(py, text)?,
+            no_jobs.to_python(py, text)?,
+            unavailable.to_python(py, text)?,
+            jobs.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "RecruiterStats"), PyTuple::new(py, values)?)
+    }
+}
+
 impl ToPython for millpond::shuffle::DeadLetter {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { id, message, group, consumer, deliveries, reason, .. } = self;

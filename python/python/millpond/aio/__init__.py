@@ -23,6 +23,7 @@ work, a call first lets the event loop run if the loop has not run for a millise
 from .client import Client, connect
 from .events import Deliveries, EventJob, EventQueue, EventWorker
 from .ick import Batches, ConsumerLease, Ick, IckChannel
+from .recruiter import Recruiter, Slice
 from .shuffle import (
     Garbage,
     Messages,
@@ -50,10 +51,12 @@ __all__ = [
     "Job",
     "Jobs",
     "Messages",
+    "Recruiter",
     "ShuffleConsumer",
     "ShuffleJob",
     "ShuffleQueue",
     "ShuffleWorker",
+    "Slice",
     "TaskStore",
     "VolatileHash",
     "VolatileHashes",

@@ -50,6 +50,10 @@ FAILURES: Final = (Exception, asyncio.CancelledError)
 """What fails a job when its handler raises it."""
 
 
+CANCELLED: Final = asyncio.CancelledError
+"""What a task raises that is cancelled."""
+
+
 async def within(timeout: float | None, value: Returned[T], job: Any) -> T:
     """What a handler returned, within this time and for as long as the worker holds the job."""
     if not inspect.isawaitable(value):
