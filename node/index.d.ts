@@ -317,6 +317,13 @@ export class Client<T extends string | Buffer = string> {
   ): IckChannel<string> | IckChannel<Buffer>
 
   /**
+   * The recruiter with this name. Makes no call.
+   *
+   * @param name - the name of the recruiter, 1 to 64 KiB
+   */
+  recruiter(name: Member): Recruiter
+
+  /**
    * The shuffle queue with this name. Makes no call.
    *
    * @param name - the queue's name, 1 to 64 KiB
@@ -4238,6 +4245,366 @@ export class VolatileHashes<T extends string | Buffer = string> {
    * are reaped all the same.
    */
   reap(options?: CallOptions & { limit?: number | bigint | undefined }): Promise<Reaped>
+}
+
+/**
+ * What became of a slice, or why an enlistment ran none.
+ *
+ * | why | |
+ * | --- | --- |
+ * | `'worked'`, `'nothing'` | the slice found something to do, or nothing |
+ * | `'aborted'`, `'failed'` | the slice was aborted; its handler failed |
+ * | `'not_drawn'` | the lottery drew no job |
+ * | `'not_due'` | it is not yet this process's turn to ask the server |
+ * | `'denied'` | no job was to run at this moment |
+ * | `'busy'` | as many slices of the job were running as may |
+ * | `'in_slice'` | the process was already running a slice |
+ * | `'over_duty'` | the process has given away as much of its time as it may |
+ * | `'no_jobs'` | no job is installed |
+ * | `'unavailable'` | the server did not respond in time, or with an error |
+ * | `'stopped'` | the recruiter was stopped |
+ */
+export type Why =
+  | 'worked' | 'nothing' | 'aborted' | 'failed' | 'not_drawn' | 'not_due' | 'denied' | 'busy' | 'in_slice'
+  | 'over_duty' | 'no_jobs' | 'unavailable' | 'stopped'
+
+/** What an enlistment did. */
+export interface Duty {
+  /** Whether a slice ran and found something to do. */
+  readonly recruited: boolean
+  /** The job whose slice ran, if one did. */
+  readonly job: string | null
+  /** How long the slice took. */
+  readonly tookMs: number
+  /** What became of the slice, or why none ran. */
+  readonly why: Why
+}
+
+/** What all processes have reported of a job. */
+export interface JobStats {
+  /** The id of the job. */
+  job: string
+  /** How many times its rate is halved, because there was little to do. */
+  backoff: number
+  /** When its last slice was granted, in microseconds since the Unix epoch; 0 if none was. */
+  lastGrantedUs: number
+  /** Slices that were granted; 0 for a job by share. */
+  granted: number
+  /** Slices that worked. */
+  worked: number
+  /** Slices that found nothing to do. */
+  nothing: number
+  /** Slices that were aborted. */
+  aborted: number
+  /** Slices that failed. */
+  failed: number
+  /** Slices that took longer than their budget. */
+  overran: number
+  /** Items that were worked on. */
+  items: number
+  /** The time that slices took, in microseconds. */
+  busyUs: number
+  /**
+   * Slices that stopped counting against `maxRunning` because they had not ended by the end of
+   * their lease.
+   */
+  lost: number
+  /** Slices that ended after they had stopped counting. */
+  late: number
+}
+
+/** What all processes have reported of a recruiter. */
+export interface RecruiterStats {
+  /** Enlistments: those that ran a slice, and those that the next fields count. */
+  enlisted: number
+  /** Enlistments for which the lottery drew no job. */
+  notDrawn: number
+  /** Enlistments of a process whose turn to ask had not come. */
+  notDue: number
+  /** Asks at a moment when no job was to run. */
+  denied: number
+  /** Asks at a moment when as many slices of a job were running as may. */
+  busy: number
+  /** Enlistments of a process that was running a slice. */
+  inSlice: number
+  /** Enlistments of a process that had given away as much of its time as it may. */
+  overDuty: number
+  /** Enlistments without a job. */
+  noJobs: number
+  /** Asks to which the server did not respond in time, or with an error. */
+  unavailable: number
+  /**
+   * The jobs, by their ids: those per second that a process has offered, and those by share that
+   * one has reported.
+   */
+  jobs: JobStats[]
+}
+
+/** How often a job runs, and for how long at a time. It has either a share or a rate per second. */
+export interface InstallOptions {
+  /** How many slices of the job all processes together run in a second: one a day to 1,000. */
+  perSecond?: number | undefined
+  /**
+   * The part of all enlistments that run the job, 0 to 1: a lottery in the process, which makes no
+   * call to a server.
+   */
+  share?: number | undefined
+  /**
+   * How many slices may be saved up while nobody enlists, 1 to 10,000; by default as many as a
+   * second has, or as five seconds have, up to five. Only for a rate per second.
+   */
+  burst?: number | bigint | undefined
+  /**
+   * The time for one slice, 1 ms to 60 s; 50 milliseconds by default. The handler can see how much
+   * is left; it is not interrupted. In milliseconds.
+   */
+  budgetMs?: number | undefined
+  /**
+   * How many slices run at a time over all processes, up to 1,000; 0, the default, is no limit.
+   * Only for a rate per second.
+   */
+  maxRunning?: number | bigint | undefined
+  /**
+   * After how long a slice that never ended stops counting against `maxRunning`, from the budget to
+   * an hour; by default 20 budgets, and at least 5 s. In milliseconds.
+   */
+  leaseMs?: number | undefined
+  /**
+   * How slowly the job runs at the slowest when it finds nothing to do: once in this time, up to an
+   * hour. 10 seconds by default. With 0 it always runs at its full rate. In milliseconds.
+   */
+  idleMaxMs?: number | undefined
+}
+
+/**
+ * What a handler of a {@link Recruiter} returns: how many items it worked on; `true` or nothing for one; `false` or 0
+ * if there was nothing to do.
+ */
+export type SliceResult = number | bigint | boolean | void
+
+/** Options of {@link Recruiter.run}. */
+export interface RecruiterRunOptions {
+  /**
+   * Whether SIGTERM and SIGINT {@link Recruiter.stop | stop} the recruiter instead of ending the program; by default
+   * true on the main thread. A second signal ends the run without waiting for the slice. The listeners are removed when
+   * the run is over; those of the program are called too.
+   */
+  stopOnSignals?: boolean | undefined
+  /**
+   * Ends the run when it aborts, after the slice that is running; then the run rejects with its reason. The recruiter is
+   * not stopped.
+   */
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Background work in small slices, done by any process that has a moment to spare; made by
+ * {@link Client.recruiter}.
+ *
+ * Jobs are installed in a handle and its clones. How often the process asks the server, and what it
+ * has to report, is shared by all recruiters of the same name and servers in the process; so all of
+ * them should have the same jobs. A process that lives for less than five seconds asks seldom or
+ * never: jobs by share are for those.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const recruiter = (await connect('memory:')).recruiter('site')
+ * const mails = ['ann', 'bob', 'cy']
+ * recruiter.install('mail', { share: 1, budgetMs: 20 }, async (slice) => {
+ *   let sent = 0
+ *   while (mails.pop() !== undefined) {
+ *     sent += 1
+ *     if (slice.isOver) break
+ *   }
+ *   return sent // 0 says that there was nothing to do
+ * })
+ * const { recruited, why } = await recruiter.enlist() // after a page, or when a queue was empty
+ * console.log(recruited, why) //=> true worked
+ */
+export class Recruiter {
+  private constructor()
+
+  /** Whether an enlistment would ask the server now. Makes no call. */
+  readonly isDue: boolean
+
+  /**
+   * Installs a job with its handler in this object.
+   *
+   * An exception of the handler, or a result that is no {@link SliceResult}, is a slice that failed: it is counted and
+   * goes to {@link onError}, and not to the caller of {@link enlist}. Nothing is tried again; the next slice of the job
+   * does it. A handler may be asynchronous: it is awaited, and until then the process runs no other slice.
+   *
+   * @param id - the id of the job, 1 to 64 bytes without control characters
+   * @param options - its rate, and more
+   * @param handler - does a slice of the work
+   * @throws {InvalidArgumentError} for options beyond their limits, an id that is installed already, more than 64 jobs,
+   * and shares that come to more than 100 %, whose sum it names. Nothing is installed then.
+   */
+  install(
+    id: string,
+    options: InstallOptions,
+    handler: (slice: Slice) => SliceResult | PromiseLike<SliceResult>
+  ): void
+
+  /**
+   * Offers a moment of this thread's time: runs a slice of one of the jobs, if it is its turn. It
+   * never fails, and takes no longer than the decision of the server, if it asks, and the slice.
+   *
+   * The promise rejects only for a wrong argument, so a program need not await it:
+   * `response.once('finish', () => recruiter.enlist())`.
+   *
+   * @param options.budgetMs - the most time for a slice; by default as long as its job says, in milliseconds
+   */
+  enlist(options?: { budgetMs?: number | undefined }): Promise<Duty>
+
+  /**
+   * Works on slices as often as they come, on this thread, until it is {@link Recruiter.stop |
+   * stopped}: for a process with nothing else to do, so that work is done where nobody enlists. Any
+   * number of processes may do so.
+   *
+   * If the server is unreachable, it keeps trying until it responds.
+   *
+   * @throws {@link InvalidArgumentError} if no job has a rate per second; a non-retryable error,
+   * such as {@link WrongTypeError}.
+   */
+  run(options?: RecruiterRunOptions): Promise<void>
+
+  /**
+   * Calls the hook with each error of a handler and its job, and with each error of the server and null, after which the
+   * process does not ask for a while. By default, errors go to `console.error`.
+   *
+   * @param hook - may be asynchronous; what it throws is logged
+   */
+  onError(hook: (job: string | null, error: unknown) => unknown): void
+
+  /**
+   * Sets the part of the process's time that slices take at most, 0.001 to 1; 0.1 by default. After
+   * a slice the process rests until that is so again, at most an hour. It is of this handle and its
+   * clones, as the jobs are.
+   *
+   * @param part - the part of the time, 0.001 to 1
+   * @throws {@link InvalidArgumentError} for anything else.
+   */
+  setDutyMax(part: number): void
+
+  /**
+   * Sets how long an enlistment waits at most for the server's decision, 1 ms to 1 s; 20
+   * milliseconds by default. Without a decision by then the enlistment does nothing. A connection
+   * that takes longer is there for the next one.
+   *
+   * @param timeoutMs - how long to wait, 1 ms to 1 s, in milliseconds
+   * @throws {@link InvalidArgumentError} for anything else.
+   */
+  setDecisionTimeout(timeoutMs: number): void
+
+  /**
+   * Removes a job from this handle and its clones; returns whether it was there. A slice that is
+   * running goes on.
+   *
+   * @param job - the id of the job
+   */
+  uninstall(job: string): boolean
+
+  /**
+   * Lets a job that runs less often, because there was little to do, run at its full rate again:
+   * for producers of its work. Of a job by share, and of one that has not run yet, it changes
+   * nothing.
+   *
+   * @param job - the id of the job
+   * @throws {@link WrongTypeError}, {@link IncompatibleVersionError} or {@link CorruptError} if the
+   * recruiter's keys cannot be read.
+   */
+  wake(job: string, options?: CallOptions): Promise<void>
+
+  /**
+   * Stops this handle and its clones: no slice begins from now on, and loops end. A slice that is
+   * running goes on. What has not been reported yet is reported in the background. A stopped
+   * recruiter stays stopped.
+   *
+   * Can be called from any thread.
+   */
+  stop(): void
+
+  /**
+   * Reads what all processes have reported. A process reports when it asks and when it is
+   * {@link Recruiter.stop | stopped}, so the counts are a little behind, and those of a recruiter
+   * with jobs by share alone come with its stop.
+   *
+   * @throws {@link WrongTypeError}, {@link IncompatibleVersionError} or {@link CorruptError} if the
+   * recruiter's keys cannot be read.
+   */
+  stats(options?: CallOptions): Promise<RecruiterStats>
+}
+
+/**
+ * One slice of a job's work, for its handler.
+ *
+ * The handler stops when the slice {@link Slice.isOver | is over}; it is not interrupted. It ends
+ * the slice with the number of items that it worked on, where 0 says that there was nothing to do:
+ * then the job runs less often for a while.
+ *
+ * @example
+ * import { connect, ManualClock } from 'millpond'
+ *
+ * const clock = new ManualClock()
+ * const recruiter = (await connect('memory:', { clock })).recruiter('site')
+ * const pages = ['/a', '/b', '/c']
+ * recruiter.install('render', { share: 1, budgetMs: 50 }, (slice) => {
+ *   let rendered = 0
+ *   while (!slice.isOver && pages.length > 0) {
+ *     pages.shift()
+ *     clock.advance(25) // it takes a while
+ *     rendered += 1
+ *   }
+ *   if (pages.length > 0) slice.more()
+ *   return rendered
+ * })
+ * console.log((await recruiter.enlist()).tookMs, pages) //=> 50 [ '/c' ]
+ */
+export class Slice {
+  private constructor()
+
+  /** The id of the job. */
+  readonly job: string
+
+  /**
+   * The time for the slice: the job's budget, or less if the process offered less.
+   *
+   * @returns the time in milliseconds, which need not be whole
+   */
+  readonly budgetMs: number
+
+  /**
+   * How much of the budget is left.
+   *
+   * @returns the time in milliseconds, which need not be whole
+   */
+  readonly remainingMs: number
+
+  /** Whether nothing of the budget is left. */
+  readonly isOver: boolean
+
+  /**
+   * A number that grows with each slice of a job per second, over all processes; 0 for a job by
+   * share.
+   */
+  readonly fence: number
+
+  /**
+   * Whether its lease is over: it no longer counts against `maxRunning`, and another slice may run
+   * in its place.
+   */
+  readonly isLost: boolean
+
+  /** Says that there is more to do: the job runs at its full rate again. */
+  more(): void
+
+  /**
+   * Says that another process was at the same work, or that for another reason this slice tells
+   * nothing about how much there is to do: it does not change how often the job runs.
+   */
+  abort(): void
 }
 
 /** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */

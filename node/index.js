@@ -19,6 +19,7 @@ module.exports = {
   ...require('./lib/task-worker.js'),
   ...require('./lib/shuffle-worker.js'),
   ...require('./lib/event-worker.js'),
+  ...require('./lib/recruiter.js'),
   FieldLock,
   Job,
   ManualClock,

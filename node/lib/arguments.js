@@ -178,6 +178,12 @@ function wholeNumber(argument, value) {
   return Number(value)
 }
 
+/** Any number. */
+function number(argument, value) {
+  if (typeof value !== 'number') throw wrong(argument, 'a number', value)
+  return value
+}
+
 /** A number of eight bits. */
 function byte(argument, value) {
   const number = wholeNumber(argument, value)
@@ -268,7 +274,7 @@ function kind(value) {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value !== 'object') return `a ${typeof value}`
-  return value.constructor?.name ?? 'an object'
+  return value.constructor?.name || 'an object'
 }
 
 module.exports = {
@@ -282,6 +288,7 @@ module.exports = {
   memberList,
   milliseconds,
   names,
+  number,
   numberList,
   oneOf,
   options,

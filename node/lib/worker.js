@@ -306,7 +306,7 @@ async function call(hook, ...args) {
   try {
     await hook(...args)
   } catch (thrown) {
-    console.error('millpond: a hook of a worker failed:', thrown)
+    console.error('millpond: a hook failed:', thrown)
   }
 }
 
@@ -342,4 +342,4 @@ function textOf(thrown) {
   }
 }
 
-module.exports = { checksOf, Move, Reject, Release, Retry, settingsOf, Worker }
+module.exports = { call, checksOf, handling, Move, onSignals, Reject, Release, Retry, settingsOf, Worker }

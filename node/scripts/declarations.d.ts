@@ -1589,6 +1589,167 @@ export class VolatileHashes<T extends string | Buffer = string> {
   //! methods
 }
 
+/**
+ * What became of a slice, or why an enlistment ran none.
+ *
+ * | why | |
+ * | --- | --- |
+ * | `'worked'`, `'nothing'` | the slice found something to do, or nothing |
+ * | `'aborted'`, `'failed'` | the slice was aborted; its handler failed |
+ * | `'not_drawn'` | the lottery drew no job |
+ * | `'not_due'` | it is not yet this process's turn to ask the server |
+ * | `'denied'` | no job was to run at this moment |
+ * | `'busy'` | as many slices of the job were running as may |
+ * | `'in_slice'` | the process was already running a slice |
+ * | `'over_duty'` | the process has given away as much of its time as it may |
+ * | `'no_jobs'` | no job is installed |
+ * | `'unavailable'` | the server did not respond in time, or with an error |
+ * | `'stopped'` | the recruiter was stopped |
+ */
+export type Why =
+  | 'worked' | 'nothing' | 'aborted' | 'failed' | 'not_drawn' | 'not_due' | 'denied' | 'busy' | 'in_slice'
+  | 'over_duty' | 'no_jobs' | 'unavailable' | 'stopped'
+
+export interface Duty {
+  readonly recruited: boolean
+  readonly job: string | null
+  readonly tookMs: number
+  readonly why: Why
+}
+
+export interface JobStats {
+  //! fields recruiter.JobStats
+}
+
+export interface RecruiterStats {
+  //! fields recruiter.RecruiterStats
+}
+
+/** How often a job runs, and for how long at a time. It has either a share or a rate per second. */
+export interface InstallOptions {
+  //! settings
+}
+
+/**
+ * What a handler of a {@link Recruiter} returns: how many items it worked on; `true` or nothing for one; `false` or 0
+ * if there was nothing to do.
+ */
+export type SliceResult = number | bigint | boolean | void
+
+/** Options of {@link Recruiter.run}. */
+export interface RecruiterRunOptions {
+  /**
+   * Whether SIGTERM and SIGINT {@link Recruiter.stop | stop} the recruiter instead of ending the program; by default
+   * true on the main thread. A second signal ends the run without waiting for the slice. The listeners are removed when
+   * the run is over; those of the program are called too.
+   */
+  stopOnSignals?: boolean | undefined
+  /**
+   * Ends the run when it aborts, after the slice that is running; then the run rejects with its reason. The recruiter is
+   * not stopped.
+   */
+  signal?: AbortSignal | undefined
+}
+
+/**+
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const recruiter = (await connect('memory:')).recruiter('site')
+ * const mails = ['ann', 'bob', 'cy']
+ * recruiter.install('mail', { share: 1, budgetMs: 20 }, async (slice) => {
+ *   let sent = 0
+ *   while (mails.pop() !== undefined) {
+ *     sent += 1
+ *     if (slice.isOver) break
+ *   }
+ *   return sent // 0 says that there was nothing to do
+ * })
+ * const { recruited, why } = await recruiter.enlist() // after a page, or when a queue was empty
+ * console.log(recruited, why) //=> true worked
+ */
+export class Recruiter {
+  private constructor()
+
+  readonly isDue: boolean
+
+  /**
+   * Installs a job with its handler in this object.
+   *
+   * An exception of the handler, or a result that is no {@link SliceResult}, is a slice that failed: it is counted and
+   * goes to {@link onError}, and not to the caller of {@link enlist}. Nothing is tried again; the next slice of the job
+   * does it. A handler may be asynchronous: it is awaited, and until then the process runs no other slice.
+   *
+   * @param id - the id of the job, 1 to 64 bytes without control characters
+   * @param options - its rate, and more
+   * @param handler - does a slice of the work
+   * @throws {InvalidArgumentError} for options beyond their limits, an id that is installed already, more than 64 jobs,
+   * and shares that come to more than 100 %, whose sum it names. Nothing is installed then.
+   */
+  install(
+    id: string,
+    options: InstallOptions,
+    handler: (slice: Slice) => SliceResult | PromiseLike<SliceResult>
+  ): void
+
+  /**+
+   * The promise rejects only for a wrong argument, so a program need not await it:
+   * `response.once('finish', () => recruiter.enlist())`.
+   *
+   * @param options.budgetMs - the most time for a slice; by default as long as its job says, in milliseconds
+   */
+  enlist(options?: { budgetMs?: number | undefined }): Promise<Duty>
+
+  run(options?: RecruiterRunOptions): Promise<void>
+
+  /**
+   * Calls the hook with each error of a handler and its job, and with each error of the server and null, after which the
+   * process does not ask for a while. By default, errors go to `console.error`.
+   *
+   * @param hook - may be asynchronous; what it throws is logged
+   */
+  onError(hook: (job: string | null, error: unknown) => unknown): void
+
+  //! methods
+}
+
+/**+
+ * @example
+ * import { connect, ManualClock } from 'millpond'
+ *
+ * const clock = new ManualClock()
+ * const recruiter = (await connect('memory:', { clock })).recruiter('site')
+ * const pages = ['/a', '/b', '/c']
+ * recruiter.install('render', { share: 1, budgetMs: 50 }, (slice) => {
+ *   let rendered = 0
+ *   while (!slice.isOver && pages.length > 0) {
+ *     pages.shift()
+ *     clock.advance(25) // it takes a while
+ *     rendered += 1
+ *   }
+ *   if (pages.length > 0) slice.more()
+ *   return rendered
+ * })
+ * console.log((await recruiter.enlist()).tookMs, pages) //=> 50 [ '/c' ]
+ */
+export class Slice {
+  private constructor()
+
+  readonly job: string
+
+  readonly budgetMs: number
+
+  readonly remainingMs: number
+
+  readonly isOver: boolean
+
+  readonly fence: number
+
+  readonly isLost: boolean
+
+  //! methods
+}
+
 /** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */
 export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
   /**

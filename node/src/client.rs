@@ -12,12 +12,12 @@ use tokio::sync::oneshot;
 
 use crate::calls::CallsOfThread;
 use crate::clock::ManualClock;
-use crate::convert::{CallResult, unexpected};
+use crate::convert::CallResult;
 use crate::entries::Entries;
 use crate::errors;
 use crate::handle::Handle;
 use crate::handles::Client;
-use crate::list::{List, Push};
+use crate::list::List;
 
 #[napi]
 impl CallsOfThread {
@@ -85,9 +85,7 @@ impl Client {
     #[napi]
     pub fn recovery<'env>(&self, env: &'env Env) -> napi::Result<Unknown<'env>> {
         let found = self.0.at_once(env, |client| Ok(client.recovery()))?;
-        let mut list = List::new(env)?;
-        found.push(&mut list).map_err(|_| unexpected("a recovery"))?;
-        Ok(list.into_unknown())
+        List::of(env, &found)
     }
 
     /// Closes it. The disk may have to take a last write.

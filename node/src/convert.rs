@@ -258,6 +258,11 @@ pub(crate) fn duration(milliseconds: f64) -> Duration {
     Duration::try_from_secs_f64(milliseconds / 1000.0).unwrap_or(Duration::MAX)
 }
 
+/// A time in milliseconds, to the microsecond.
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1_000.0
+}
+
 /// What a call returns.
 pub(crate) enum CallResult {
     /// One number or two, which travel without a value of JavaScript.

@@ -7,8 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use millpond::{Error, ErrorKind, Result};
 use napi::bindgen_prelude::{Env, Null, Object};
 
-use crate::convert::unexpected;
-use crate::list::{List, Push};
+use crate::list::List;
 
 /// Calls the core. A panic there is a bug, but it does not end the program.
 pub(crate) fn catch<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -30,10 +29,7 @@ pub(crate) fn failure<'env>(env: &'env Env, error: &Error) -> napi::Result<Objec
         None => failure.set("cause", Null)?,
     }
     if let Some(dependency) = error.dependency() {
-        let mut list = List::new(env)?;
-        // Only what Node has no memory for is refused here, and then the rest is as well.
-        dependency.push(&mut list).map_err(|_| unexpected("a dependency"))?;
-        failure.set("dependency", list.into_unknown())?;
+        failure.set("dependency", List::of(env, dependency)?)?;
     }
     Ok(failure)
 }

@@ -21,6 +21,7 @@ mod options;
 mod queues;
 #[path = "generated/records.rs"]
 mod records;
+mod recruiter;
 mod tasks;
 mod worker;
 

@@ -9,7 +9,10 @@ use millpond::tasks::Headers;
 use napi::bindgen_prelude::{Null, ToNapiValue};
 use napi::{Env, Unknown, sys};
 
-use crate::convert::{CallResult, Converted, DEFAULT_STREAM, Failure, Values, text_or_buffer};
+use crate::convert::{
+    CallResult, Converted, DEFAULT_STREAM, Failure, Values, milliseconds, text_or_buffer,
+    unexpected,
+};
 use crate::errors;
 
 /// A list that grows. Where strings are wanted and some bytes are not UTF-8, these are a Buffer all the same:
@@ -110,7 +113,15 @@ impl<'env> List<'env> {
         Ok(CallResult::Value(self.list.array))
     }
 
-    pub(crate) fn into_unknown(self) -> Unknown<'env> {
+    /// The list of one value, for what returns it without a call.
+    pub(crate) fn of(env: &'env Env, value: &impl Push) -> napi::Result<Unknown<'env>> {
+        let mut list = Self::new(env)?;
+        // Only what Node has no memory for is refused here.
+        value.push(&mut list).map_err(|_| unexpected("a value"))?;
+        Ok(list.into_unknown())
+    }
+
+    fn into_unknown(self) -> Unknown<'env> {
         // SAFETY: the array was made in this environment.
         unsafe { Unknown::from_raw_unchecked(self.env.raw(), self.list.array) }
     }
@@ -145,8 +156,7 @@ values! {
     number: u32 => *number;
     number: u64 => *number as f64;
     number: f64 => *number;
-    // Milliseconds, to the microsecond.
-    time: Duration => time.as_micros() as f64 / 1_000.0;
+    time: Duration => milliseconds(*time);
     id: MessageId => id.to_string();
     stream: Stream => match stream {
         Stream::Default => DEFAULT_STREAM,

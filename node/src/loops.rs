@@ -6,14 +6,14 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use millpond::{Async, Result, events, ick, shuffle, tasks};
+use millpond::{Async, Result, events, ick, recruiter, shuffle, tasks};
 use napi::Env;
 use napi::bindgen_prelude::Null;
 use napi_derive::napi;
 
 use crate::convert::{CallResult, Converted, Failure, entries};
 use crate::handle::Handle;
-use crate::handles::Job;
+use crate::handles::{Job, Slice};
 use crate::list::{List, Push, written, written_bytes, written_text};
 
 /// A loop of the core's.
@@ -45,6 +45,7 @@ source!(shuffle::Garbage<Async>, Vec<Vec<u8>>, |_| {});
 source!(tasks::Claims<Async>, Vec<tasks::Task>, Self::stop_listening);
 source!(events::Deliveries<Async>, Vec<events::Event>, Self::stop_listening);
 source!(tasks::Jobs<Async>, tasks::Job<Async>, Self::stop_listening);
+source!(recruiter::Slices<Async>, recruiter::Slice<Async>, Self::stop_listening);
 
 /// A loop. JavaScript makes one request at a time.
 pub(crate) struct Loop<S: Source>(Rc<Slot<S>>);
@@ -237,6 +238,28 @@ impl Jobs {
             list.value(Job::new(handle.with(job)))?;
             list.finish()
         })
+    }
+
+    /// Ends the loop.
+    #[napi]
+    pub fn end(&self) {
+        self.0.end();
+    }
+}
+
+/// The slices of a recruiter that runs.
+#[napi]
+pub struct Slices(pub(crate) Loop<recruiter::Slices<Async>>);
+
+#[napi]
+impl Slices {
+    /// Returns a slice, or null when the loop is over.
+    #[napi]
+    pub fn next(&self, number: u32) -> bool {
+        let handle = self.0.0.with(());
+        let convert =
+            move |env: &Env, _, slice| CallResult::value(env, Slice::new(handle.with(slice)));
+        self.0.next(number, convert)
     }
 
     /// Ends the loop.

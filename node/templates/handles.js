@@ -42,10 +42,10 @@ class {{ class.name }} extends Handle {
   constructor(native) {
     super(native, Native.{{ class.name }}, '{{ class.made_by }}')
   }
-{% for _, name, _ in class.getters %}
+{% for getter in class.getters %}
 
-  get {{ name }}() {
-    return nativeOf(this).{{ name }}
+  get {{ getter.js }}() {
+    return nativeOf(this).{{ getter.js }}
   }
 {% endfor %}
 {% for call in class.calls %}

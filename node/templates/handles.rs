@@ -5,7 +5,7 @@ use millpond::Async;
 use napi::Env;
 use napi_derive::napi;
 
-use crate::convert::{Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries, unexpected};
+use crate::convert::{Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries, milliseconds, unexpected};
 use crate::entries::Entries;
 use crate::events::{event_ids, receipts};
 use crate::handle::{Handle, Held, Lease};
@@ -17,7 +17,7 @@ use crate::loops::{ {{ loops | join(', ') }}, Loop };
 {% endmacro %}
 {% macro given(call) %}{{ call.args | map(attribute='expression') | join(', ') }}{% endmacro %}
 {% for of in classes %}
-{% set numbers = of.getters | rejectattr(2) if of.is_held else [] %}
+{% set numbers = of.getters | rejectattr('rust', 'equalto', 'bool') if of.is_held else [] %}
 
 /// [`{{ of.path }}`]{{ ', and its numbers, which stay when it was given up' if numbers }}.
 #[napi]
@@ -25,26 +25,26 @@ pub struct {{ of.name }}(pub(crate) {{ 'Held' if of.is_held else 'Handle' }}<{{ 
 
 impl {{ of.name }} {
     pub(crate) fn new(core: Handle<{{ of.path }}<Async>>) -> Self {
-        {% for name, _, _ in numbers %}
-        let {{ name }} = core.core.{{ name }}() as f64;
+        {% for number in numbers %}
+        let {{ number.name }} = core.core.{{ number.core }}() as f64;
         {% endfor %}
-        Self({{ 'Held::new(core)' if of.is_held else 'core' }}{% for name, _, _ in numbers %}, {{ name }}{% endfor %})
+        Self({{ 'Held::new(core)' if of.is_held else 'core' }}{% for number in numbers %}, {{ number.name }}{% endfor %})
     }
 }
 
 #[napi]
 impl {{ of.name }} {
-{% for name, _, is_bool in of.getters %}
-    /// [`{{ name }}`]({{ of.path }}::{{ name }}).
+{% for getter in of.getters %}
+    /// [`{{ getter.core }}`]({{ of.path }}::{{ getter.core }}).
     #[napi(getter)]
-    pub fn {{ name }}(&self) -> {{ 'bool' if is_bool else 'f64' }} {
-    {% if of.is_held and not is_bool %}
+    pub fn {{ getter.name }}(&self) -> {{ getter.rust }} {
+    {% if of.is_held and getter.rust != 'bool' %}
         self.{{ loop.index }}
     {% elif of.is_held %}
         // A handle that was given up is lost and has ended.
-        self.0.get(|core| core.{{ name }}()).unwrap_or(true)
+        self.0.get(|core| core.{{ getter.core }}()).unwrap_or(true)
     {% else %}
-        self.0.core.{{ name }}() {{ '' if is_bool else 'as f64' }}
+        {{ getter.expression | replace('{}', 'self.0.core.' ~ getter.core ~ '()') }}
     {% endif %}
     }
 
@@ -94,22 +94,25 @@ impl {{ of.name }} {
         Ok(self.0.start(number, call, {{ 'convert' if call.made else call.convert }}))
     }
     {% else %}
-    pub fn {{ call.name }}(&self, env: Env{{ params(call) }}{{ ', options: Entries' if call.options }}{{ ', buffers: Option<bool>' if call.has_buffers }}) -> napi::Result<{{ call.made or 'f64' }}> {
+    pub fn {{ call.name }}(&self, env: Env{{ params(call) }}{{ ', options: Entries' if call.options }}{{ ', buffers: Option<bool>' if call.has_buffers }}) -> napi::Result<{{ call.made or call.value }}> {
         let call = |core: &{{ of.path }}<Async>| {
             {% if call.can_fail %}
             core.{{ call.name }}({{ given(call) }})
+            {% elif call.value == '()' %}
+            core.{{ call.name }}({{ given(call) }});
+            Ok(())
             {% else %}
             Ok(core.{{ call.name }}({{ given(call) }}))
             {% endif %}
         };
+        {% if not call.made %}
+        self.0.at_once(&env, call){{ '.map(|made| made as f64)' if call.value == 'f64' }}
+    }
+        {% else %}
         let made = self.0.at_once(&env, call)?;
         {% if call.options %}
         let made = options.reader().{{ call.options }}(made)?;
         {% endif %}
-        {% if not call.made %}
-        Ok(made as f64)
-    }
-        {% else %}
         let made = self.0.with(made){{ '.buffers(buffers)' if call.has_buffers }};
         Ok({{ call.made }}{{ '(Loop::new(made))' if call.is_loop else '::new(made)' }})
     }

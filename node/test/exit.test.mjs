@@ -47,6 +47,12 @@ const tracking = client.shuffleQueue(given[1], { trackKeys: 'queue' })
 await tracking.writeTracked('tenant', { n: '1' }, 'n', { deadline: 1_000_000_000 })
 const garbage = tracking.gc()
 console.log((await garbage.next()).value)
+const recruiter = client.recruiter(given[1])
+recruiter.install('always', { share: 1 }, () => 1)
+recruiter.install('often', { perSecond: 1000 }, () => 1)
+console.log((await recruiter.enlist()).why)
+recruiter.uninstall('always')
+await recruiter.enlist()
 const loops = []
 for (const row of LOOPS) {
   const queue = row.open(client, given[1] + row.name)
@@ -56,10 +62,10 @@ for (const row of LOOPS) {
 }
 `
 
-test('with clients, leases and loops that are idle', async () => {
+test('with clients, leases, recruiters and loops that are idle', async () => {
   for (const url of await urls()) {
     const { stdout, stderr } = await run(IDLE, url, newName())
-    assert.deepEqual([stdout, stderr], [`[ '1' ]\n${"[ 'a' ]\n".repeat(LOOPS.length)}`, ''])
+    assert.deepEqual([stdout, stderr], [`[ '1' ]\nworked\n${"[ 'a' ]\n".repeat(LOOPS.length)}`, ''])
   }
 })
 

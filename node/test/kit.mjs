@@ -171,6 +171,16 @@ async function runOnce({ worker, valueOf }, queue, signal) {
   return values
 }
 
+/** A slice, which is over. */
+async function sliceOf(client, name) {
+  const recruiter = client.recruiter(name)
+  recruiter.setDutyMax(1)
+  let found
+  recruiter.install('a', { share: 1 }, (slice) => { found = slice })
+  await recruiter.enlist()
+  return found
+}
+
 const TASK = { id: 'none', version: 0 }
 const RECEIPT = { stream: 0, id: '1-1' }
 const ID = '0'.repeat(20)
@@ -186,7 +196,7 @@ export const CALLS = {
     open: (client) => client,
     calls: { close: [], taskStores: [] },
     handles: { ick: ['x'], ickChannel: ['x', 2], shuffleQueue: ['x'], tasks: ['x'], volatileHash: ['x'], volatileHashes: ['x'] },
-    plain: ['events', 'recovery']
+    plain: ['events', 'recovery', 'recruiter']
   },
   Ick: {
     ...ICK,
@@ -291,5 +301,15 @@ export const CALLS = {
     open: (client, name) => client.volatileHashes(name),
     calls: { reap: [] },
     plain: ['hash']
+  },
+  Recruiter: {
+    open: (client, name) => client.recruiter(name),
+    calls: { wake: ['a'], stats: [] },
+    plain: ['enlist', 'install', 'onError', 'run', 'setDecisionTimeout', 'setDutyMax', 'stop', 'uninstall']
+  },
+  Slice: {
+    open: sliceOf,
+    calls: {},
+    plain: ['abort', 'more']
   }
 }

@@ -23,6 +23,20 @@ const OWN = {
     await lease.release()
   },
 
+  async Recruiter(recruiter) {
+    recruiter.setDutyMax(1)
+    recruiter.onError(() => {})
+    recruiter.install('a', { share: 1 }, async (slice) => !slice.isOver)
+    await recruiter.enlist()
+    recruiter.uninstall('a')
+    recruiter.install('a', { share: 1 }, () => { throw new Error('on purpose') })
+    await recruiter.enlist()
+    recruiter.uninstall('a')
+    recruiter.install('a', { perSecond: 1_000 }, () => 1)
+    await recruiter.enlist()
+    await recruiter.run({ signal: AbortSignal.timeout(1) }).catch(() => {})
+  },
+
   async ShuffleQueue(queue) {
     const consumer = queue.consumer('own', 'c')
     // One message is no text.

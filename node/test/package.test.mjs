@@ -105,6 +105,7 @@ describe('packed', { timeout: 600_000 }, () => {
       'events_worker.js',
       'first.js',
       'producer.js',
+      'recruiter.js',
       'shuffle.js',
       'shuffle_consumer.js',
       'shuffle_producer.js',
@@ -139,6 +140,7 @@ describe('packed', { timeout: 600_000 }, () => {
     const delivered = await until('events_worker.js', 8, 'deliver to')
     assert.match(delivered, /bob: paid[^]*bob: packed[^]*bob: sent[^]*\n1 webhooks could not be delivered\n$/)
     for (const turn of ['first', 'second']) assert.match(await example('volatile.js', url), /req-2 shows <h1>Shop<\/h1>\nreq-1 sets no old prices\n$/, turn)
+    assert.match(await example('recruiter.js', url), /100 carts were removed and 20 mails sent, and no page failed\n$/)
     const nightly = [path.join(copied, 'events_nightly.js'), url, '1']
     const fleet = [1, 2].map(() => promisify(execFile)(process.execPath, nightly))
     const nights = []

@@ -349,7 +349,7 @@ test('what goes wrong is logged if nobody asks', async (t) => {
   await insert(store, 'p', 1)
   const hooks = { onError: async () => { throw boom }, onEvent() { throw boom } }
   const failed = await logged(t, () => store.worker('p').drain(() => { throw new Reject() }, hooks))
-  assert.deepEqual(failed.at(-1), ['millpond: a hook of a worker failed:', boom])
+  assert.deepEqual(failed.at(-1), ['millpond: a hook failed:', boom])
   await client.close()
 })
 

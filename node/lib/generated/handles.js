@@ -30,6 +30,9 @@ const {
   scheduleInfo,
   eventStats,
   syncedSchedules,
+  duty,
+  jobStats,
+  recruiterStats,
   receipt,
   reclaimed,
   shuffleStats,
@@ -93,6 +96,7 @@ const read = {
   receiptOrNull: of((reader) => reader.maybe(receipt)),
   receiptOrNullList: of((reader) => reader.some(() => reader.maybe(receipt))),
   reclaimed: ofBytes((reader) => reclaimed(reader)),
+  recruiterStats: of((reader) => recruiterStats(reader)),
   redrivenList: of((reader) => reader.some(() => reader.one())),
   rescheduledList: of((reader) => reader.some(() => reader.one())),
   scheduleInfoList: of((reader) => reader.some(scheduleInfo)),
@@ -183,6 +187,12 @@ class Client extends Handle {
     shards = check.smallSize('shards', shards)
     const native = atOnce(() => nativeOf(this).ickChannel(name, shards, returnBuffers))
     return new made.IckChannel(native)
+  }
+
+  recruiter(name) {
+    name = check.bytes('name', name)
+    const native = atOnce(() => nativeOf(this).recruiter(name))
+    return new made.Recruiter(native)
   }
 
   shuffleQueue(name, options) {
@@ -641,6 +651,88 @@ class IckChannel extends Handle {
   }
 }
 made.IckChannel = IckChannel
+
+class Recruiter extends Handle {
+  constructor(native) {
+    super(native, Native.Recruiter, 'recruiter() of a Client')
+  }
+
+  get isDue() {
+    return nativeOf(this).isDue
+  }
+
+  setDutyMax(part) {
+    part = check.number('part', part)
+    return atOnce(() => nativeOf(this).setDutyMax(part))
+  }
+
+  setDecisionTimeout(timeoutMs) {
+    timeoutMs = check.milliseconds('timeoutMs', timeoutMs)
+    return atOnce(() => nativeOf(this).setDecisionTimeout(timeoutMs))
+  }
+
+  uninstall(job) {
+    job = check.text('job', job)
+    return atOnce(() => nativeOf(this).uninstall(job))
+  }
+
+  async wake(job, options) {
+    const { signal } = check.options(options, SIGNAL)
+    job = check.text('job', job)
+    const send = (number) => nativeOf(this).wake(number, job)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  stop() {
+    return atOnce(() => nativeOf(this).stop())
+  }
+
+  async stats(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).stats(number)
+    return unwrap(await begin(signal, read.recruiterStats, send))
+  }
+}
+made.Recruiter = Recruiter
+
+class Slice extends Handle {
+  constructor(native) {
+    super(native, Native.Slice, 'a recruiter')
+  }
+
+  get job() {
+    return nativeOf(this).job
+  }
+
+  get budgetMs() {
+    return nativeOf(this).budgetMs
+  }
+
+  get remainingMs() {
+    return nativeOf(this).remainingMs
+  }
+
+  get isOver() {
+    return nativeOf(this).isOver
+  }
+
+  get fence() {
+    return nativeOf(this).fence
+  }
+
+  get isLost() {
+    return nativeOf(this).isLost
+  }
+
+  more() {
+    return atOnce(() => nativeOf(this).more())
+  }
+
+  abort() {
+    return atOnce(() => nativeOf(this).abort())
+  }
+}
+made.Slice = Slice
 
 class ShuffleJob extends Handle {
   constructor(native) {
@@ -1303,4 +1395,4 @@ class VolatileHashes extends Handle {
 }
 made.VolatileHashes = VolatileHashes
 
-module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, FieldLock, VolatileHash, VolatileHashes, SIGNAL, read }
+module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, Recruiter, Slice, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, FieldLock, VolatileHash, VolatileHashes, SIGNAL, read }

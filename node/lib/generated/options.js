@@ -83,6 +83,15 @@ module.exports = {
   batches: {
     waitMs: check.milliseconds
   },
+  newJob: {
+    perSecond: check.number,
+    share: check.number,
+    burst: check.smallSize,
+    budgetMs: check.milliseconds,
+    maxRunning: check.smallSize,
+    leaseMs: check.milliseconds,
+    idleMaxMs: check.milliseconds
+  },
   garbage: {
     timeDigits: check.smallSize
   },

@@ -126,6 +126,48 @@ function syncedSchedules(reader) {
   }
 }
 
+function duty(reader) {
+  return {
+    recruited: reader.one(),
+    job: reader.one(),
+    tookMs: reader.one(),
+    why: reader.one()
+  }
+}
+
+function jobStats(reader) {
+  return {
+    job: reader.one(),
+    backoff: reader.one(),
+    lastGrantedUs: reader.one(),
+    granted: reader.one(),
+    worked: reader.one(),
+    nothing: reader.one(),
+    aborted: reader.one(),
+    failed: reader.one(),
+    overran: reader.one(),
+    items: reader.one(),
+    busyUs: reader.one(),
+    lost: reader.one(),
+    late: reader.one()
+  }
+}
+
+function recruiterStats(reader) {
+  return {
+    enlisted: reader.one(),
+    notDrawn: reader.one(),
+    notDue: reader.one(),
+    denied: reader.one(),
+    busy: reader.one(),
+    inSlice: reader.one(),
+    overDuty: reader.one(),
+    noJobs: reader.one(),
+    unavailable: reader.one(),
+    jobs: reader.some(jobStats)
+  }
+}
+
 function receipt(reader) {
   return {
     stream: reader.stream(),
@@ -445,6 +487,7 @@ module.exports = {
   docId,
   docPage,
   docPosition,
+  duty,
   event,
   eventConfig,
   eventPage,
@@ -455,6 +498,7 @@ module.exports = {
   hashField,
   hashStats,
   jobCounts,
+  jobStats,
   lockHolder,
   made,
   modified,
@@ -466,6 +510,7 @@ module.exports = {
   receipt,
   reclaimed,
   recovery,
+  recruiterStats,
   renewed,
   scheduleInfo,
   shuffleStats,

@@ -9,7 +9,7 @@ use napi_derive::napi;
 
 use crate::convert::{
     Bytes, CallResult, Fields, Ids, Members, MessageList, Pairs, Receipts, Size, duration, entries,
-    unexpected,
+    milliseconds, unexpected,
 };
 use crate::entries::Entries;
 use crate::events::{event_ids, receipts};
@@ -60,6 +60,15 @@ impl Client {
         let made = self.0.at_once(&env, call)?;
         let made = self.0.with(made).buffers(buffers);
         Ok(IckChannel::new(made))
+    }
+
+    /// [`recruiter`](millpond::Client::recruiter).
+    #[napi]
+    pub fn recruiter(&self, env: Env, name: Bytes) -> napi::Result<Recruiter> {
+        let call = |core: &millpond::Client<Async>| Ok(core.recruiter(&name.0));
+        let made = self.0.at_once(&env, call)?;
+        let made = self.0.with(made);
+        Ok(Recruiter::new(made))
     }
 
     /// [`shuffle_queue`](millpond::Client::shuffle_queue).
@@ -705,8 +714,7 @@ impl IckChannel {
     #[napi]
     pub fn ick_of(&self, env: Env, member: Bytes) -> napi::Result<f64> {
         let call = |core: &millpond::ick::IckChannel<Async>| Ok(core.ick_of(&member.0));
-        let made = self.0.at_once(&env, call)?;
-        Ok(made as f64)
+        self.0.at_once(&env, call).map(|made| made as f64)
     }
 
     /// [`add`](millpond::ick::IckChannel::add).
@@ -730,6 +738,141 @@ impl IckChannel {
         let made = options.reader().batches(made)?;
         let made = self.0.with(made);
         Ok(Batches(Loop::new(made)))
+    }
+}
+
+/// [`millpond::recruiter::Recruiter`].
+#[napi]
+pub struct Recruiter(pub(crate) Handle<millpond::recruiter::Recruiter<Async>>);
+
+impl Recruiter {
+    pub(crate) fn new(core: Handle<millpond::recruiter::Recruiter<Async>>) -> Self {
+        Self(core)
+    }
+}
+
+#[napi]
+impl Recruiter {
+    /// [`is_due`](millpond::recruiter::Recruiter::is_due).
+    #[napi(getter)]
+    pub fn is_due(&self) -> bool {
+        self.0.core.is_due()
+    }
+
+    /// [`set_duty_max`](millpond::recruiter::Recruiter::set_duty_max).
+    #[napi]
+    pub fn set_duty_max(&self, env: Env, part: f64) -> napi::Result<()> {
+        let call = |core: &millpond::recruiter::Recruiter<Async>| core.set_duty_max(part);
+        self.0.at_once(&env, call)
+    }
+
+    /// [`set_decision_timeout`](millpond::recruiter::Recruiter::set_decision_timeout).
+    #[napi]
+    pub fn set_decision_timeout(&self, env: Env, timeout_ms: f64) -> napi::Result<()> {
+        let call = |core: &millpond::recruiter::Recruiter<Async>| {
+            core.set_decision_timeout(duration(timeout_ms))
+        };
+        self.0.at_once(&env, call)
+    }
+
+    /// [`uninstall`](millpond::recruiter::Recruiter::uninstall).
+    #[napi]
+    pub fn uninstall(&self, env: Env, job: String) -> napi::Result<bool> {
+        let call = |core: &millpond::recruiter::Recruiter<Async>| Ok(core.uninstall(&job));
+        self.0.at_once(&env, call)
+    }
+
+    /// [`wake`](millpond::recruiter::Recruiter::wake).
+    #[napi]
+    pub fn wake(&self, number: u32, job: String) -> napi::Result<bool> {
+        let call = |core: &millpond::recruiter::Recruiter<Async>| Ok(core.wake(&job));
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`stop`](millpond::recruiter::Recruiter::stop).
+    #[napi]
+    pub fn stop(&self, env: Env) -> napi::Result<()> {
+        let call = |core: &millpond::recruiter::Recruiter<Async>| {
+            core.stop();
+            Ok(())
+        };
+        self.0.at_once(&env, call)
+    }
+
+    /// [`stats`](millpond::recruiter::Recruiter::stats).
+    #[napi]
+    pub fn stats(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::recruiter::Recruiter<Async>| Ok(core.stats());
+        Ok(self.0.start(number, call, written))
+    }
+}
+
+/// [`millpond::recruiter::Slice`].
+#[napi]
+pub struct Slice(pub(crate) Handle<millpond::recruiter::Slice<Async>>);
+
+impl Slice {
+    pub(crate) fn new(core: Handle<millpond::recruiter::Slice<Async>>) -> Self {
+        Self(core)
+    }
+}
+
+#[napi]
+impl Slice {
+    /// [`job`](millpond::recruiter::Slice::job).
+    #[napi(getter)]
+    pub fn job(&self) -> &str {
+        self.0.core.job()
+    }
+
+    /// [`budget`](millpond::recruiter::Slice::budget).
+    #[napi(getter)]
+    pub fn budget_ms(&self) -> f64 {
+        milliseconds(self.0.core.budget())
+    }
+
+    /// [`remaining`](millpond::recruiter::Slice::remaining).
+    #[napi(getter)]
+    pub fn remaining_ms(&self) -> f64 {
+        milliseconds(self.0.core.remaining())
+    }
+
+    /// [`is_over`](millpond::recruiter::Slice::is_over).
+    #[napi(getter)]
+    pub fn is_over(&self) -> bool {
+        self.0.core.is_over()
+    }
+
+    /// [`fence`](millpond::recruiter::Slice::fence).
+    #[napi(getter)]
+    pub fn fence(&self) -> f64 {
+        self.0.core.fence() as f64
+    }
+
+    /// [`is_lost`](millpond::recruiter::Slice::is_lost).
+    #[napi(getter)]
+    pub fn is_lost(&self) -> bool {
+        self.0.core.is_lost()
+    }
+
+    /// [`more`](millpond::recruiter::Slice::more).
+    #[napi]
+    pub fn more(&self, env: Env) -> napi::Result<()> {
+        let call = |core: &millpond::recruiter::Slice<Async>| {
+            core.more();
+            Ok(())
+        };
+        self.0.at_once(&env, call)
+    }
+
+    /// [`abort`](millpond::recruiter::Slice::abort).
+    #[napi]
+    pub fn abort(&self, env: Env) -> napi::Result<()> {
+        let call = |core: &millpond::recruiter::Slice<Async>| {
+            core.abort();
+            Ok(())
+        };
+        self.0.at_once(&env, call)
     }
 }
 

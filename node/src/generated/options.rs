@@ -259,6 +259,25 @@ impl Reader<'_> {
         Ok(of)
     }
 
+    pub(crate) fn new_job(
+        &mut self,
+        mut of: millpond::recruiter::NewJob,
+    ) -> napi::Result<millpond::recruiter::NewJob> {
+        for _ in 0..self.count()? {
+            of = match self.text()? {
+                "perSecond" => of.per_second(self.number()?),
+                "share" => of.share(self.number()?),
+                "burst" => of.burst(self.number()? as u32),
+                "budgetMs" => of.budget(duration(self.number()?)),
+                "maxRunning" => of.max_running(self.number()? as u32),
+                "leaseMs" => of.lease(duration(self.number()?)),
+                "idleMaxMs" => of.idle_max(duration(self.number()?)),
+                other => return Err(unexpected(other)),
+            };
+        }
+        Ok(of)
+    }
+
     pub(crate) fn garbage(
         &mut self,
         mut of: millpond::shuffle::Garbage<Async>,

@@ -137,6 +137,48 @@ impl Push for millpond::ick::Stats {
     }
 }
 
+impl Push for millpond::recruiter::Duty {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.recruited.push(list)?;
+        self.job.push(list)?;
+        self.took.push(list)?;
+        self.why.push(list)
+    }
+}
+
+impl Push for millpond::recruiter::JobStats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.job.push(list)?;
+        self.backoff.push(list)?;
+        self.last_granted_us.push(list)?;
+        self.granted.push(list)?;
+        self.worked.push(list)?;
+        self.nothing.push(list)?;
+        self.aborted.push(list)?;
+        self.failed.push(list)?;
+        self.overran.push(list)?;
+        self.items.push(list)?;
+        self.busy_us.push(list)?;
+        self.lost.push(list)?;
+        self.late.push(list)
+    }
+}
+
+impl Push for millpond::recruiter::RecruiterStats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.enlisted.push(list)?;
+        self.not_drawn.push(list)?;
+        self.not_due.push(list)?;
+        self.denied.push(list)?;
+        self.busy.push(list)?;
+        self.in_slice.push(list)?;
+        self.over_duty.push(list)?;
+        self.no_jobs.push(list)?;
+        self.unavailable.push(list)?;
+        self.jobs.push(list)
+    }
+}
+
 impl Push for millpond::shuffle::DeadLetter {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.id.push(list)?;

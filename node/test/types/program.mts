@@ -8,6 +8,7 @@ import {
   connect,
   type DeadLetter,
   DependencyError,
+  type Duty,
   type JobCounts,
   Doc,
   type DocHandle,
@@ -39,6 +40,8 @@ import {
   type QueueStats,
   type Receipt,
   type Reclaimed,
+  Recruiter,
+  type RecruiterStats,
   Release,
   type Renewed,
   type Report,
@@ -48,6 +51,7 @@ import {
   type Messages,
   ShuffleQueue,
   type ShuffleStats,
+  Slice,
   type Stats,
   Task,
   TaskChange,
@@ -217,6 +221,28 @@ const wait: number | null = found.remainingMs
 const fence: number | null = (await hash.acquire('/', Buffer.from('req-1'), 1000)).fence
 const holder: string | undefined = (await hash.holder('/'))?.token
 const nextInMs: number | null = (await hash.reap({ limit: 100 })).nextInMs
+
+const recruiter: Recruiter = client.recruiter('site')
+recruiter.install('mail', { perSecond: 2, burst: 5n, budgetMs: 20, maxRunning: 3, leaseMs: 1_000, idleMaxMs: 1_000 }, async (slice) => {
+  same<typeof slice, Slice>(true)
+  if (slice.isOver || slice.isLost) slice.abort()
+  slice.more()
+  return slice.fence + slice.remainingMs
+})
+recruiter.install('cache', { share: 0.1 }, () => {})
+recruiter.install('pages', { share: 0.1 }, () => 5n)
+recruiter.install('files', { share: 0.1 }, async ({ job }) => job === 'files')
+recruiter.onError((job, error) => console.error(job ?? 'no job', error))
+const duty: Duty = await recruiter.enlist({ budgetMs: 20 })
+if (!duty.recruited && duty.why !== 'not_due') console.log(duty.job, duty.tookMs)
+const wasInstalled: boolean = recruiter.isDue && recruiter.uninstall('mail')
+recruiter.setDutyMax(0.1)
+recruiter.setDecisionTimeout(20)
+await recruiter.wake('mail', { signal: AbortSignal.timeout(1000) })
+const recruiterStats: RecruiterStats = await recruiter.stats()
+const items: number = recruiterStats.jobs[0]!.items
+await recruiter.run({ stopOnSignals: false, signal: AbortSignal.timeout(1000) })
+recruiter.stop()
 
 const store: TaskStore = client.tasks('shop', { claimant: 'me' })
 const sameForBuffers = buffers.tasks('shop')
@@ -440,3 +466,13 @@ await ick.add(['a'], { signal: new AbortController() })
 new TimeoutError().code = 'X'
 // @ts-expect-error there is no default export
 import millpond from 'millpond'
+// @ts-expect-error a job needs options
+recruiter.install('mail', () => {})
+// @ts-expect-error a result is a number or a truth
+recruiter.install('mail', { share: 1 }, () => 'sent')
+// @ts-expect-error times say what they are in
+recruiter.install('mail', { share: 1, budget: 20 }, () => {})
+// @ts-expect-error a duty is shared
+duty.why = 'worked'
+// @ts-expect-error made by a client
+new Recruiter()
