@@ -4,12 +4,15 @@ import readline from 'node:readline'
 
 import * as millpond from '../../../node/index.mjs'
 import { workerCalls } from './node_jobs.mjs'
+import { Noted } from './node_recruiter.mjs'
 import { encoded, made, Unsupported } from './node_values.mjs'
 
 const { connect, DependencyError, InvalidArgumentError, MillpondError, TaskStore } = millpond
 const WORKER = workerCalls({ perform: respond, attempt })
 
 let client
+/** By their names as JSON, until the client is closed. */
+const recruiters = new Map()
 
 /** Makes a request later, while others are made. */
 function later({ ms, request }) {
@@ -21,8 +24,17 @@ function later({ ms, request }) {
   return null
 }
 
+/** The recruiter with a name. */
+function recruiter(given) {
+  const name = JSON.stringify(given.name)
+  if (!recruiters.has(name)) recruiters.set(name, new Noted(made(client, 'recruiter', given), respond))
+  return recruiters.get(name)
+}
+
 /** Makes one call. */
 function called(on, call, given) {
+  if (call === 'recruiter') return recruiter(given)
+  if (on instanceof Noted) return on.called(call, given)
   if (call in WORKER) return WORKER[call](on, given.jobs)
   if (call === 'shard') return made(millpond, call, given)
   // The jobs of a request are worked on one after the other.
@@ -53,11 +65,15 @@ async function result(request) {
     return (await gathered(found)) ?? null
   }
   if (request.call === 'open') {
+    recruiters.clear()
     await client?.close()
     client = await connect(request.url, { returnBuffers: true })
     return null
   }
-  if (request.call === 'close') return (await client.close()) ?? null
+  if (request.call === 'close') {
+    recruiters.clear()
+    return (await client.close()) ?? null
+  }
   if (request.call === 'later') return later(request)
   throw new Unsupported(`the call ${request.call} is not known`)
 }

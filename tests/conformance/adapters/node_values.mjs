@@ -74,18 +74,22 @@ export function options(given, after = 'delayMs') {
 /** Calls a method with what is given: its parameters, and the rest as options. */
 export function made(on, call, given) {
   const method = camel(call)
-  const names = CLASSES[on.constructor?.name]?.methods[method] ?? FUNCTIONS[method]
+  const { methods, fields } = CLASSES[on.constructor?.name] ?? {}
+  if (fields?.includes(method)) return on[method]
+  const names = methods?.[method] ?? FUNCTIONS[method]
   if (typeof on[method] !== 'function' || names === undefined) {
     throw new Unsupported(`the call ${call} is not known`)
   }
   const rest = options(given, on.constructor?.name === 'EventQueue' ? 'afterMs' : undefined)
   if (names[0] === 'schedule') return on[method](rest)
-  const places = names.filter((name) => name !== 'options').map((name) => {
+  const places = names.map((name) => {
+    // The rest are options, wherever these are.
+    if (name === 'options') return rest
     const value = rest[name]
     delete rest[name]
     return value
   })
-  if (names.includes('options')) return on[method](...places, rest)
+  if (names.includes('options')) return on[method](...places)
   for (const name of Object.keys(rest)) throw new Unsupported(`the call ${call} takes no ${name}`)
   return on[method](...places)
 }

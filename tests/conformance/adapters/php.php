@@ -20,6 +20,7 @@ use Millpond\Tasks\TaskId;
 
 require __DIR__ . '/php_values.php';
 require __DIR__ . '/php_jobs.php';
+require __DIR__ . '/php_recruiter.php';
 
 spl_autoload_register(static function (string $class): void {
     require __DIR__ . '/../../../ffi/php/src/' . strtr(substr($class, strlen('Millpond\\')), '\\', '/') . '.php';
@@ -66,6 +67,10 @@ function gathered(mixed $found): mixed
 /** Makes one call. */
 function called(mixed $on, string $name, array $given, callable $perform): mixed
 {
+    if ($on instanceof Noted && method_exists($on, $name)) {
+        return $on->$name($given, $perform);
+    }
+    $on = $on instanceof Noted ? $on->recruiter : $on;
     if (in_array($name, ['work', 'drain', 'run'], true)) {
         return $name($on, $given['jobs'], $perform);
     }
@@ -88,7 +93,7 @@ function result(array $request, Client|BorrowedClient|null &$client, callable $c
             attempt(static fn (): mixed => result($request, $client, $connect));
         $found = $client;
         foreach ($request['calls'] as [$name, $given]) {
-            $found = called($found, $name, $given, $perform);
+            $found = $name === 'recruiter' ? Noted::named($client, $given) : called($found, $name, $given, $perform);
         }
 
         return gathered($found);
@@ -96,6 +101,7 @@ function result(array $request, Client|BorrowedClient|null &$client, callable $c
     switch ($request['call']) {
         case 'open':
         case 'close':
+            Noted::forget();
             $client?->close();
             $client = $request['call'] === 'open' ? $connect($request['url']) : null;
 

@@ -7,6 +7,7 @@
 declare(strict_types=1);
 
 use Millpond\Acquired;
+use Millpond\Duty;
 use Millpond\Entry;
 use Millpond\EventConfig;
 use Millpond\EventPosition;
@@ -40,7 +41,8 @@ const RECORDS = [Receipt::class, TaskId::class, DocId::class, Position::class, D
     EventPosition::class, FieldPosition::class];
 
 /** The records whose floats are times, which a response has in milliseconds. */
-const TIMED = [EventConfig::class, ScheduleInfo::class, Acquired::class, ValueOrLock::class, LockHolder::class, Reaped::class];
+const TIMED = [EventConfig::class, ScheduleInfo::class, Acquired::class, ValueOrLock::class, LockHolder::class, Reaped::class,
+    Duty::class];
 
 function snake(string $name): string
 {

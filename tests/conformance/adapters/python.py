@@ -11,6 +11,7 @@ import time
 
 import millpond
 from python_jobs import drain, run, work
+from python_recruiter import Noted
 from python_values import LISTS, Unsupported, finished, first, listed, made, milliseconds, settled, shown
 
 
@@ -22,6 +23,7 @@ class Session:
         self.sleep = sleep
         self.is_async = sleep is asyncio.sleep
         self.client = None
+        self.recruiters = {}
         self.later = set()
 
     async def open(self, url):
@@ -29,7 +31,7 @@ class Session:
         self.client = await settled(self.connect(url))
 
     async def close(self):
-        client, self.client = self.client, None
+        client, self.client, self.recruiters = self.client, None, {}
         if client is not None:
             await settled(client.aclose() if self.is_async else client.close())
 
@@ -50,6 +52,10 @@ class Session:
 
     def called(self, on, name, given):
         """Makes one call."""
+        if name == "recruiter":
+            return self.recruiter(given)
+        if isinstance(on, Noted) and name in vars(Noted):
+            return getattr(on, name)(given)
         if name == "worker":
             given = {"concurrency": 1, **given}
         if name in ("work", "drain", "run"):
@@ -60,10 +66,21 @@ class Session:
             given = {name: value for name, value in given.items() if name != "limit"}
         if name == "reschedule_at_ms":
             name = "reschedule"
-        method = getattr(on, name, None) or getattr(millpond, name, None)
+        of = getattr(on, name, None)
+        if isinstance(of, bool):
+            # A property.
+            return of
+        method = of or getattr(millpond, name, None)
         if not callable(method):
             raise Unsupported(f"the call {name} is not known")
         return made(method, given)
+
+    def recruiter(self, given):
+        """The recruiter with a name, the same until the client is closed."""
+        name = json.dumps(given["name"])
+        if name not in self.recruiters:
+            self.recruiters[name] = Noted(self, made(self.client.recruiter, given))
+        return self.recruiters[name]
 
     def begin_later(self, request):
         """Makes a request after a while, beside what comes next."""
@@ -115,7 +132,7 @@ async def gathered(found):
         return {"scanned": found.scanned, "deleted": found.deleted, "seen": seen}
     if hasattr(found, "__next__") or hasattr(found, "__anext__"):
         return await first(found) or []
-    is_sizes = isinstance(found, dict) and not isinstance(found.get("drained"), dict)
+    is_sizes = isinstance(found, dict) and all(isinstance(size, int) for size in found.values())
     return list(found.items()) if is_sizes else found
 
 

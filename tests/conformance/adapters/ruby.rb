@@ -6,6 +6,7 @@ require "millpond"
 require_relative "ruby_values"
 require_relative "ruby_arguments"
 require_relative "ruby_jobs"
+require_relative "ruby_recruiter"
 
 # The client that is open and the calls on it.
 class Session
@@ -14,7 +15,8 @@ class Session
   include Values
 
   # What the gem calls another way.
-  NAMES = { "are_empty" => "are_empty?", "reschedule_at_ms" => "reschedule", "hash" => "[]" }.freeze
+  NAMES = { "are_empty" => "are_empty?", "reschedule_at_ms" => "reschedule", "hash" => "[]",
+            "is_due" => "due?" }.freeze
 
   def open(url)
     close
@@ -25,6 +27,8 @@ class Session
   def close
     client = @client
     @client = nil
+    # By their names as JSON.
+    @recruiters = {}
     client&.close
   end
 
@@ -48,6 +52,10 @@ class Session
 
   # Makes one call.
   def called(on, name, given)
+    return recruiter(given) if name == "recruiter"
+    return on.public_send(name, given) if on.is_a?(Noted) && Noted::OWN.include?(name)
+
+    on = on.recruiter if on.is_a?(Noted)
     return public_send(name, on, given["jobs"]) if %w[work drain run].include?(name)
     return gc(on, given) if name == "gc"
 
@@ -65,6 +73,11 @@ class Session
     made(on, name, given)
   end
 
+  # The recruiter with a name.
+  def recruiter(given)
+    @recruiters[JSON.generate(given["name"])] ||= Noted.new(made(@client, "recruiter", given), method(:made), method(:respond))
+  end
+
   def gc(queue, given)
     seen = []
     garbage = made(queue, :gc, given) { |values| seen.concat(values) }
@@ -76,7 +89,7 @@ class Session
     case found
     when Enumerator then found.first || []
     when Float then milliseconds(found)
-    when Hash then found.key?(:scanned) || found.key?(:drained) ? found : found.to_a
+    when Hash then found.values.all?(Integer) ? found.to_a : found
     else found
     end
   end

@@ -10,7 +10,7 @@ module Arguments
   # What a schedule has.
   SCHEDULE = Millpond::EventQueue.instance_method(:put_schedule).parameters
   # The fields of results that are times, or nil.
-  TIMES = %i[remaining next_in].freeze
+  TIMES = %i[remaining next_in took].freeze
   # Texts that the gem has as symbols.
   SYMBOLS = %i[set track_keys if_exists state missed overlap].freeze
 

@@ -35,6 +35,7 @@ fn every_wrong_case_fails_on_every_backend() {
         ("shuffle", include_str!("wrong/shuffle.json")),
         ("tasks", include_str!("wrong/tasks.json")),
         ("volatile", include_str!("wrong/volatile.json")),
+        ("recruiter", include_str!("wrong/recruiter.json")),
     ];
     // One is no case but a name.
     let mut count = 1;
@@ -156,6 +157,23 @@ const VOLATILE_LIES: [Lie; 21] = [
     ("response", r#"s/"result":.*/"unsupported":"the call set is not known"}/"#, "memory"),
 ];
 
+const RECRUITER_LIES: [Lie; 14] = [
+    ("request", r#"s/"times":/"ignored":/"#, "memory"),
+    ("request", r#"s/"budget_ms":/"ignored":/"#, "memory"),
+    ("request", r#"s/"share":0.7/"share":0.2/"#, "memory"),
+    ("request", r#"s/"raises":"[^"]*"/"returns":1/"#, "memory"),
+    ("request", r#"s/"abort":true/"abort":false/"#, "memory"),
+    ("request", r#"s/"stop"/"is_due"/"#, "memory"),
+    ("request", r#"s/"uninstall"/"wake"/"#, "memory"),
+    ("response", r#"s/"recruited":true/"recruited":false/"#, "memory"),
+    ("response", r#"s/"why":"over_duty"/"why":"not_drawn"/"#, "memory"),
+    ("response", r#"s/"message":"[^"]*"/"message":""/"#, "memory"),
+    ("response", r#"s/"remaining_ms":[0-9.]*/"remaining_ms":60000/"#, "memory"),
+    ("response", r#"s/"items":[0-9]*,"job":"c"/"items":1,"job":"c"/"#, "redis"),
+    ("response", r#"s/"enlisted":0,/"enlisted":1,/"#, "memory"),
+    ("response", r#"s/"result":.*/"unsupported":"the call install is not known"}/"#, "memory"),
+];
+
 #[test]
 fn an_adapter_that_lies_is_found_out() {
     let files = ["shuffle/ours-acking.json", "shuffle/ours-wrong-arguments.json"];
@@ -164,6 +182,8 @@ fn an_adapter_that_lies_is_found_out() {
     find_out(&files.map(|file| format!("tasks/{file}.json")), &TASKS_LIES);
     let files = ["values", "expiry", "pages", "locks"];
     find_out(&files.map(|file| format!("volatile/{file}.json")), &VOLATILE_LIES);
+    let files = ["installing", "slices"];
+    find_out(&files.map(|file| format!("recruiter/{file}.json")), &RECRUITER_LIES);
 }
 
 fn find_out(files: &[impl AsRef<Path>], lies: &[Lie]) {

@@ -29,6 +29,7 @@ mod runner;
 mod rust;
 mod rust_events;
 mod rust_jobs;
+mod rust_recruiter;
 mod rust_shuffle;
 mod rust_tasks;
 mod rust_volatile;

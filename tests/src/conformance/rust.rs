@@ -8,7 +8,7 @@ use millpond::{Client, Error};
 use serde_json::{Value, json};
 
 use crate::value::{bytes, score, wire_bytes, wire_score};
-use crate::{rust_events, rust_shuffle, rust_tasks, rust_volatile};
+use crate::{rust_events, rust_recruiter, rust_shuffle, rust_tasks, rust_volatile};
 
 /// Why a request has no result.
 pub(crate) enum Failure {
@@ -54,6 +54,7 @@ pub(crate) fn respond(result: Result<Value, Failure>) -> Value {
 fn result(open: &mut Option<Client>, request: &Value) -> Result<Value, Failure> {
     let call = request["call"].as_str().unwrap_or_default();
     if call == "open" || call == "close" {
+        rust_recruiter::forget();
         if let Some(client) = open.take() {
             client.close()?;
         }
@@ -97,6 +98,7 @@ pub(crate) fn perform(client: &Client, request: &Value) -> Result<Value, Failure
         "shuffle_queue" => rust_shuffle::result(client, on, call, request),
         "events" => rust_events::result(client, on, call, request),
         "volatile_hash" | "volatile_hashes" => rust_volatile::result(client, calls, request),
+        "recruiter" => rust_recruiter::result(client, on, call, request),
         "shard" => rust_shuffle::shard_of(on),
         "tasks" => rust_tasks::result(client, on, call, request),
         "task_stores" => Ok(client.task_stores()?.into_iter().map(wire_bytes).collect()),

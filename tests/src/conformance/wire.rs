@@ -70,6 +70,7 @@ pub(crate) fn of_step(step: &Value) -> Value {
             Some(("shuffle", call)) => of_shuffle(call, step),
             Some(("events", call)) => of_events(call, step),
             Some(("vhash", call)) => of_volatile(call, step),
+            Some(("steal", call)) => of_recruiter(call, step),
             _ => of_tasks(step),
         },
     }
@@ -146,6 +147,25 @@ fn of_volatile(call: &str, step: &Value) -> Value {
         after["field"] = as_bytes(&after["field"]);
     }
     calls(on.into_iter().chain([(call, rest.into())]))
+}
+
+/// The request for a call of a recruiter. What a handler runs is on the same one, unless it names another.
+fn of_recruiter(call: &str, step: &Value) -> Value {
+    let mut rest = step.as_object().cloned().unwrap_or_default();
+    rest.remove("call");
+    let name = rest.remove("name").unwrap_or_default();
+    let turns = rest.get_mut("handler").and_then(Value::as_array_mut);
+    for turn in turns.into_iter().flatten() {
+        let requests = turn.get_mut("run").and_then(Value::as_array_mut);
+        for request in requests.into_iter().flatten() {
+            let is_of_one = |call: &str| call.starts_with("steal_");
+            if request["call"].as_str().is_some_and(is_of_one) && request["name"].is_null() {
+                request["name"] = name.clone();
+            }
+            *request = of_step(request);
+        }
+    }
+    calls([("recruiter", json!({"name": name})), (call, rest.into())])
 }
 
 /// Texts as bytes, also those in lists.

@@ -10,6 +10,7 @@
 
 static json_t *call_open(struct request *request) {
     millpond_bytes url = bytes(request, json_object_get(request->json, "url"));
+    forget_recruiters();
     millpond_client_free(client);
     client = NULL;
     millpond_connect(url.data, url.length, &client, &request->error);
@@ -18,6 +19,7 @@ static json_t *call_open(struct request *request) {
 
 static json_t *call_close(struct request *request) {
     (void)request;
+    forget_recruiters();
     millpond_client_free(client);
     client = NULL;
     return json_null();
@@ -32,7 +34,7 @@ static const struct call client_calls[] = {
 static const struct call *find(const char *name) {
     const struct call *lists[] = {client_calls,           ick_calls,  shuffle_calls,
                                   shuffle_consumer_calls, task_calls, task_work_calls,
-                                  event_calls,            volatile_calls};
+                                  event_calls,            volatile_calls, recruiter_calls};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct call *call = lists[i]; call->name != NULL; call++)
             if (strcmp(call->name, name) == 0)
@@ -126,6 +128,7 @@ int main(void) {
         json_decref(request);
     }
     free(line);
+    forget_recruiters();
     millpond_client_free(client);
     return status;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double score(struct request *request, json_t *value) {
+double score(struct request *request, json_t *value) {
     if (json_is_number(value))
         return json_number_value(value);
     json_t *text = json_object_get(value, "float");

@@ -28,10 +28,13 @@ struct call {
 
 /* The calls of each queue; each list ends with a call without a name. */
 extern const struct call ick_calls[], shuffle_calls[], shuffle_consumer_calls[], task_calls[],
-    task_work_calls[], event_calls[], volatile_calls[];
+    task_work_calls[], event_calls[], volatile_calls[], recruiter_calls[];
 
 /* The client that is open. */
 extern millpond_client *client;
+
+/* Frees all recruiters, before their client. */
+void forget_recruiters(void);
 
 /* The response to one request. */
 json_t *respond(json_t *json);
@@ -49,6 +52,8 @@ millpond_bytes named(struct request *request, const char *name);
 /* The size of this name, such as max. */
 uint64_t size(struct request *request, const char *name);
 bool flag(struct request *request, const char *name);
+/* A number, or {"float"}. */
+double score(struct request *request, json_t *value);
 
 json_t *json_error(const millpond_error *error);
 json_t *json_bytes(const char *data, size_t length);

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::languages::ABILITIES;
 
 /// The requests of cases in patterns.
-const REQUESTS: [&str; 99] = [
+const REQUESTS: [&str; 109] = [
     "task_stores",
     "tasks_insert",
     "tasks_modify",
@@ -109,17 +109,34 @@ const REQUESTS: [&str; 99] = [
     "vhash_renew",
     "vhash_release",
     "vhash_holder",
+    "steal_install",
+    "steal_uninstall",
+    "steal_enlist",
+    "steal_run",
+    "steal_is_due",
+    "steal_wake",
+    "steal_stop",
+    "steal_stats",
+    "steal_set_duty_max",
+    "steal_set_decision_timeout",
 ];
 
 /// What the calls of queues other than task stores begin with.
-const QUEUES: [(&str, &str); 3] =
-    [("shuffle_", "shuffle"), ("events_", "events"), ("vhash_", "volatile")];
+const QUEUES: [(&str, &str); 4] = [
+    ("shuffle_", "shuffle"),
+    ("events_", "events"),
+    ("vhash_", "volatile"),
+    ("steal_", "recruiter"),
+];
 
 /// The store of a request that names none.
 pub(super) const STORE: &str = "shop";
 
 /// Steps, beginning with nothing stored.
 pub(crate) struct Plan {
+    /// The name of the case, and that of the recruiter of a request that names none: what recruiters of a name have
+    /// done and stopped stays in the process.
+    pub(super) name: String,
     pub(super) steps: Vec<Value>,
     /// The backends that the case is for; all where none is named.
     pub(super) only: Option<Vec<String>>,
@@ -138,6 +155,7 @@ impl Plan {
             names.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned)
         });
         let mut plan = Self {
+            name: case["name"].as_str().unwrap_or_default().to_owned(),
             steps: case["steps"].as_array().cloned().unwrap_or_default(),
             only: backends.map(Iterator::collect),
             stores: BTreeSet::new(),

@@ -11,6 +11,7 @@ use super::names::Names;
 use super::pattern;
 use super::plan::{Plan, STORE};
 use super::raw::{self, Keys};
+use super::recruiter::Recruiters;
 use super::refusal::{check_dependency, check_mentions};
 use super::view::View;
 use super::volatile::{self, Hashes};
@@ -21,11 +22,24 @@ use crate::runner::Outcome;
 use crate::wire;
 
 /// The parts of a step for the kit, and not for an adapter.
-const OUR_FIELDS: [&str; 9] =
-    ["returns", "error", "dependency", "mentions", "as", "took_ms", "meanwhile", "optional", "if"];
+const OUR_FIELDS: [&str; 10] = [
+    "returns",
+    "error",
+    "dependency",
+    "mentions",
+    "as",
+    "took_ms",
+    "meanwhile",
+    "optional",
+    "if",
+    "eventually",
+];
 
 /// The claimant of a request that names none.
 const CLAIMANT: &str = "A";
+
+/// For how long a request is repeated whose result is to become what a step says.
+const EVENTUALLY: Duration = Duration::from_secs(30);
 
 /// Runs one case.
 pub(crate) fn run(plan: &Plan, adapter: &mut Adapter, backend: &mut Backend) -> Result<Outcome> {
@@ -36,9 +50,10 @@ pub(crate) fn run(plan: &Plan, adapter: &mut Adapter, backend: &mut Backend) -> 
         return Ok(Outcome::Skipped("raw Redis set-up".to_owned()));
     }
     backend.begin(adapter)?;
-    let (names, keys, hashes) = (Names::default(), Keys::new(), Hashes::default());
-    let run = Run { plan, adapter, backend, names, keys, hashes, checked: 0, left_out: None };
-    run.finish()
+    let (names, keys) = (Names::default(), Keys::new());
+    let (hashes, recruiters) = (Hashes::default(), Recruiters::default());
+    let (checked, left_out) = (0, None);
+    Run { plan, adapter, backend, names, keys, hashes, recruiters, checked, left_out }.finish()
 }
 
 /// A case that is under way.
@@ -50,6 +65,7 @@ struct Run<'a> {
     /// What the servers held after the last step.
     keys: Keys,
     hashes: Hashes,
+    recruiters: Recruiters,
     checked: usize,
     /// Why a step, or everything behind it, could not be done in this language.
     left_out: Option<String>,
@@ -68,7 +84,9 @@ impl Run<'_> {
         for (index, step) in plan.steps.iter().enumerate() {
             let call = step["call"].as_str().unwrap_or_default();
             let at = |problem| format!("step {index} ({call}): {problem}");
-            if index == middle && index > 0 && self.backend.reopens_in_the_middle() {
+            // Recruiters are in memory alone.
+            let is_middle = index == middle && index > 0 && plan.queue != "recruiter";
+            if is_middle && self.backend.reopens_in_the_middle() {
                 self.check_durable().map_err(at)?;
             }
             if let Next::End = self.step(step).map_err(at)? {
@@ -119,6 +137,10 @@ impl Run<'_> {
 
     fn call(&mut self, step: &Value) -> Result<Next> {
         let request = self.request(step)?;
+        if step["eventually"] == true {
+            self.call_until_it_is_so(step, &request)?;
+            return self.finish_call(step, &request);
+        }
         let meanwhile = match step.get("meanwhile") {
             Some(meanwhile) => {
                 let mut request = self.request(meanwhile)?;
@@ -156,11 +178,29 @@ impl Run<'_> {
                 return Err(format!("it took {took} ms, not {} to {}", bound(0), bound(1)));
             }
         }
+        self.finish_call(step, &request)
+    }
+
+    /// Makes a request again and again, until its result is what the step says.
+    fn call_until_it_is_so(&mut self, step: &Value, request: &Value) -> Result<()> {
+        let begin = Instant::now();
+        loop {
+            let response = self.adapter.call(wire::of_step(request))?;
+            match self.check_response(step, response) {
+                Err(_) if begin.elapsed() < EVENTUALLY => thread::sleep(Duration::from_millis(1)),
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Looks at what the servers hold after a request.
+    fn finish_call(&mut self, step: &Value, request: &Value) -> Result<Next> {
         let is_refused = step.get("error").is_some();
         if !is_refused {
-            self.hashes.note(&request)?;
+            self.hashes.note(request)?;
+            self.recruiters.note(request)?;
         }
-        self.look(Some(&request), is_refused)?;
+        self.look(Some(request), is_refused)?;
         Ok(Next::Step)
     }
 
@@ -190,9 +230,14 @@ impl Run<'_> {
         let fields = fields.filter(|(name, _)| !OUR_FIELDS.contains(&name.as_str()));
         let plain: Map<String, Value> = fields.map(|(k, v)| (k.clone(), v.clone())).collect();
         let mut request = self.names.filled(&Value::Object(plain))?;
-        let is_of_tasks = request["call"].as_str().is_some_and(|call| call.starts_with("tasks_"));
-        for (field, default) in [("store", STORE), ("claimant", CLAIMANT)] {
-            if is_of_tasks && request.get(field).is_none() {
+        let call = request["call"].as_str().unwrap_or_default();
+        let defaults: &[(&str, &str)] = match call.split_once('_') {
+            Some(("tasks", _)) => &[("store", STORE), ("claimant", CLAIMANT)],
+            Some(("steal", _)) => &[("name", &self.plan.name)],
+            _ => &[],
+        };
+        for (field, default) in defaults {
+            if request.get(field).is_none() {
                 request[field] = json!(default);
             }
         }
@@ -255,6 +300,9 @@ impl Run<'_> {
         {
             return Err(problem);
         }
+        if self.plan.queue == "recruiter" && !self.plan.has_raw_set_up {
+            self.recruiters.check(&keys)?;
+        }
         let before = std::mem::replace(&mut self.keys, keys);
         if let ("volatile", Some(request)) = (self.plan.queue, request) {
             self.hashes.check(request, &before, &self.keys)?;
@@ -268,6 +316,7 @@ impl Run<'_> {
 
     /// What is listed is what is stored, and what the statistics say.
     fn check_lists(&mut self) -> Result<()> {
+        self.recruiters.check_stats(self.adapter, self.backend)?;
         for store in &self.plan.stores {
             let view = View::of(self.adapter, store)?;
             if !self.backend.is_embedded() {

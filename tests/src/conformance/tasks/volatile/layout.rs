@@ -71,7 +71,7 @@ fn due_of(end: &[u8]) -> Option<(Bytes, &[u8])> {
 }
 
 /// What the keys of the hash with this name end with.
-pub(super) fn tagged(name: &[u8]) -> Bytes {
+pub(in super::super) fn tagged(name: &[u8]) -> Bytes {
     let open = name.iter().position(|byte| *byte == b'{');
     let length = open.and_then(|open| name[open + 1..].iter().position(|byte| *byte == b'}'));
     match length {

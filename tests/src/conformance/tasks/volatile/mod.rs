@@ -14,6 +14,8 @@ use crate::Result;
 use crate::adapter::Adapter;
 use crate::value::bytes;
 
+pub(super) use layout::tagged;
+
 use layout::{KINDS, Layout};
 use view::View;
 
