@@ -123,7 +123,7 @@ run-php:
 	cd ffi/php && phpunit
 run-examples:
 	@count=0; for example in first producer consumer shuffle shuffle_producer shuffle_consumer tasks \
-		tasks_producer tasks_worker events events_producer events_worker events_nightly volatile; do \
+		tasks_producer tasks_worker events events_producer events_worker events_nightly volatile recruiter; do \
 		$(LIMITED) target/debug/examples/$$example || exit 1; count=$$((count + 1)); \
 	done; echo "$$count examples ran"
 run-polyglot:
