@@ -39,6 +39,7 @@ use Millpond\Tasks\TaskStore;
 use Millpond\Tasks\WorkerOptions;
 use Millpond\TrackKeys;
 use Millpond\VolatileHash;
+use Millpond\Why;
 
 /**
  * The table of queues: what tests of that which holds for every queue, call and loop need to know of each. A new
@@ -531,10 +532,11 @@ final class Queue
                 $before = $recruiter->stats()->enlisted;
                 foreach ($texts as $text) {
                     $recruiter->install($text, static fn () => null, share: 1.0);
-                    $recruiter->enlist();
+                    $why = $recruiter->enlist()->why;
                     $recruiter->uninstall($text);
                 }
-                for ($recruiter->stop(); $recruiter->stats()->enlisted === $before;) {
+                // Once it is stopped, nothing is offered any more.
+                for ($recruiter->stop(); $why !== Why::Stopped && $recruiter->stats()->enlisted === $before;) {
                     \usleep(1_000);
                 }
             },

@@ -317,7 +317,7 @@ final class RecruiterTest extends TestCase
         self::assertSame(Why::Stopped, $recruiter->enlist()->why);
         $recruiter->stop();
         $stats = $recruiter->stats();
-        self::assertSame([1_002, 1], [$stats->enlisted, $stats->noJobs]);
+        self::assertSame([1_001, 1], [$stats->enlisted, $stats->noJobs]);
         self::assertSame(1_000, $stats->notDrawn + $stats->jobs[0]->worked);
         self::assertGreaterThan(300, \min($stats->notDrawn, $stats->jobs[0]->worked));
     }
