@@ -227,6 +227,78 @@ fn a_burst_of_enlistments_changes_nothing() {
     }
 }
 
+/// A picture of the burst, beside the lottery that runs a job in a part of all enlistments; `make bench` keeps it.
+#[test]
+fn a_burst_as_a_picture() {
+    let burst: Rate = |at| if (30.0..60.0).contains(&at) { 100.0 } else { 2.0 };
+    let (seconds, rate) = (90, 10.0);
+    let paced = Fleet::of(NewJob::new("a").per_second(rate), 1_000, burst).run(seconds);
+    let mut random = Random(crate::worker::ids::draw());
+    let paced: Vec<f64> = (1..seconds).map(|second| paced.rate(second - 1, second + 1)).collect();
+    // Of 2,000 enlistments a second outside of the burst, one in 200 runs the job.
+    let lottery: Vec<f64> = (1..seconds)
+        .map(|second| {
+            let enlistments = burst(second as f64) * 1_000.0;
+            let drawn = (0..enlistments as u64).filter(|_| random.uniform() <= rate / 2_000.0);
+            drawn.count() as f64
+        })
+        .collect();
+    let most = |series: &[f64]| series[30..60].iter().copied().fold(0.0, f64::max);
+    assert!(most(&paced) < 2.0 * rate && most(&lottery) > 40.0 * rate);
+    println!("{}", picture(&paced, &lottery));
+}
+
+/// Slices a second over time, on a scale of powers of ten.
+fn picture(paced: &[f64], lottery: &[f64]) -> String {
+    let x = |second: usize| 80.0 + second as f64 / paced.len() as f64 * 820.0;
+    let y = |rate: f64| 380.0 - rate.max(1.0).log10() / 3.0 * 290.0;
+    let line = |series: &[f64], color: &str| {
+        let points = series.iter().enumerate();
+        let points = points.map(|(second, rate)| format!("{:.0},{:.0}", x(second + 1), y(*rate)));
+        let points = points.collect::<Vec<_>>().join(" ");
+        format!(
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>\n"
+        )
+    };
+    let text = |x: f64, y: f64, rest: &str, text: &str| {
+        format!("<text x=\"{x:.0}\" y=\"{y:.0}\" {rest}>{text}</text>\n")
+    };
+    let mut svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 450\" \
+        font-family=\"Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"#222\">\n\
+        <rect width=\"960\" height=\"450\" fill=\"#fff\"/>\n"
+        .to_owned();
+    svg += &format!(
+        "<rect x=\"{0:.0}\" y=\"90\" width=\"{1:.0}\" height=\"290\" fill=\"#f2f2f2\"/>\n",
+        x(30),
+        x(60) - x(30)
+    );
+    for rate in [1.0, 10.0, 100.0, 1_000.0] {
+        let at = y(rate);
+        svg += &format!("<path d=\"M80 {at:.0}h820\" stroke=\"#ccc\"/>\n");
+        svg += &text(72.0, at + 5.0, "text-anchor=\"end\"", &format!("{rate}"));
+    }
+    for second in (0..=90).step_by(15) {
+        svg += &text(x(second), 402.0, "text-anchor=\"middle\"", &format!("{second} s"));
+    }
+    svg += &text(
+        24.0,
+        32.0,
+        "font-size=\"17\" font-weight=\"bold\"",
+        "Slices a second while 50 times as many pages come",
+    );
+    svg += &text(
+        24.0,
+        58.0,
+        "fill=\"#1f6f8b\"",
+        "10 per second (1,000 processes, simulated with the real steps)",
+    );
+    svg += &text(500.0, 58.0, "fill=\"#c0392b\"", "share 0.005: a lottery");
+    svg += &text(x(45), 108.0, "text-anchor=\"middle\"", "100,000 pages a second");
+    svg += &line(lottery, "#c0392b");
+    svg += &line(paced, "#1f6f8b");
+    svg + "</svg>\n"
+}
+
 #[test]
 fn processes_that_vanish_and_come_back() {
     for rate in [10.0, 100.0] {

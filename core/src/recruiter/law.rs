@@ -79,6 +79,9 @@ impl Jobs {
     pub(super) fn recruit(&mut self, offers: &[Offer], clock: Timestamp) -> Recruited {
         let is_set_back = clock + CLOCK_STEP_US < self.latest;
         let now = if is_set_back { clock } else { clock.max(self.latest) };
+        if is_set_back {
+            self.next_ask = now;
+        }
         let (mut best, mut wait, mut busy_wait): (Option<(usize, f64)>, _, _) = (None, None, None);
         // The first of the offered jobs that a process is to ask for, when, and when the next process is to.
         let mut first_ask: Option<(usize, u64, u64)> = None;
@@ -95,7 +98,8 @@ impl Jobs {
             job.backoff = job.backoff.min(offer.backoff_max);
             job.last_grant = job.last_grant.min(now);
             let period = interval << job.backoff;
-            let ask = job.next_ask.min(now + ASK_US_MAX).max(now);
+            job.next_ask = job.next_ask.min(now + ASK_US_MAX);
+            let ask = job.next_ask.max(now);
             if first_ask.is_none_or(|(_, first, _)| ask < first) {
                 let next = (ask + ask_interval_us(period)).min(now + ASK_US_MAX);
                 first_ask = Some((index, ask, next));

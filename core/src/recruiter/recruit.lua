@@ -56,7 +56,11 @@ end
 
 -- A clock that is a little behind stands still; one that is far behind was set back.
 local now = CLOCK
-if CLOCK < all.latest and CLOCK >= all.latest - 2000000 then now = all.latest end
+if CLOCK < all.latest - 2000000 then
+  all.next = now
+elseif CLOCK < all.latest then
+  now = all.latest
+end
 -- A job is one table, whether it is offered or reported of or both.
 local by_id = {}
 for i, id in ipairs(ids) do
@@ -79,11 +83,11 @@ for i, offer in ipairs(offered) do
   end
   -- Another definition may have let it slow down further, and another clock may have been ahead.
   job.backoff, job.last = math.min(job.backoff, offer.backoff_max), math.min(job.last, now)
+  job.next = math.min(job.next, now + 5000000)
   local period = interval * 2 ^ job.backoff
   -- One and a half asks for each slice; two, if there is less than one slice a second.
   local ask = period <= 1000000 and 1000000 / (1500000 / period + 0.5) or period / 2
-  -- A clock that was set back leaves times too far ahead.
-  local at_ask = math.max(math.min(job.next, now + 5000000), now)
+  local at_ask = math.max(job.next, now)
   if not first_ask or at_ask < first_ask then
     first_ask, first_job, next_ask = at_ask, job, math.min(at_ask + math.floor(ask), now + 5000000)
   end

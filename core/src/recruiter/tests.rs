@@ -104,6 +104,24 @@ fn a_clock_that_is_set_back_gives_no_slice_more_and_holds_up_nobody() {
     assert_eq!(grants(&mut jobs, &of, [3_600 * second; 20]).len(), 5);
 }
 
+/// Each job is asked for as often as before, also one that another precedes.
+#[test]
+fn a_clock_that_is_set_back_lets_no_job_of_several_starve() {
+    let mut jobs = Jobs::default();
+    let second = 1_000_000;
+    let offers = [offer("a", 5 * second, 1), offer("b", 5 * second, 1)];
+    for _ in 0..10 {
+        jobs.recruit(&offers, START + 3_600 * second);
+    }
+    let (mut now, mut asks) = (START, 0);
+    while now < START + 100 * second {
+        now += jobs.recruit(&offers, now).pause.as_micros() as u64 + 1;
+        asks += 1;
+    }
+    // Two asks in five seconds for each of them.
+    assert!((75..=82).contains(&asks), "{asks}");
+}
+
 /// P13, P18.
 #[test]
 fn a_rate_can_be_changed_at_any_time() {
