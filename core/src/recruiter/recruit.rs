@@ -87,7 +87,7 @@ impl Operation for Recruit {
         "recruiter.recruit",
         embedded::State,
         name,
-        ["../step/commands.lua", "steal.lua", "recruit.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "steal.lua", "recruit.lua"]
     );
     type Output = Recruited;
     /// A second run would spend another token.

@@ -77,7 +77,7 @@ impl Operation for Report {
         "recruiter.report",
         embedded::State,
         name,
-        ["../step/commands.lua", "steal.lua", "report.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "steal.lua", "report.lua"]
     );
     type Output = bool;
     /// A second run would count twice.

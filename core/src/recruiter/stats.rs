@@ -93,7 +93,7 @@ impl Operation for ReadStats {
         "recruiter.stats",
         embedded::State,
         name,
-        ["../step/commands.lua", "steal.lua", "stats.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "steal.lua", "stats.lua"]
     );
     type Output = RecruiterStats;
     const IDEMPOTENT: bool = true;

@@ -6,22 +6,11 @@
 local STEAL, STATS = KEYS[1], KEYS[2]
 local LAYOUT = 'steal.v1'
 
--- One day is the longest time between two slices, and what a double counts exactly.
-local INTERVAL_US_MAX, US_MAX = 86400000000, 2 ^ 53
+-- One day is the longest time between two slices.
+local INTERVAL_US_MAX = 86400000000
 
 -- How often a rate can be halved.
 local BACKOFF_MAX = 24
-
-local function invalid(message)
-  return {err = 'INVALID_ARGUMENT ' .. message}
-end
-
--- The number that a text is, if it is a whole one in canonical form and no more than `max`.
-local function whole(text, max)
-  if not text or not (text == '0' or string.find(text, '^[1-9]%d*$')) or #text > 16 then return nil end
-  local value = tonumber(text)
-  return value <= max and value or nil
-end
 
 -- The same of one that may have a sign.
 local function signed(text)

@@ -97,7 +97,14 @@ impl Operation for Acquire {
         "volatile.acquire",
         embedded::State,
         term.name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "acquire.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "acquire.lua"
+        ]
     );
     type Output = Acquired;
     /// A second run returns the same fence.

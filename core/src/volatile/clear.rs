@@ -30,7 +30,7 @@ impl Operation for Clear {
         "volatile.clear",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "clear.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "clear.lua"]
     );
     type Output = u64;
     /// A second run could remove what others have set since.

@@ -38,7 +38,7 @@ impl Operation for Delete {
         "volatile.delete",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "delete.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "delete.lua"]
     );
     type Output = u64;
     /// A second run could remove what others have set since.

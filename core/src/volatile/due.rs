@@ -47,7 +47,7 @@ impl Operation for ReadDue {
         "volatile.due",
         embedded::State,
         shard,
-        ["../step/commands.lua", "values.lua", "due.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "values.lua", "due.lua"]
     );
     type Output = Due;
     const IDEMPOTENT: bool = true;

@@ -127,7 +127,7 @@ impl Operation for ReadFields {
         "volatile.fields",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "fields.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "fields.lua"]
     );
     type Output = FieldPage;
     const IDEMPOTENT: bool = true;

@@ -39,7 +39,7 @@ impl Operation for Get {
         "volatile.get",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "get.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "get.lua"]
     );
     /// For each field its value, or `None` if it is not live.
     type Output = Vec<Option<Vec<u8>>>;

@@ -61,7 +61,14 @@ impl Operation for GetOrAcquire {
         "volatile.get_or_acquire",
         embedded::State,
         term.name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "get_or_acquire.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "get_or_acquire.lua"
+        ]
     );
     type Output = ValueOrLock;
     /// A second run returns the value, or the same fence.

@@ -46,7 +46,14 @@ impl Operation for ReadHolder {
         "volatile.holder",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "holder.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "holder.lua"
+        ]
     );
     type Output = Option<LockHolder>;
     const IDEMPOTENT: bool = true;

@@ -63,7 +63,14 @@ impl Operation for Reap {
         "volatile.reap",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "reap.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "reap.lua"
+        ]
     );
     type Output = Reaped;
     /// A second run would remove and count others.

@@ -40,7 +40,14 @@ impl Operation for Release {
         "volatile.release",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "release.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "release.lua"
+        ]
     );
     type Output = bool;
     /// A second run would find the lock released.

@@ -38,7 +38,14 @@ impl Operation for Renew {
         "volatile.renew",
         embedded::State,
         term.name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "renew.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "renew.lua"
+        ]
     );
     type Output = bool;
     const IDEMPOTENT: bool = true;

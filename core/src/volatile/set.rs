@@ -145,7 +145,14 @@ impl Operation for Set {
         "volatile.set",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "set.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "set.lua"
+        ]
     );
     /// For each field, whether it was set.
     type Output = Vec<bool>;

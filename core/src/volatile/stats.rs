@@ -62,7 +62,14 @@ impl Operation for ReadStats {
         "volatile.stats",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "locks.lua", "stats.lua"]
+        [
+            "../step/commands.lua",
+            "../step/numbers.lua",
+            "values.lua",
+            "hash.lua",
+            "locks.lua",
+            "stats.lua"
+        ]
     );
     type Output = HashStats;
     const IDEMPOTENT: bool = true;

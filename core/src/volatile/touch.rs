@@ -37,7 +37,7 @@ impl Operation for Touch {
         "volatile.touch",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "touch.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "touch.lua"]
     );
     type Output = bool;
     /// A second run would replace a time to live that others have set since.

@@ -35,7 +35,7 @@ impl Operation for ReadTtl {
         "volatile.ttl",
         embedded::State,
         name,
-        ["../step/commands.lua", "values.lua", "hash.lua", "ttl.lua"]
+        ["../step/commands.lua", "../step/numbers.lua", "values.lua", "hash.lua", "ttl.lua"]
     );
     /// What is left, in whole microseconds; `None` for a field that is not live.
     type Output = Option<Duration>;

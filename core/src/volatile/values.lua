@@ -1,18 +1,7 @@
 -- The values and times of a volatile hash; what every step of one begins with.
 
--- 100 years, and what a double counts exactly.
-local TTL_US_MAX, US_MAX = 3155760000000000, 2 ^ 53
-
-local function invalid(message)
-  return {err = 'INVALID_ARGUMENT ' .. message}
-end
-
--- The number that a text is, if it is a whole one in canonical form and no more than `max`.
-local function whole(text, max)
-  if not text or not (text == '0' or string.find(text, '^[1-9]%d*$')) or #text > 16 then return nil end
-  local value = tonumber(text)
-  return value <= max and value or nil
-end
+-- 100 years.
+local TTL_US_MAX = 3155760000000000
 
 -- The time to live that a text is, in microseconds.
 local function ttl_of(text)
