@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use hashbrown::HashMap;
 
-use super::expiring::{Entry, Expiring, Key};
 use super::set::REAPED_MAX;
 use super::{Acquired, FieldPage, FieldPosition, HashField, HashStats, LockHolder, Reaped};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync;
 use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::timed::{Entry, Key, Timed};
 use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
 
 /// What the embedded engine keeps for one volatile hash, or for a shard of a family of them.
@@ -38,8 +38,8 @@ static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Default)]
 pub(super) struct Hash {
-    fields: Expiring<Box<[u8]>>,
-    locks: Expiring<Held>,
+    fields: Timed<Box<[u8]>>,
+    locks: Timed<Held>,
     /// The fence of the last lock; 0 if it is not needed any more.
     last_fence: u64,
 }
@@ -175,7 +175,7 @@ impl Hash {
 
     /// How long a field is still live.
     pub(super) fn ttl(&self, field: &[u8], now: Timestamp) -> Option<Duration> {
-        self.fields.live(field, now).map(|entry| remaining(entry.expires, now))
+        self.fields.live(field, now).map(|entry| remaining(entry.time, now))
     }
 
     pub(super) fn is_live(&self, field: &[u8], now: Timestamp) -> bool {
@@ -240,7 +240,7 @@ impl Hash {
         let field = |(field, entry): (&Key, &Entry<Box<[u8]>>)| HashField {
             field: field.to_vec(),
             value: (!omit_values).then(|| entry.value.to_vec()),
-            expires_us: entry.expires,
+            expires_us: entry.time,
         };
         let fields: Vec<HashField> = entries.by_ref().take(limit).map(field).collect();
         let has_more = entries.next().is_some();
@@ -269,7 +269,7 @@ impl Hash {
     ) -> Acquired {
         let fence = match self.locks.live(field, now) {
             Some(lock) if *lock.value.token != *token => {
-                return Acquired::busy(remaining(lock.expires, now));
+                return Acquired::busy(remaining(lock.time, now));
             }
             Some(lock) => lock.value.fence,
             None => {
@@ -334,7 +334,7 @@ impl Hash {
         self.locks.live(field, now).map(|lock| LockHolder {
             token: lock.value.token.to_vec(),
             fence: lock.value.fence,
-            remaining: remaining(lock.expires, now),
+            remaining: remaining(lock.time, now),
         })
     }
 
@@ -405,12 +405,12 @@ impl Hash {
         if self.last_fence > 0 {
             put_fence(self.last_fence, effects);
         }
-        for (field, Entry { value, expires }) in self.fields.iter() {
-            put_set(field, value, *expires, effects);
+        for (field, Entry { value, time }) in self.fields.iter() {
+            put_set(field, value, *time, effects);
             flush(effects);
         }
-        for (field, Entry { value, expires }) in self.locks.iter() {
-            put_lock(field, value, *expires, effects);
+        for (field, Entry { value, time }) in self.locks.iter() {
+            put_lock(field, value, *time, effects);
             flush(effects);
         }
     }
@@ -548,11 +548,11 @@ mod tests {
         let mut all = Vec::new();
         for (base, hash) in hashes.chain([(b"".as_slice(), &shard.alone)]) {
             for (field, entry) in hash.fields.iter() {
-                all.push(format!("{base:?} {field:?} = {:?} until {}", entry.value, entry.expires));
+                all.push(format!("{base:?} {field:?} = {:?} until {}", entry.value, entry.time));
             }
             for (field, entry) in hash.locks.iter() {
                 let Held { token, fence } = &entry.value;
-                let until = entry.expires;
+                let until = entry.time;
                 all.push(format!("{base:?} {field:?} by {token:?} with {fence} until {until}"));
             }
             all.push(format!("{base:?} after {}", hash.last_fence));

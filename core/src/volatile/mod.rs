@@ -7,7 +7,6 @@ mod clear;
 mod delete;
 mod due;
 mod embedded;
-mod expiring;
 mod family;
 mod fields;
 mod get;
