@@ -16,6 +16,7 @@ pub mod ick;
 pub mod recruiter;
 pub mod shuffle;
 pub mod tasks;
+pub mod tracker;
 pub mod volatile;
 
 mod worker;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::step::State;
-use crate::{events, ick, recruiter, shuffle, tasks, volatile};
+use crate::{events, ick, recruiter, shuffle, tasks, tracker, volatile};
 
 /// All kinds of queues, by their numbers.
-static KINDS: [Kind; 7] = [
+static KINDS: [Kind; 8] = [
     ick::KIND,
     shuffle::KIND,
     shuffle::TRACKING,
@@ -18,13 +18,15 @@ static KINDS: [Kind; 7] = [
     events::KIND,
     recruiter::KIND,
     volatile::KIND,
+    tracker::KIND,
 ];
 
 /// All kinds of queues, for tools that show what is there.
 ///
 /// ```
 /// let names: Vec<_> = millpond::kinds().iter().map(|kind| kind.name).collect();
-/// assert_eq!(names, ["ick", "shuffle", "shuffle.tracking", "tasks", "events", "recruiter", "volatile"]);
+/// assert_eq!(names, ["ick", "shuffle", "shuffle.tracking", "tasks", "events", "recruiter", "volatile",
+///     "tracker"]);
 /// ```
 pub fn kinds() -> &'static [Kind] {
     &KINDS

@@ -208,6 +208,22 @@ fn a_recruiter() {
 }
 
 #[test]
+fn a_queue_tracker() {
+    User::of_docs("ids").assert_smallest(&[], |user| {
+        let tracker = user.connect().queue_tracker("ids");
+        tracker.add(["a", "b", "c"])?;
+        tracker.advance("", ["1"], ["d"], 1, MINUTE)?;
+        tracker.advance("1", [""; 0], [""; 0], 1, Duration::ZERO)?;
+        assert!(tracker.is_queued("d")?);
+        let sample = tracker.sample(2)?;
+        assert_eq!(tracker.remove(&sample.ids, &sample.ids, sample.stamp)?.removed, 2);
+        assert_eq!(tracker.ids(0, 1)?.len(), 1);
+        assert_eq!(tracker.stats()?.rounds, 1);
+        tracker.clear().map(drop)
+    });
+}
+
+#[test]
 fn a_family_of_volatile_hashes() {
     User::of_docs("carts").assert_smallest(&[], |user| {
         let carts = user.connect().volatile_hashes("carts", 1);

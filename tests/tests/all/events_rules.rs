@@ -806,7 +806,7 @@ fn e17_a_server_without_replicas_delivers_nothing() {
 fn each_rule_is_held_by_what_the_table_says() {
     let root = env!("CARGO_MANIFEST_DIR");
     let read = |path: String| std::fs::read_to_string(&path).unwrap_or_default();
-    for (queue, least) in [("events", 100), ("volatile", 50), ("recruiter", 70)] {
+    for (queue, least) in [("events", 100), ("volatile", 50), ("recruiter", 70), ("tracker", 30)] {
         let folder = format!("{root}/conformance/cases/{queue}");
         let table = read(format!("{folder}/README.md"));
         let rows = table.lines().skip_while(|line| *line != "| rule | held by |").skip(2);
@@ -824,7 +824,7 @@ fn each_rule_is_held_by_what_the_table_says() {
                     "schedules" => "tests/all/schedules.rs".to_owned(),
                     "calendar" => "tests/all/schedules_calendar.rs".to_owned(),
                     "full_memory" => "tests/all/full_memory.rs".to_owned(),
-                    "lottery" | "new_job" | "pacer" | "fleet" => {
+                    "lottery" | "new_job" | "pacer" | "fleet" | "embedded" => {
                         format!("../core/src/{queue}/{file}.rs")
                     }
                     file => format!("tests/all/{queue}_{file}.rs"),

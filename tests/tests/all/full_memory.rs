@@ -84,6 +84,18 @@ fn store(client: &Client) -> millpond::tasks::TaskStore {
     store
 }
 
+fn tracker(client: &Client) -> millpond::tracker::QueueTracker {
+    let tracker = client.queue_tracker("t");
+    tracker.add(["a", "b"]).unwrap();
+    tracker
+}
+
+fn sampled(client: &Client) -> (millpond::tracker::QueueTracker, millpond::tracker::Sample) {
+    let tracker = tracker(client);
+    let sample = tracker.sample(2).unwrap();
+    (tracker, sample)
+}
+
 /// A volatile hash with a field that has expired.
 fn expired_hash(client: &Client) -> millpond::volatile::VolatileHash {
     let hash = client.volatile_hash("h");
@@ -209,6 +221,19 @@ fn what_makes_room_is_done() {
             },
             client.recruiter("r").stats()
         ),
+        case!("tracker.add", Refused, |client| let tracker = tracker(client); tracker.add(["c"])),
+        case!("tracker.advance", Refused, |client| let tracker = tracker(client);
+            tracker.advance("", ["1"], ["c"], 1, LEASE_DEFAULT)),
+        case!("tracker.advance without ids", Done, |client| let tracker = tracker(client);
+            tracker.advance("", ["1"], [""], 1, LEASE_DEFAULT)),
+        case!("tracker.sample", Done, |client| let tracker = tracker(client); tracker.sample(1)),
+        case!("tracker.remove", Done, |client| let sampled = sampled(client);
+            sampled.0.remove(&sampled.1.ids, &sampled.1.ids, sampled.1.stamp)
+                .inspect(|pruned| assert_eq!(pruned.removed, 2))),
+        case!("tracker.contains", Done, |client| let tracker = tracker(client); tracker.is_queued("a")),
+        case!("tracker.ids", Done, |client| let tracker = tracker(client); tracker.ids(0, 1)),
+        case!("tracker.stats", Done, |client| let tracker = tracker(client); tracker.stats()),
+        case!("tracker.clear", Done, |client| let tracker = tracker(client); tracker.clear()),
         case!("tasks.queue_stats", Done, |client| let store = store(client); store.queue_stats(Filter::default())),
     ];
     let server = Redis::start();

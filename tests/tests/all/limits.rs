@@ -11,7 +11,7 @@ use millpond::tasks::{NewTask, TaskStore};
 use millpond::{
     CALL_BYTES_MAX, CALL_ITEMS_MAX, Client, ErrorKind, NAME_BYTES_MAX, Options, Result,
 };
-use millpond::{ick, recruiter, shuffle, tasks, volatile};
+use millpond::{ick, recruiter, shuffle, tasks, tracker, volatile};
 
 const PAGE: &str = include_str!("../../../core/src/LIMITS.md");
 
@@ -131,6 +131,10 @@ fn constants() -> Vec<(&'static str, String)> {
         recruiter::RATE_MAX,
         recruiter::BURST_MAX,
         recruiter::RUNNING_MAX,
+        tracker::ID_BYTES_MAX,
+        tracker::ROW_BYTES_MAX,
+        tracker::IDS_MAX,
+        tracker::ROUND_MAX,
         shuffle::STREAMS_DEFAULT,
         shuffle::STREAMS_PER_SHARD_DEFAULT,
         shuffle::DEADLINE_DEFAULT,
@@ -152,6 +156,8 @@ fn constants() -> Vec<(&'static str, String)> {
         recruiter::IDLE_MAX_DEFAULT,
         recruiter::DECISION_TIMEOUT_DEFAULT,
         recruiter::DUTY_MAX_DEFAULT,
+        tracker::LIMIT_DEFAULT,
+        tracker::ROUND_DEFAULT,
     ]
 }
 

@@ -1,0 +1,440 @@
+//! A queue tracker on the embedded engine: its ids and its scan under one lock, and the effects of its steps.
+
+use std::sync::{Mutex, MutexGuard};
+
+use super::{Sample, Tracked, TrackerStats};
+use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::sync;
+use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::timed::Timed;
+use crate::step::{self, ByteList, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
+
+/// What the embedded engine keeps for one queue tracker.
+#[derive(Default)]
+pub struct State(Mutex<Tracker>);
+
+#[derive(Default)]
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct Tracker {
+    /// The ids with their stamps.
+    ids: Timed<()>,
+    /// The last stamp.
+    stamp: Timestamp,
+    /// The stamp of ids that were sampled and not removed from since; 0 if there are none.
+    sampled: Timestamp,
+    /// The row that the next scan comes after; empty for the beginning.
+    row: Box<str>,
+    rounds: u64,
+    /// When a scan last came to the end.
+    round_us: Timestamp,
+}
+
+/// The kind of a queue tracker in the journal.
+pub(crate) const KIND: u8 = 8;
+
+/// Effects in the journal: a tag and what it needs.
+mod tag {
+    /// Stamp: the ids that follow get it.
+    pub(super) const STAMP: u8 = 1;
+    /// Id: it has the last stamp.
+    pub(super) const ID: u8 = 2;
+    /// Id: it is removed.
+    pub(super) const REMOVE: u8 = 3;
+    /// Stamp of the sample that was not removed from yet; 0 for none.
+    pub(super) const SAMPLED: u8 = 4;
+    /// Row, rounds, the end of the last one.
+    pub(super) const SCAN: u8 = 5;
+    /// All of it is forgotten.
+    pub(super) const CLEAR: u8 = 6;
+}
+
+impl State {
+    /// Runs one step under the lock; and records its effects before the lock is released.
+    pub(super) fn step<T>(
+        &self,
+        context: &mut StepContext<'_>,
+        step: impl FnOnce(&mut Tracker, Timestamp, &mut Effects) -> Result<T>,
+    ) -> Result<T> {
+        let mut tracker = self.lock();
+        let mut effects = Effects::of(context);
+        let output = step(&mut tracker, context.now(), &mut effects)?;
+        effects.record(context);
+        if tracker.is_unused() {
+            context.mark_evictable();
+        }
+        Ok(output)
+    }
+
+    /// A step that panicked left no half of a change that a later step could trip over: each change of an id is
+    /// complete before the next begins.
+    fn lock(&self) -> MutexGuard<'_, Tracker> {
+        sync::lock(&self.0)
+    }
+}
+
+impl Tracker {
+    pub(super) fn contains(&self, id: &[u8]) -> bool {
+        self.ids.get(id).is_some()
+    }
+
+    pub(super) fn row(&self) -> &str {
+        &self.row
+    }
+
+    /// Gives ids the next stamp; returns how many are new.
+    pub(super) fn add(&mut self, ids: &ByteList, now: Timestamp, effects: &mut Effects) -> u64 {
+        let before = self.ids.len();
+        self.stamp_ids(ids.iter(), now, effects);
+        (self.ids.len() - before) as u64
+    }
+
+    /// Moves the scan behind a row, or to the beginning if that was the last one and the last round began long enough
+    /// ago.
+    pub(super) fn advance(
+        &mut self,
+        row: &str,
+        last_of_round_us: Option<u64>,
+        now: Timestamp,
+        effects: &mut Effects,
+    ) {
+        let is_due = |round_us| now >= self.round_us + round_us || now < self.round_us;
+        let (row, rounds, round_us) = match last_of_round_us.is_some_and(is_due) {
+            true => ("", self.rounds + 1, now),
+            false => (row, self.rounds, self.round_us),
+        };
+        if (row, rounds) != (&*self.row, self.rounds) {
+            self.scan(row, rounds, round_us, effects);
+        }
+    }
+
+    /// The ids with the oldest stamps, which get a new one.
+    pub(super) fn sample(&mut self, limit: usize, now: Timestamp, effects: &mut Effects) -> Sample {
+        // One of those that were sampled last may be what made their check fail, and should not hold up the others.
+        let limit = if self.sampled > 0 { 1 } else { limit };
+        let oldest = self.ids.order_from(0).take(limit);
+        let ids: Vec<Vec<u8>> = oldest.map(|(_, id)| id.to_vec()).collect();
+        if ids.is_empty() {
+            return Sample::default();
+        }
+        let stamp = self.next_stamp(now);
+        self.stamp_ids(ids.iter().map(Vec::as_slice), now, effects);
+        self.set_sampled(stamp, effects);
+        Sample { ids, stamp }
+    }
+
+    /// Removes ids that still have the stamp of their sample; returns how many.
+    pub(super) fn remove_sampled(
+        &mut self,
+        ids: &ByteList,
+        stamp: Timestamp,
+        effects: &mut Effects,
+    ) -> u64 {
+        let before = self.ids.len();
+        for id in ids.iter() {
+            if self.ids.get(id).is_some_and(|entry| entry.time == stamp) {
+                self.remove(id, effects);
+            }
+        }
+        if self.sampled == stamp {
+            self.set_sampled(0, effects);
+        }
+        (before - self.ids.len()) as u64
+    }
+
+    /// The ids whose stamps come after one; those of one stamp are not split.
+    pub(super) fn page(&self, after: Timestamp, limit: usize) -> Vec<Tracked> {
+        let mut page: Vec<Tracked> = Vec::new();
+        for (stamp, id) in self.ids.order_from(after + 1) {
+            if page.len() >= limit && page.last().is_some_and(|last| last.stamp != *stamp) {
+                break;
+            }
+            page.push(Tracked { id: id.to_vec(), stamp: *stamp });
+        }
+        page
+    }
+
+    pub(super) fn stats(&self) -> TrackerStats {
+        TrackerStats {
+            ids: self.ids.len() as u64,
+            rounds: self.rounds,
+            oldest: self.ids.first().map(|(stamp, _)| stamp),
+            row: (!self.row.is_empty()).then(|| self.row.to_string()),
+        }
+    }
+
+    /// Forgets all of it; returns how many ids there were.
+    pub(super) fn clear(&mut self, effects: &mut Effects) -> u64 {
+        let ids = self.ids.len() as u64;
+        if !self.is_unused() {
+            effects.write(tag::CLEAR, |_| {});
+            *self = Self::default();
+        }
+        ids
+    }
+
+    /// Larger than each before it, whatever the clock does.
+    fn next_stamp(&self, now: Timestamp) -> Timestamp {
+        now.max(self.stamp + 1)
+    }
+
+    fn stamp_ids<'a>(
+        &mut self,
+        ids: impl Iterator<Item = &'a [u8]>,
+        now: Timestamp,
+        effects: &mut Effects,
+    ) {
+        self.stamp = self.next_stamp(now);
+        put_stamp(self.stamp, effects);
+        for id in ids {
+            put_id(id, effects);
+            self.ids.put(id, (), self.stamp);
+        }
+    }
+
+    fn remove(&mut self, id: &[u8], effects: &mut Effects) {
+        if self.ids.remove(id).is_some() {
+            effects.write(tag::REMOVE, |record| put_bytes(id, record));
+        }
+    }
+
+    fn set_sampled(&mut self, stamp: Timestamp, effects: &mut Effects) {
+        effects.write(tag::SAMPLED, |record| put_integer(stamp, record));
+        self.sampled = stamp;
+    }
+
+    fn scan(&mut self, row: &str, rounds: u64, round_us: Timestamp, effects: &mut Effects) {
+        effects.write(tag::SCAN, |record| {
+            put_bytes(row.as_bytes(), record);
+            put_integer(rounds, record);
+            put_integer(round_us, record);
+        });
+        (self.row, self.rounds, self.round_us) = (row.into(), rounds, round_us);
+    }
+
+    /// The last stamp alone is no use: without ids, nothing has an older one.
+    fn is_unused(&self) -> bool {
+        self.ids.is_empty() && self.sampled == 0 && self.row.is_empty() && self.rounds == 0
+    }
+
+    fn replay(&mut self, record: &[u8]) -> Result<()> {
+        let (mut record, none) = (Reader::new(record), &mut Effects::none());
+        while !record.is_empty() {
+            match record.byte()? {
+                tag::STAMP => self.stamp = record.integer()?,
+                tag::ID => self.ids.put(record.bytes()?, (), self.stamp),
+                tag::REMOVE => self.remove(record.bytes()?, none),
+                tag::SAMPLED => self.sampled = record.integer()?,
+                tag::SCAN => {
+                    let row = std::str::from_utf8(record.bytes()?);
+                    let row = row.map_err(|_| unreadable("has a row that is no text"))?;
+                    self.scan(row, record.integer()?, record.integer()?, none);
+                }
+                tag::CLEAR => *self = Self::default(),
+                unknown => return Err(unreadable(&format!("has the unknown tag {unknown}"))),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl step::State for State {
+    fn kind() -> u8 {
+        KIND
+    }
+
+    fn replay(&self, record: &[u8], _: Option<u64>) -> Result<()> {
+        self.lock().replay(record)
+    }
+
+    fn snapshot(&self, out: &mut dyn Snapshot) {
+        let mut tracker = self.lock();
+        out.begin();
+        let mut effects = Effects::after(Vec::new());
+        let mut last = 0;
+        for (stamp, id) in tracker.ids.order_from(0) {
+            if *stamp != last {
+                put_stamp(*stamp, &mut effects);
+                last = *stamp;
+            }
+            put_id(id, &mut effects);
+            effects.flush(SNAPSHOT_BYTES, out);
+        }
+        put_stamp(tracker.stamp, &mut effects);
+        let sampled = tracker.sampled;
+        tracker.set_sampled(sampled, &mut effects);
+        let (row, rounds, round_us) = (tracker.row.clone(), tracker.rounds, tracker.round_us);
+        tracker.scan(&row, rounds, round_us, &mut effects);
+        effects.flush(1, out);
+    }
+
+    fn is_unused(&self) -> bool {
+        self.lock().is_unused()
+    }
+}
+
+fn put_stamp(stamp: Timestamp, effects: &mut Effects) {
+    effects.write(tag::STAMP, |record| put_integer(stamp, record));
+}
+
+fn put_id(id: &[u8], effects: &mut Effects) {
+    effects.write(tag::ID, |record| put_bytes(id, record));
+}
+
+fn unreadable(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("a journal record of a queue tracker {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The records of a snapshot.
+    struct Records(Vec<Vec<u8>>);
+
+    impl Snapshot for Records {
+        fn begin(&mut self) -> u64 {
+            1
+        }
+
+        fn record(&mut self, record: &[u8]) {
+            self.0.push(record.to_vec());
+        }
+    }
+
+    fn contents(tracker: &Tracker) -> String {
+        let Tracker { stamp, sampled, rounds, round_us, .. } = tracker;
+        format!("{:?} {stamp} {sampled} {rounds} {round_us} {}", tracker.page(0, 1), tracker.row)
+            + &format!("{:?}", tracker.ids.order_from(0).collect::<Vec<_>>())
+    }
+
+    fn replayed(records: &[Vec<u8>]) -> String {
+        let state = State::default();
+        for record in records {
+            step::State::replay(&state, record, None).unwrap();
+        }
+        let tracker = state.lock();
+        contents(&tracker)
+    }
+
+    #[test]
+    fn effects_and_snapshots_make_the_same_state() {
+        let (mut tracker, mut effects) = (Tracker::default(), Effects::after(Vec::new()));
+        for number in 0..2_000_u32 {
+            let mut ids = ByteList::default();
+            ids.push(&[7; 300]);
+            ids.push(&[&number.to_be_bytes()[..], &[7; 200]].concat());
+            tracker.add(&ids, 50, &mut effects);
+        }
+        tracker.advance("12", None, 60, &mut effects);
+        tracker.advance("13", Some(5), 60, &mut effects);
+        tracker.advance("14", Some(5), 62, &mut effects);
+        let sample = tracker.sample(3, 70, &mut effects);
+        let mut ids = ByteList::default();
+        ids.push(&sample.ids[1]);
+        assert_eq!(tracker.remove_sampled(&ids, sample.stamp, &mut effects), 1);
+        tracker.sample(2, 70, &mut effects);
+
+        let expected = contents(&tracker);
+        assert_eq!(replayed(&[effects.into_record()]), expected);
+        let state = State(Mutex::new(tracker));
+        let mut records = Records(Vec::new());
+        step::State::snapshot(&state, &mut records);
+        assert!(records.0.len() > 1);
+        assert_eq!(replayed(&records.0), expected);
+    }
+
+    #[test]
+    fn stamps_grow_whatever_the_clock_does() {
+        let (mut tracker, none) = (Tracker::default(), &mut Effects::none());
+        let mut ids = ByteList::default();
+        ids.push(b"a");
+        let stamps = [50, 50, 40, 60].map(|now| {
+            tracker.add(&ids, now, none);
+            tracker.stats().oldest
+        });
+        assert_eq!(stamps, [50, 51, 52, 60].map(Some));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_hold_up_the_next_round() {
+        let (mut tracker, none) = (Tracker::default(), &mut Effects::none());
+        let rounds = [100, 105, 50, 55, 60].map(|now| {
+            tracker.advance("1", Some(10), now, none);
+            tracker.stats().rounds
+        });
+        assert_eq!(rounds, [1, 1, 2, 2, 3]);
+    }
+
+    /// A row of a program's database, its tracker, and programs in the middle of what they do.
+    #[derive(Clone, Default)]
+    struct World {
+        tracker: Tracker,
+        is_in_table: bool,
+        /// What the scan has read, and where it was.
+        scanned: Option<bool>,
+        /// What each of two prunes has sampled, and whether it found no row.
+        pruned: [(Sample, bool); 2],
+    }
+
+    /// How many steps each program has left: the producer, one who does the work, the scan, and two prunes.
+    type Left = [u8; 5];
+
+    impl World {
+        /// The next step of a program, of which it has this many left.
+        fn go_on(&mut self, program: usize, left: u8, inserts_first: bool) {
+            let (now, none) = (100, &mut Effects::none());
+            let mut id = ByteList::default();
+            id.push(b"a");
+            match (program, left) {
+                (0, _) if (left == 2) == inserts_first => self.is_in_table = true,
+                (0, _) => drop(self.tracker.add(&id, now, none)),
+                (1, _) => self.is_in_table = false,
+                (2, 2) => self.scanned = Some(self.is_in_table),
+                (2, _) if self.scanned == Some(true) => drop(self.tracker.add(&id, now, none)),
+                (3 | 4, 3) => self.pruned[program - 3].0 = self.tracker.sample(1, now, none),
+                (3 | 4, 2) => self.pruned[program - 3].1 = !self.is_in_table,
+                (3 | 4, _) => {
+                    let (sample, has_no_row) = &self.pruned[program - 3];
+                    let mut ids = ByteList::default();
+                    sample.ids.iter().filter(|_| *has_no_row).for_each(|id| ids.push(id));
+                    self.tracker.remove_sampled(&ids, sample.stamp, none);
+                }
+                _ => {}
+            }
+        }
+
+        /// In how many of all orders of what is left an id that has work is not tracked at the end.
+        fn losses(&self, left: Left, inserts_first: bool) -> usize {
+            if left == [0; 5] {
+                return usize::from(self.is_in_table && !self.tracker.contains(b"a"));
+            }
+            let programs = (0..left.len()).filter(|program| left[*program] > 0);
+            let after = programs.map(|program| {
+                let (mut world, mut left) = (self.clone(), left);
+                world.go_on(program, left[program], inserts_first);
+                left[program] -= 1;
+                world.losses(left, inserts_first)
+            });
+            after.sum()
+        }
+    }
+
+    /// G1 and G2: in no order of the steps of a producer, one who does earlier work, a scan and two prunes is an id
+    /// forgotten that has work. A producer that adds its id before the row is there can lose it.
+    #[test]
+    fn an_id_with_work_is_tracked_in_every_order_of_steps() {
+        let tracked = || {
+            let (mut world, mut id) =
+                (World { is_in_table: true, ..World::default() }, ByteList::default());
+            id.push(b"a");
+            world.tracker.add(&id, 100, &mut Effects::none());
+            world
+        };
+        assert_eq!(World::default().losses([2, 1, 2, 3, 3], true), 0);
+        assert_eq!(tracked().losses([2, 1, 2, 3, 3], true), 0);
+        assert!(
+            tracked().losses([2, 0, 0, 3, 0], false) == 0
+                && tracked().losses([2, 1, 0, 3, 0], false) > 0
+        );
+    }
+}

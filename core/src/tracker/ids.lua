@@ -1,0 +1,26 @@
+-- Reads the ids whose stamps come after one, in the order of their stamps. Ids of one stamp are not split.
+--
+-- KEYS[1] tracker  KEYS[2] ids
+-- ARGV[1] after  a stamp, 0 for the beginning
+-- ARGV[2] limit  ids, 1 to 1000; more, if the last ones have the same stamp
+-- returns {id, stamp, for each}
+-- errors WRONGTYPE, INCOMPATIBLE_VERSION, INVALID_ARGUMENT, CORRUPT
+local after, limit = whole(ARGV[1], US_MAX), whole(ARGV[2], 1000)
+if not after then return invalid('after is not a whole number') end
+if not limit or limit < 1 then return invalid('limit is not a whole number from 1 to 1000') end
+local failure, page = read('ZRANGEBYSCORE', IDS, '(' .. ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+if failure then return failure end
+if #page == 2 * limit then
+  local last, same = page[#page], 0
+  for i = #page, 2, -2 do
+    if page[i] ~= last then break end
+    same = same + 1
+  end
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', IDS, last, last, 'LIMIT', same, 1000)) do
+    page[#page + 1], page[#page + 2] = id, last
+  end
+end
+for i = 2, #page, 2 do
+  page[i] = tonumber(page[i])
+end
+return page
