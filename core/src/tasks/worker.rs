@@ -158,6 +158,14 @@ impl<M: Mode> Worker<M> {
         self
     }
 
+    /// Sets how long a [`drain`](Self::drain) takes jobs: after this time it begins no other one, and returns when those
+    /// that are running have ended. For a slice of a recruiter, give it the time that the slice has left. By default it
+    /// goes on until nothing is available. It does not matter to [`run`](Self::run).
+    pub fn budget(mut self, budget: Duration) -> Self {
+        self.settings.budget = Some(budget);
+        self
+    }
+
     /// How many more jobs [`run`](Self::run) leases ahead, so that one step leases several; 0, the default, for none.
     /// A stop gives back those that have not begun.
     pub fn prefetch(mut self, jobs: usize) -> Self {

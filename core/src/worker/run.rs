@@ -132,6 +132,8 @@ pub(crate) struct Plan {
     pub(crate) lease: Duration,
     /// The run is over when nothing is available; an error of the connection ends it.
     pub(crate) drains: bool,
+    /// When it takes no more jobs.
+    pub(crate) until: Option<Instant>,
     /// What went well is reported too.
     pub(crate) tells_all: bool,
 }
@@ -284,6 +286,11 @@ impl<Q: Queue> Run<Q> {
     {
         loop {
             let mut state = lock(&self.state);
+            if !state.is_closing && self.plan.until.is_some_and(|until| until <= Instant::now()) {
+                state.is_closing = true;
+                self.give_back_unbegun(state);
+                continue;
+            }
             let changes = state.changes;
             if let Some(next) = state.next(&self.plan) {
                 return Look::Next(Ok(Some(next)));

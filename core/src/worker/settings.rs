@@ -19,6 +19,8 @@ use crate::runtime::timer::Timer;
 pub(crate) struct Settings<J> {
     pub(crate) concurrency: usize,
     pub(crate) prefetch: usize,
+    /// How long a drain takes jobs.
+    pub(crate) budget: Option<Duration>,
     pub(crate) tell_all: bool,
     pub(crate) on_report: Option<Arc<Hook<J>>>,
     pub(crate) stop: Arc<Stop>,
@@ -29,7 +31,8 @@ type Hook<J> = dyn Fn(&Report<J>) + Send + Sync;
 impl<J> Default for Settings<J> {
     fn default() -> Self {
         let (concurrency, prefetch) = (1, 0);
-        Self { concurrency, prefetch, tell_all: false, on_report: None, stop: Arc::default() }
+        let (budget, tell_all, on_report) = (None, false, None);
+        Self { concurrency, prefetch, budget, tell_all, on_report, stop: Arc::default() }
     }
 }
 
@@ -42,7 +45,9 @@ impl<J> Clone for Settings<J> {
 impl<J> Settings<J> {
     pub(crate) fn plan(&self, lease: Duration, drains: bool) -> Plan {
         let Self { concurrency, prefetch, tell_all, .. } = *self;
-        Plan { concurrency, prefetch, lease, drains, tells_all: tell_all || drains }
+        let budget = self.budget.filter(|_| drains);
+        let until = budget.and_then(|budget| Instant::now().checked_add(budget));
+        Plan { concurrency, prefetch, lease, drains, until, tells_all: tell_all || drains }
     }
 
     pub(crate) fn report(&self, report: &Report<J>) {
