@@ -1,6 +1,8 @@
 //! Where the queues of a run are, and how to read their raw state.
 
 use std::collections::HashMap;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use millpond_tests::servers::{Cluster, Connection, Redis, Reply};
 use serde_json::{Value, json};
@@ -19,6 +21,9 @@ pub(crate) const BACKENDS: [&str; 4] = ["memory", "file", "redis", "cluster"];
 
 /// Commands that change nothing that an embedded engine has.
 const HARMLESS: [&[u8]; 2] = [b"DBSIZE", b"PERSIST"];
+
+/// How long connections that are being closed are waited for; others stay.
+const SETTLED: Duration = Duration::from_millis(500);
 
 /// More members than any case has.
 const ALL: u64 = 1_000_000_000;
@@ -110,15 +115,18 @@ impl Backend {
         matches!(self, Self::Memory | Self::File(..))
     }
 
-    /// Empties the backend and opens a client on it.
+    /// Opens a client on the backend, which is empty then: the client of the case before is closed first, since it may
+    /// still report in the background.
     pub(crate) fn begin(&mut self, adapter: &mut Adapter) -> Result<()> {
-        match self {
-            Self::Memory => {}
-            Self::File(_, number) => *number += 1,
-            Self::Redis(server) => server.flush()?,
-            Self::Cluster(_, servers, _) => servers.iter_mut().try_for_each(Server::flush)?,
+        if let Self::File(_, number) = self {
+            *number += 1;
         }
-        adapter.open(&self.url())
+        adapter.open(&self.url())?;
+        match self {
+            Self::Memory | Self::File(..) => Ok(()),
+            Self::Redis(server) => server.flush(),
+            Self::Cluster(_, servers, _) => servers.iter_mut().try_for_each(Server::flush),
+        }
     }
 
     /// Whether the engine is to be closed and opened again in the middle of this case too: opening
@@ -229,6 +237,13 @@ impl Server {
     }
 
     fn flush(&mut self) -> Result<()> {
+        // This connection, and that of the client that is open.
+        let begin = Instant::now();
+        while self.call(&["CLIENT", "LIST"])?.text().lines().count() > 2
+            && begin.elapsed() < SETTLED
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
         match self.call(&["FLUSHALL"])? {
             reply if reply.is_ok() => Ok(()),
             reply => Err(format!("the server does not empty itself: {reply:?}")),
