@@ -123,7 +123,7 @@ run-php:
 	cd ffi/php && phpunit
 run-examples:
 	@count=0; for example in first producer consumer shuffle shuffle_producer shuffle_consumer tasks \
-		tasks_producer tasks_worker events events_producer events_worker events_nightly volatile recruiter; do \
+		tasks_producer tasks_worker events events_producer events_worker events_nightly volatile recruiter tracker; do \
 		$(LIMITED) target/debug/examples/$$example || exit 1; count=$$((count + 1)); \
 	done; echo "$$count examples ran"
 run-polyglot:
@@ -186,6 +186,7 @@ bench: python node
 	cd tests/bench/node && npm install --no-save --silent
 	$(MAKE) --no-print-directory --silent -C ffi install php PREFIX=$(CURDIR)/target/release-prefix
 	$(MAKE) --no-print-directory --silent -C ffi bench
+	$(CARGO) test --quiet -p millpond --lib a_burst_as_a_picture -- --nocapture | sed -n '/^<svg/,/^<.svg>/p' > tests/bench/burst.svg
 	MILLPOND_BENCH_PYTHON=$(abspath $(PYTHON)) MILLPOND_BENCH_NODE=node \
 		MILLPOND_BENCH_C=$(CURDIR)/target/bench/millpond-bench-c \
 		MILLPOND_BENCH_RUBY=ruby MILLPOND_BENCH_PHP=php \

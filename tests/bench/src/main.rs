@@ -7,7 +7,7 @@
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
 //! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`, `tasks-looking`, `tasks-waking`,
 //! `tasks-server`, `events-server`, `events-peer`, `events-bodies`, `events-lateness`,
-//! `events-minute`, `volatile`, `recruiter`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
+//! `events-minute`, `volatile`, `recruiter`, `pages`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
 //! is all that begin so.
 
 mod embedded;
@@ -15,6 +15,7 @@ mod events;
 mod fairness;
 mod languages;
 mod measure;
+mod pages;
 mod plot;
 mod recruiter;
 mod report;
@@ -32,7 +33,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 28] = [
+const PARTS: [Part; 29] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -56,6 +57,7 @@ const PARTS: [Part; 28] = [
     ("events-minute", events::minute),
     ("volatile", volatile::measure),
     ("recruiter", recruiter::measure),
+    ("pages", pages::measure),
     ("worker", worker::measure),
     ("worker-node", |report| languages::WORKER_NODE.measure(report)),
     ("worker-python", |report| languages::WORKER_PYTHON.measure(report)),
