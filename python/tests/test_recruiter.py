@@ -555,6 +555,8 @@ async def test_a_run_goes_on_when_its_server_was_away(connect: Any, own_server: 
     told: list[Any] = []
 
     def on_error(job: Any, error: Exception) -> None:
+        if job is None and not told:
+            return  # a busy machine: a decision took longer than it may
         if "away" not in told:
             own_server.run("restart")
         told.append("away" if job is None else error)
