@@ -243,7 +243,11 @@ impl C<'_> {
             Type::Float => plain("$: f64,", ""),
             Type::Number(32) => plain("$: u32,", ""),
             Type::Number(_) if name.ends_with("_ms") => plain("$: u64,", ""),
-            Type::Number(_) if owner.starts_with("ick.") || name == "revision" => {
+            Type::Number(_)
+                if owner.starts_with("ick.")
+                    || ["revision", "stamp"].contains(&name)
+                    || owner.starts_with("tracker.") && name == "after" =>
+            {
                 plain("$: u64,", "")
             }
             Type::Number(_) => plain("$: usize,", ""),
@@ -367,8 +371,11 @@ impl C<'_> {
                     _ if own == "wait_ms" => format!(
                         "`{own}`: {text}; 0 does not wait, -1 waits without limit. `millpond_close` on the client ends the wait."
                     ),
-                    Some(Value::Duration(ms)) => {
+                    Some(Value::Duration(ms)) if own == "lease_ms" => {
                         format!("`{own}`: {text}; `MILLPOND_NOT_SET` is {}.", grouped(*ms))
+                    }
+                    Some(Value::Duration(ms)) => {
+                        format!("`{own}`: {text}; usually {}.", grouped(*ms))
                     }
                     Some(_) => format!("`{own}`: {text}; `MILLPOND_NOT_SET`: as said above."),
                     None => format!("`{own}`: {text}."),
@@ -510,7 +517,7 @@ impl C<'_> {
             ("result", of) if of_event(of, "events.Published") => "what became of each",
             ("result", of) if of_event(of, "events.SyncedSchedules") => "what it came to",
             ("result", _) if given => "what was inserted and changed",
-            ("result", _) if queue == "volatile" => "the result",
+            ("result", _) if ["volatile", "tracker"].contains(&queue) => "the result",
             ("result", _) => "what was found",
             ("call", _) => "the command",
             _ if method.is_call => "the result",
@@ -694,7 +701,7 @@ fn each(params: &str, ty: &str, one: &str, nothing: &str, map: &str) -> Option<O
 
 /// Whether what calls of a queue return is in one kind of result.
 fn has_results(queue: &str) -> bool {
-    ["tasks", "events", "volatile", "recruiter"].contains(&queue)
+    ["tasks", "events", "volatile", "recruiter", "tracker"].contains(&queue)
 }
 
 /// Whether it is of this type, or a list of them.

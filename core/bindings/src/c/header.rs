@@ -76,7 +76,7 @@ fn for_ffi(root: &Path) -> String {
         ("shard_key", 1),
         ("group", 1),
         ("consumer", 1),
-        ("text", 4),
+        ("text", 5),
     ];
     for (name, count) in fields {
         let binary = format!("    const char *{name};");

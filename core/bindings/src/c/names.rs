@@ -28,6 +28,10 @@ pub(crate) const RECORDS: &[(&str, &str)] = &[
     ("volatile.LockHolder", "lock_holder"),
     ("recruiter.RecruiterStats", "enlistment_stats"),
     ("recruiter.JobStats", "recruiter_job_stats"),
+    ("tracker.Tracked", "tracked"),
+    ("tracker.TrackerStats", "tracking_stats"),
+    ("tracker.Scanned", "tracker_scanned"),
+    ("tracker.Pruned", "tracker_pruned"),
 ];
 
 /// Enums, which C passes as numbers from 1 on, what the names of their values begin with, and whether calls take them.
@@ -144,6 +148,7 @@ pub(crate) const QUEUES: &[(&str, &str)] = &[
     ("events", "queues of events"),
     ("volatile", "volatile hashes"),
     ("recruiter", "recruiters"),
+    ("tracker", "queue trackers"),
 ];
 
 /// Handles whose functions begin with their queue alone; the first has the functions of a client and a name.
@@ -155,6 +160,7 @@ pub(crate) const MAIN: &[&str] = &[
     "events.EventQueue",
     "volatile.VolatileHash",
     "recruiter.Recruiter",
+    "tracker.QueueTracker",
 ];
 
 /// What is held under a lease that is renewed, in `ffi/src/lease.rs`: one thread at a time may use it.
@@ -171,6 +177,7 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("volatile.VolatileHash.lock", "lock_acquire"),
     ("volatile.FieldLock", "volatile_lock"),
     ("recruiter.Recruiter", "recruiter"),
+    ("tracker.QueueTracker", "tracker"),
     ("shuffle.Message", "shuffle_batch"),
     ("shuffle.ShuffleConsumer.read_many", "read"),
     ("tasks.TaskStore.claim_many", "claim"),
@@ -184,4 +191,6 @@ pub(crate) const NOT_IN_C: &[&str] = &[
     "tasks.TaskStore.claimant_id",
     "recruiter.Recruiter.enlist_within",
     "recruiter.Recruiter.run",
+    "tracker.QueueTracker.scan",
+    "tracker.QueueTracker.prune",
 ];

@@ -334,7 +334,7 @@ fn reader_name(ty: &Type) -> String {
 
 /// Whether a call of a handle fails if strings are wanted and bytes are no text; other handles return those as Buffers.
 fn is_text(key: &str) -> bool {
-    key.starts_with("ick.") || key.starts_with("volatile.")
+    ["ick.", "tracker.", "volatile."].iter().any(|queue| key.starts_with(queue))
 }
 
 /// Whether it holds bytes, which are no text perhaps.

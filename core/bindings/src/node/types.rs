@@ -233,7 +233,9 @@ impl Page<'_> {
             own.chain(call.variant.map(|of| of.option)).collect::<Vec<_>>()
         });
         tags.extend(options.filter_map(|of| {
-            line.contains(&format!("{{ {}?: ", of.js)).then_some(())?;
+            let is_there =
+                ['{', ';'].map(|before| line.contains(&format!("{before} {}?: ", of.js)));
+            is_there.contains(&true).then_some(())?;
             let words = self.model.surface.of(&self.owner.key, name, &of.core)?;
             Some(tag(&format!("options.{}", of.js), &of.js, &words.docs))
         }));
@@ -254,10 +256,15 @@ impl Page<'_> {
         let own = line.split([' ', '(', ':', '?']).filter_map(|word| word.strip_suffix("Ms"));
         let methods = self.model.types.values().flat_map(|of| &of.methods);
         let makes = methods.filter(|of| of.returns.named() == Some(&self.owner.key));
-        let times = makes.flat_map(|of| &of.params).filter(|of| of.ty == Type::Duration);
-        for name in own.chain(times.map(|of| &*of.name)) {
+        let called = line.trim_start().split('(').next().unwrap_or_default();
+        let of = self.model.types.get(&self.owner.key);
+        let called =
+            of.into_iter().flat_map(|of| &of.methods).filter(|of| camel(&of.name) == called);
+        let times = makes.chain(called).flat_map(|of| &of.params);
+        let times = times.filter(|of| of.ty == Type::Duration).map(|of| camel(&of.name));
+        for name in own.map(str::to_owned).chain(times) {
             for block in &mut *text {
-                *block = block.replace(&format!("`{name}`"), &format!("`{}Ms`", camel(name)));
+                *block = block.replace(&format!("`{name}`"), &format!("`{name}Ms`"));
             }
         }
     }
@@ -331,18 +338,20 @@ impl Page<'_> {
             format!("{}{}: {ty}", arg.js, if arg.default.is_some() { "?" } else { "" })
         });
         params.extend(places);
-        let said = |of: &Argument| {
+        let said = |of: &[&Argument]| {
             let others = if call.is_call { "CallOptions & " } else { "" };
-            format!("{others}{{ {}?: {} | undefined }}", of.js, of.ts)
+            let fields = of.iter().map(|of| format!("{}?: {} | undefined", of.js, of.ts));
+            format!("{others}{{ {} }}", fields.collect::<Vec<_>>().join("; "))
         };
-        let named = call.args.iter().find(|arg| arg.is_option).map(|arg| match &*arg.js {
+        let all: Vec<_> = call.args.iter().filter(|arg| arg.is_option).collect();
+        let named = all.first().map(|arg| match &*arg.js {
             "leaseMs" => "LeaseOptions".to_owned(),
             "deadline" => "TrackedOptions".to_owned(),
             _ if arg.is_steps => node_name(&arg.steps).to_owned(),
-            _ => said(arg),
+            _ => said(&all),
         });
         let made = call.made.as_deref().map(|made| format!("{made}Options"));
-        let option = call.variant.as_ref().map(|of| said(&of.option));
+        let option = call.variant.as_ref().map(|of| said(&[&of.option]));
         let options = option.or(named);
         let options = match made {
             Some(made) if self.template.contains(&format!("interface {made} ")) => Some(made),

@@ -411,6 +411,11 @@ fn doc_type(native: &str, name: &str, key: &str) -> String {
         "messages" if native == "iterable" => {
             "iterable<array{string, iterable<string>|iterable<array{string, string}>}>"
         }
+        "ids" | "rows" | "sampled" if key.starts_with("tracker.") && native != "callable" => {
+            "string|iterable<string|int>"
+        }
+        "rows" => "callable(string|null, int): iterable<array{string|int, string|int|null}>",
+        "done" => "callable(list<string>): iterable<string|int>",
         "handler" if key == "recruiter.Recruiter" => "callable(SliceInterface): mixed",
         "handler" => return format!("callable({}Interface): mixed", class(&job)),
         "hook" => "callable(string|null, \\Throwable): mixed",

@@ -526,10 +526,12 @@ pub(crate) fn phpdoc(
     let throws = comment.errors.iter().flat_map(|failure| {
         let classes: Vec<_> =
             failure.classes.iter().map(|class| format!("Exception\\{class}")).collect();
+        let when = in_seconds(&failure.when, false);
         let tag = match classes.as_slice() {
-            [] => {
-                format!("@throws Exception\\MillpondException {}", in_seconds(&failure.when, false))
+            [] if when.starts_with("the error of the function") => {
+                format!("@throws \\Throwable {when}")
             }
+            [] => format!("@throws Exception\\MillpondException {when}"),
             all => format!("@throws {} {}", all.join("|"), failure.when),
         };
         let lines = wrap(&tag, width).into_iter().enumerate();

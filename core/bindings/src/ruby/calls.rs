@@ -9,13 +9,16 @@ use crate::ruby::name;
 use crate::ruby::names::{ARGUMENTS, HANDLES, RESULTS};
 
 /// The parts of results that are no lists.
-const WHOLE: [&str; 10] = [
+const WHOLE: [&str; 13] = [
     "",
     "acquired",
     "config",
     "holder",
     "modified",
+    "pruned",
     "reaped",
+    "sample",
+    "scanned",
     "stats",
     "swept",
     "synced",
@@ -138,7 +141,8 @@ fn result(
                 "lock_holder" => "holder".to_owned(),
                 "synced_schedules" => "synced".to_owned(),
                 _ if model.types[key].fields.is_empty() => own,
-                "acquired" | "modified" | "reaped" | "swept" | "value_or_lock" => own,
+                "acquired" | "modified" | "pruned" | "reaped" | "sample" | "scanned" | "swept"
+                | "tracked" | "value_or_lock" => own,
                 _ => format!("{own}s"),
             }
         }

@@ -19,7 +19,7 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     events.Receipt=EventReceipt events.Deliveries=EventQueue#deliveries events.Job.is_lost=lost? \
     events.Job.is_cancelled=cancelled? volatile.FieldLock.is_lost=lost? volatile.VolatileHashes.hash=[] \
     recruiter.Recruiter.is_due=due? recruiter.Recruiter.enlist_within=enlist recruiter.Slice.is_over=over? \
-    recruiter.Slice.is_lost=lost?";
+    recruiter.Slice.is_lost=lost? tracker.QueueTracker.is_queued=queued? tracker.QueueTracker.are_queued=are_queued?";
 
 /// Records that are classes, whose other half is by hand.
 pub(crate) const CLASSES: [&str; 2] = ["tasks.Task", "tasks.Doc"];
@@ -42,6 +42,7 @@ pub(crate) const HANDLES: &[(&str, &str)] = &[
     ("shuffle.ShuffleQueue", "shuffle_queue"),
     ("tasks.Job", "tasks_job"),
     ("tasks.TaskStore", "tasks_store"),
+    ("tracker.QueueTracker", "tracker"),
     ("volatile.FieldLock", "volatile_lock"),
     ("volatile.VolatileHash", "volatile_hash"),
     ("volatile.VolatileHashes", "volatile_hashes"),
@@ -92,6 +93,7 @@ pub(crate) const RESULTS: &[(&str, &str)] = &[
     ("**recruiter_result", "RecruiterResults.of"),
     ("**shuffle_stats", "ShuffleResults.stats"),
     ("**tasks_result", "TaskResults.of"),
+    ("**tracker_result", "TrackerResults.of(@encoding)"),
     ("**volatile_result", "VolatileResults.of(@encoding)"),
 ];
 
