@@ -42,6 +42,7 @@ from ..records import (
     Modified,
     NamespaceStats,
     Position,
+    Pruned,
     Published,
     QueueStats,
     Reaped,
@@ -49,12 +50,16 @@ from ..records import (
     Recovery,
     RecruiterStats,
     Renewed,
+    Sample,
+    Scanned,
     ScheduleInfo,
     ShuffleStats,
     Swept,
     SyncedSchedules,
     TaskId,
     TaskPage,
+    Tracked,
+    TrackerStats,
     ValueOrLock,
 )
 from ..task_values import DocHandles, Docs, TaskHandles, Tasks, Texts
@@ -202,6 +207,10 @@ class FieldLock:
 
 @final
 class VolatileHashes(Generic[AnyStr]):
+    # methods
+
+@final
+class QueueTracker(Generic[AnyStr]):
     # methods
 
 @final

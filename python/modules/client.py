@@ -15,6 +15,7 @@ from .mode import IS_ASYNC, off_the_loop
 from .recruiter import Recruiter
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
+from .tracker import QueueTracker
 from .volatile import VolatileHash, VolatileHashes
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ class Client(Generic[AnyStr]):
     def volatile_hashes(self, name: Member, shards: int = 16) -> VolatileHashes[AnyStr]: ...
 
     def recruiter(self, name: Member) -> Recruiter: ...
+
+    def queue_tracker(self, name: Member) -> QueueTracker[AnyStr]: ...
 
     async def task_stores(self) -> list[AnyStr]: ...
 

@@ -118,6 +118,7 @@ class EventQueue:
         concurrency: int = 10,
         prefetch: int = 0,
         timeout: Seconds | None = None,
+        budget: Seconds | None = None,
         lease: Seconds | None = None,
     ) -> EventWorker: ...
 

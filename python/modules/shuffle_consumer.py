@@ -60,6 +60,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         concurrency: int = 10,
         prefetch: int = 0,
         timeout: Seconds | None = None,
+        budget: Seconds | None = None,
         lease: Seconds = 60,
         backoff: Seconds = 30,
         backoff_max: Seconds = 60,

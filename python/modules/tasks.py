@@ -198,6 +198,7 @@ class TaskStore:
         concurrency: int = 10,
         prefetch: int = 0,
         timeout: Seconds | None = None,
+        budget: Seconds | None = None,
         wait: Seconds | None = None,
         lease: Seconds = 30,
         backoff: Seconds = 30,

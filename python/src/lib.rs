@@ -46,7 +46,7 @@ mod _native {
     use super::doc::{Doc, DocChange};
     #[pymodule_export]
     use super::generated::{
-        Client, EventJob, EventQueue, EventWorker, Ick, IckChannel, Job, Recruiter,
+        Client, EventJob, EventQueue, EventWorker, Ick, IckChannel, Job, QueueTracker, Recruiter,
         ShuffleConsumer, ShuffleJob, ShuffleQueue, ShuffleWorker, Slice, TaskStore, VolatileHash,
         VolatileHashes, Worker,
     };

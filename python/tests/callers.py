@@ -26,6 +26,7 @@ CALLS |= {"set", "set_many", "set_if_absent", "set_if_present", "set_locked", "s
 CALLS |= {"get", "get_many", "fields", "ttl", "touch", "clear", "reap"}
 CALLS |= {"acquire", "get_or_acquire", "holder", "lock"}
 CALLS |= {"enlist", "wake"}
+CALLS |= {"is_queued", "are_queued", "ids", "scan", "prune", "begin_scan", "advance", "sample", "remove"}
 CALLS |= {"time", "finish", "done", "fail", "retry", "move_to", "run", "drain"}
 
 

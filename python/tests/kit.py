@@ -164,7 +164,17 @@ VOLATILE = Queue(
     look=lambda hash: hash.stats(),
     size=lambda stats: stats.fields,
 )
-QUEUES = [ICK, SHUFFLE, TASKS, EVENTS, VOLATILE]
+TRACKER = Queue(
+    "tracker",
+    open=lambda client, name: client.queue_tracker(name),
+    put=lambda tracker, number: tracker.add([str(number)]),
+    number=lambda tracked: int(tracked.id),
+    takes=lambda tracker, count: [tracker.ids(limit=count)],
+    end=lambda tracker, _: tracker.clear(),
+    look=lambda tracker: tracker.stats(),
+    size=lambda stats: stats.ids,
+)
+QUEUES = [ICK, SHUFFLE, TASKS, EVENTS, VOLATILE, TRACKER]
 
 WAITS = [
     Wait("batches", ICK, lambda ick, wait: ick.batches(1, wait=wait)),
@@ -217,6 +227,14 @@ ITEMS = {
     ),
     "get_many": Items("fields", 10_000, "f", lambda c, v: c.volatile_hash("x").get_many(v)),
     "delete fields": Items("fields", 10_000, "f", lambda c, v: c.volatile_hash("x").delete(v)),
+    "add ids": Items("ids", 1_000, "i", lambda c, v: c.queue_tracker("x").add(v)),
+    "are_queued": Items("ids", 1_000, "i", lambda c, v: c.queue_tracker("x").are_queued(v)),
+    "advance rows": Items("rows", 1_000, "r", lambda c, v: c.queue_tracker("x").advance("", v, [])),
+    "advance ids": Items("ids", 1_000, "i", lambda c, v: c.queue_tracker("x").advance("", [], v)),
+    "remove ids": Items("ids", 1_000, "i", lambda c, v: c.queue_tracker("x").remove(v, ["i"], 1)),
+    "remove sampled": Items(
+        "sampled", 1_000, "i", lambda c, v: c.queue_tracker("x").remove([], v, 1)
+    ),
     "cancel": Items("ids", 1_000_000, "0" * 20, lambda c, v: c.events("x").cancel(v)),
 }
 

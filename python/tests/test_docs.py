@@ -18,6 +18,7 @@ import pytest
 MODULES = ["", ".aio", ".aio.client", ".aio.ick", ".aio.shuffle", ".client", ".errors", ".ick"]
 MODULES += [".shuffle", ".shuffle_consumer", ".aio.shuffle_consumer", ".values"]
 MODULES += [".volatile", ".aio.volatile", ".recruiter", ".aio.recruiter", ".wsgi", ".asgi"]
+MODULES += [".tracker", ".aio.tracker"]
 MODULES += [".events", ".aio.events", ".tasks", ".task_worker", ".records", ".aio.tasks", ".aio.task_worker"]
 
 
@@ -46,7 +47,7 @@ def test_docstrings(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with top_level_await(monkeypatch):
         ran = doctest.testmod(found)
     assert ran.failed == 0
-    if module.endswith(("ick", "shuffle", "shuffle_consumer", "tasks", "task_worker", "client", "volatile", "recruiter")):
+    if module.endswith(("ick", "shuffle", "shuffle_consumer", "tasks", "task_worker", "client", "volatile", "recruiter", "tracker")):
         assert ran.attempted > 3
 
 

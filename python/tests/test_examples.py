@@ -100,6 +100,11 @@ def test_recruiter_on_a_server(shared_server: Servers) -> None:
     assert printed == "100 carts were removed and 20 mails sent, and no page failed\n"
 
 
+def test_tracker_on_a_server(shared_server: Servers) -> None:
+    printed = run(str(EXAMPLES / "tracker.py"), shared_server.url)
+    assert printed == "7 of 11 customers have work queued, as the database says\n"
+
+
 def test_each_night_a_fleet_does_its_job_once(own_server: Servers) -> None:
     read, write = os.pipe()
     command = [sys.executable, str(EXAMPLES / "events_nightly.py"), own_server.url, "1"]

@@ -200,6 +200,44 @@ async def use_recruiter_async(recruiter: Any) -> None:
     await recruiter.stats()
 
 
+def use_tracker(tracker: Any) -> None:
+    def fail(*given: Any) -> None:
+        raise ValueError("x" * 20)
+
+    tracker.clear()
+    assert tracker.scan(lambda after, limit: ((n, f"id {n}") for n in range(10)), 10).more
+    tracker.add(["x", b"y"])
+    assert tracker.are_queued(["x", "z"]) == [True, False]
+    assert tracker.is_queued("id 1")
+    with pytest.raises(millpond.InvalidArgumentError):
+        tracker.add([])
+    with pytest.raises(ValueError):
+        tracker.scan(fail)
+    with pytest.raises(TypeError):
+        tracker.scan(lambda after, limit: [(10, "a"), 11])
+    with pytest.raises(ValueError):
+        tracker.prune(fail)
+    assert tracker.prune(lambda ids: ids) == (1, 1)
+    assert tracker.prune(lambda ids: (id for id in ids if id != b"x")) == (11, 10)
+    assert [tracked.id for tracked in tracker.ids()] == [b"x"]
+    assert tracker.stats().row == "9"
+
+
+async def use_tracker_async(tracker: Any) -> None:
+    async def rows(after: Any, limit: int) -> Any:
+        await asyncio.sleep(0)
+        return [(n, f"id {n}") for n in range(10)]
+
+    async def done(ids: Any) -> Any:
+        await asyncio.sleep(0)
+        return ids
+
+    await tracker.scan(rows)
+    await tracker.add(["x" * 20])
+    assert (await tracker.prune(done)).removed == 11
+    assert await tracker.len() == 0
+
+
 class Use(NamedTuple):
     """How a queue is used, and how often: a step is slower on Redis and in a file."""
 
@@ -224,6 +262,7 @@ USES = {
     "tasks": Use(kit.TASKS.open, use_tasks, use_tasks_async, 40, 300),
     "events": Use(kit.EVENTS.open, use_events, use_events_async, 120, 1_000),
     "volatile": Use(kit.VOLATILE.open, use_volatile, use_volatile_async, 400, 4_000),
+    "tracker": Use(kit.TRACKER.open, use_tracker, use_tracker_async, 400, 4_000),
     "recruiter": Use(recruiter, use_recruiter, use_recruiter_async, 400, 4_000),
 }
 each_use = pytest.mark.parametrize("use", USES.values(), ids=USES)

@@ -16,6 +16,7 @@ import millpond.aio
 PROJECT = Path(__file__).parents[1]
 
 PROGRAM = """
+import sqlite3
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypedDict
@@ -103,6 +104,29 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     return [b""]
 server: WSGIApplication = millpond.wsgi.after_response(application, site, 0.02)
 millpond.wsgi.after_response(application, millpond.aio.connect("memory:").recruiter("site"))  # type: ignore[arg-type]
+
+tracker = text.queue_tracker("x")
+tracker.add(["a", b"b", bytearray()])
+assert_type(tracker.is_queued("a"), bool)
+assert_type(tracker.are_queued({"a", "b"}), list[bool])
+def rows(after: Optional[str], limit: int) -> list[tuple[int, str]]:
+    return [(int(after or 0) + 1, "a")]
+assert_type(tracker.scan(rows, round_min=timedelta(minutes=1)), millpond.Scanned)
+assert_type(tracker.scan(lambda after, limit: ((name, None) for name in "ab")).more, bool)
+assert_type(tracker.scan(lambda after, limit: sqlite3.connect("").execute("")).rows, int)
+def done(ids: list[str]) -> set[str]:
+    return set(ids)
+assert_type(tracker.prune(done, 10), millpond.Pruned)
+assert_type(client.queue_tracker(b"x").prune(lambda ids: [*ids, "a"]).checked, int)
+assert_type(tracker.ids()[0], millpond.Tracked[str])
+assert_type(client.queue_tracker("x").ids(1, 1)[0].id, bytes)
+assert_type(tracker.begin_scan(10).row, Optional[str])
+assert_type(tracker.advance("", ["1"], [b""], 10, 0.5).added, int)
+assert_type(tracker.stats().oldest, Optional[int])
+sample = tracker.sample()
+assert_type(sample, millpond.Sample[str])
+assert_type(tracker.remove(sample.ids[:1], sample.ids, sample.stamp), millpond.Pruned)
+assert_type(tracker.len() + tracker.clear(), int)
 
 store = text.tasks("x", claimant="me")
 task = store.insert("q", {"n": 1}, delay=1, priority=2)
@@ -200,6 +224,18 @@ async def main() -> None:
                 assert_type(held, millpond.aio.FieldLock)
                 assert_type(await held.release(), bool)
 
+        tracker = client.queue_tracker("x")
+        async def rows_later(after: Optional[str], limit: int) -> list[tuple[str, Optional[bytes]]]:
+            return [("a", None)]
+        async def done_later(ids: list[str]) -> list[str]:
+            return ids
+        assert_type(await tracker.scan(rows_later), millpond.Scanned)
+        assert_type(await tracker.scan(rows), millpond.Scanned)
+        assert_type(await tracker.prune(done_later), millpond.Pruned)
+        assert_type(await tracker.prune(done), millpond.Pruned)
+        assert_type(await tracker.sample(), millpond.Sample[str])
+        assert_type((await tracker.ids())[0].id, str)
+
         site = client.recruiter("site")
         @site.job("mail", per_second=2)
         async def send(slice: millpond.aio.Slice) -> Optional[int]:
@@ -216,6 +252,9 @@ queue.write("t", {"a": 1})  # type: ignore[arg-type]
 client.shuffle_queue("x", track_keys="both")  # type: ignore[arg-type]
 consumer.ack("1-1")  # type: ignore[arg-type]
 hash.get_many([1])  # type: ignore[list-item]
+tracker.add([1])  # type: ignore[list-item]
+tracker.scan(lambda after, limit: [(1, 2)])  # type: ignore[list-item]
+tracker.prune(lambda ids: 7)  # type: ignore[arg-type, return-value]
 store.claim(1)  # type: ignore[arg-type]
 store.insert("q", priority="1")  # type: ignore[call-overload]
 gathered.delete("t")  # type: ignore[arg-type]
@@ -249,7 +288,7 @@ def test_a_program_of_users(tmp_path: Path) -> None:
 
 HANDLES = ["Batches", "Client", "ConsumerLease", "Ick", "IckChannel"]
 HANDLES += ["Garbage", "Messages", "ShuffleConsumer", "ShuffleJob", "ShuffleQueue", "ShuffleWorker"]
-HANDLES += ["Claims", "FieldLock", "Job", "Jobs", "Recruiter", "Slice", "TaskStore", "VolatileHash", "VolatileHashes", "Worker"]
+HANDLES += ["Claims", "FieldLock", "Job", "Jobs", "QueueTracker", "Recruiter", "Slice", "TaskStore", "VolatileHash", "VolatileHashes", "Worker"]
 
 
 @pytest.mark.parametrize("name", HANDLES)

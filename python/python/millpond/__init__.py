@@ -22,8 +22,9 @@ Added(new=2, lowered=0)
 {'outbox': 1}
 
 The queues are described in :mod:`millpond.ick`, :mod:`millpond.shuffle`, :mod:`millpond.tasks` and
-:mod:`millpond.events`, hashes whose fields expire in :mod:`millpond.volatile`, background work in small
-slices in :mod:`millpond.recruiter`; :mod:`millpond.aio` has the same for asyncio. :mod:`millpond.wsgi` and
+:mod:`millpond.events`, hashes whose fields expire in :mod:`millpond.volatile`, background work in
+small slices in :mod:`millpond.recruiter`, and which ids have work in a database of your own in
+:mod:`millpond.tracker`; :mod:`millpond.aio` has the same for asyncio. :mod:`millpond.wsgi` and
 :mod:`millpond.asgi` are for web applications.
 """
 
@@ -69,8 +70,6 @@ from .records import (
     DocPage,
     DocPosition,
     Duty,
-    JobCounts,
-    JobStats,
     Event,
     EventConfig,
     EventPage,
@@ -80,10 +79,13 @@ from .records import (
     FieldPosition,
     HashField,
     HashStats,
+    JobCounts,
+    JobStats,
     LockHolder,
     Modified,
     NamespaceStats,
     Position,
+    Pruned,
     Published,
     QueueStats,
     Reaped,
@@ -91,6 +93,8 @@ from .records import (
     Recovery,
     RecruiterStats,
     Renewed,
+    Sample,
+    Scanned,
     ScheduleInfo,
     ShuffleStats,
     StreamStats,
@@ -98,6 +102,8 @@ from .records import (
     SyncedSchedules,
     TaskId,
     TaskPage,
+    Tracked,
+    TrackerStats,
     ValueOrLock,
 )
 from .recruiter import Recruiter, Slice
@@ -129,6 +135,7 @@ from .tasks import (
     TaskStore,
     Worker,
 )
+from .tracker import QueueTracker
 from .values import UNSET, Stats, Unset
 from .volatile import FieldLock, VolatileHash, VolatileHashes
 
@@ -157,8 +164,6 @@ __all__ = [
     "DocPage",
     "DocPosition",
     "Duty",
-    "JobCounts",
-    "JobStats",
     "Event",
     "EventConfig",
     "EventJob",
@@ -181,6 +186,8 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidUrlError",
     "Job",
+    "JobCounts",
+    "JobStats",
     "Jobs",
     "LeaseLostError",
     "LockHolder",
@@ -197,9 +204,11 @@ __all__ = [
     "OutOfMemoryError",
     "PermissionDeniedError",
     "Position",
+    "Pruned",
     "Published",
     "QueueFullError",
     "QueueStats",
+    "QueueTracker",
     "Reaped",
     "Receipt",
     "Reclaimed",
@@ -211,6 +220,8 @@ __all__ = [
     "Renewed",
     "Report",
     "Retry",
+    "Sample",
+    "Scanned",
     "Schedule",
     "ScheduleInfo",
     "ServerError",
@@ -231,6 +242,8 @@ __all__ = [
     "TaskPage",
     "TaskStore",
     "TimeoutError",
+    "Tracked",
+    "TrackerStats",
     "UnavailableError",
     "Unset",
     "ValueOrLock",

@@ -23,6 +23,7 @@ from ._handles import IckChannel as IckChannel
 from ._handles import Job as Job
 from ._handles import Jobs as Jobs
 from ._handles import Messages as Messages
+from ._handles import QueueTracker as QueueTracker
 from ._handles import Recruiter as Recruiter
 from ._handles import Run as Run
 from ._handles import ShuffleConsumer as ShuffleConsumer

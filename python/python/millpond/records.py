@@ -37,6 +37,7 @@ __all__ = [
     "Modified",
     "NamespaceStats",
     "Position",
+    "Pruned",
     "Published",
     "QueueStats",
     "Reaped",
@@ -44,6 +45,8 @@ __all__ = [
     "Recovery",
     "RecruiterStats",
     "Renewed",
+    "Sample",
+    "Scanned",
     "ScheduleInfo",
     "ShuffleStats",
     "StreamStats",
@@ -51,6 +54,8 @@ __all__ = [
     "SyncedSchedules",
     "TaskId",
     "TaskPage",
+    "Tracked",
+    "TrackerStats",
     "ValueOrLock",
 ]
 
@@ -578,6 +583,63 @@ class TaskPage(NamedTuple):
     """The tasks, by time and id."""
     next: Position | None
     """The position after which the next page begins; None on the last page."""
+
+
+class Pruned(NamedTuple):
+    """What a prune did."""
+
+    checked: int
+    """The ids that were checked."""
+    removed: int
+    """The ids that were removed."""
+
+
+@dataclass(frozen=True)
+class Sample(Generic[AnyStr]):
+    """Ids to check."""
+
+    ids: list[AnyStr]
+    """The ids; none if nothing is tracked."""
+    stamp: int
+    """Their stamp, which :meth:`QueueTracker.remove` needs; 0 if there are none."""
+
+
+class Scanned(NamedTuple):
+    """What a scan did."""
+
+    rows: int
+    """The rows that it went past; 0 if another scan did so first, and nothing was done."""
+    added: int
+    """The ids that were not tracked before."""
+    more: bool
+    """Whether there may be more rows to scan now: the page was full, or another scan was faster."""
+
+
+@dataclass(frozen=True)
+class Tracked(Generic[AnyStr]):
+    """An id that is tracked."""
+
+    id: AnyStr
+    """The id."""
+    stamp: int
+    """When it was last added, found by a scan, or checked, in microseconds since the Unix epoch.
+    Only ids of one step have the same.
+    """
+
+
+class TrackerStats(NamedTuple):
+    """How much is tracked, and how far the scan has come."""
+
+    ids: int
+    """How many ids are tracked."""
+    rounds: int
+    """How often a scan has come to the end of the table and begun anew."""
+    oldest: int | None
+    """The oldest stamp: when the id was last checked that is checked next, in microseconds since
+    the Unix epoch. None if nothing is tracked.
+    """
+    row: str | None
+    """The row that the next scan comes after; None if it begins at the beginning."""
 
 
 class Acquired(NamedTuple):

@@ -262,6 +262,7 @@ class TaskStore:
         concurrency: int = 1,
         prefetch: int = 0,
         timeout: Seconds | None = None,
+        budget: Seconds | None = None,
         wait: Seconds | None = None,
         lease: Seconds = 30,
         backoff: Seconds = 30,
@@ -277,6 +278,7 @@ class TaskStore:
         :param concurrency: how many jobs ``run`` works on at a time, 1 or more
         :param prefetch: how many more jobs ``run`` leases ahead, so that one step leases several
         :param timeout: how long a handler may run, in seconds
+        :param budget: how long a drain takes jobs, in seconds
         :param wait: how long ``jobs`` waits for a task when none is available, in seconds, where
           ``math.inf`` is forever; without it the loop ends then
         :param lease: how long a task is leased, in seconds; 30 seconds by default. A native
@@ -295,6 +297,7 @@ class TaskStore:
             concurrency,
             prefetch,
             timeout,
+            budget,
             wait,
             lease,
             backoff,

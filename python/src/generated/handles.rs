@@ -166,6 +166,14 @@ impl Client {
         Ok(Recruiter::new(core, self.text))
     }
 
+    fn queue_tracker(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<QueueTracker> {
+        let name: Vec<u8> = required("name", name)?;
+
+        let core = derive!(self.core(py)?, |core| core.queue_tracker(&name));
+
+        Ok(QueueTracker::new(core, self.text))
+    }
+
     fn task_stores(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         call!(py, core, |core| core.task_stores(), decoded(self.text))
@@ -390,11 +398,13 @@ impl EventQueue {
         concurrency: &Bound<'_, PyAny>,
         prefetch: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
+        budget: Option<&Bound<'_, PyAny>>,
         lease: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EventWorker> {
         let concurrency = amount("concurrency", concurrency)?;
         let prefetch = amount("prefetch", prefetch)?;
         let timeout: Option<Duration> = given("timeout", timeout)?;
+        let budget: Option<Duration> = given("budget", budget)?;
         let lease: Option<Duration> = given("lease", lease)?;
 
         let mut core = derive!(self.core(py)?, |core| core.worker());
@@ -402,6 +412,9 @@ impl EventQueue {
         core = derive!(core, |core| core.prefetch(prefetch));
         if let Some(timeout) = timeout {
             core = derive!(core, |core| core.timeout(timeout));
+        }
+        if let Some(budget) = budget {
+            core = derive!(core, |core| core.budget(budget));
         }
         if let Some(lease) = lease {
             core = derive!(core, |core| core.lease(lease));
@@ -1603,6 +1616,7 @@ impl ShuffleConsumer {
         concurrency: &Bound<'_, PyAny>,
         prefetch: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
+        budget: Option<&Bound<'_, PyAny>>,
         lease: &Bound<'_, PyAny>,
         backoff: &Bound<'_, PyAny>,
         backoff_max: &Bound<'_, PyAny>,
@@ -1612,6 +1626,7 @@ impl ShuffleConsumer {
         let concurrency = amount("concurrency", concurrency)?;
         let prefetch = amount("prefetch", prefetch)?;
         let timeout: Option<Duration> = given("timeout", timeout)?;
+        let budget: Option<Duration> = given("budget", budget)?;
         let lease: Duration = required("lease", lease)?;
         let backoff: Duration = required("backoff", backoff)?;
         let backoff_max: Duration = required("backoff_max", backoff_max)?;
@@ -1622,6 +1637,9 @@ impl ShuffleConsumer {
         core = derive!(core, |core| core.prefetch(prefetch));
         if let Some(timeout) = timeout {
             core = derive!(core, |core| core.timeout(timeout));
+        }
+        if let Some(budget) = budget {
+            core = derive!(core, |core| core.budget(budget));
         }
         core = derive!(core, |core| core.lease(lease));
         core = derive!(core, |core| core.backoff(backoff, backoff_max));
@@ -2742,6 +2760,7 @@ impl TaskStore {
         concurrency: &Bound<'_, PyAny>,
         prefetch: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
+        budget: Option<&Bound<'_, PyAny>>,
         wait: Option<&Bound<'_, PyAny>>,
         lease: &Bound<'_, PyAny>,
         backoff: &Bound<'_, PyAny>,
@@ -2754,6 +2773,7 @@ impl TaskStore {
         let concurrency = amount("concurrency", concurrency)?;
         let prefetch = amount("prefetch", prefetch)?;
         let timeout: Option<Duration> = given("timeout", timeout)?;
+        let budget: Option<Duration> = given("budget", budget)?;
         let wait: Option<Duration> = given("wait", wait)?;
         let lease: Duration = required("lease", lease)?;
         let backoff: Duration = required("backoff", backoff)?;
@@ -2767,6 +2787,9 @@ impl TaskStore {
         core = derive!(core, |core| core.prefetch(prefetch));
         if let Some(timeout) = timeout {
             core = derive!(core, |core| core.timeout(timeout));
+        }
+        if let Some(budget) = budget {
+            core = derive!(core, |core| core.budget(budget));
         }
         if let Some(wait) = wait {
             core = derive!(core, |core| core.wait(wait));
@@ -3255,6 +3278,153 @@ impl Worker {
 
         let core = self.core(py)?;
         decoded(self.text)(py, py.detach(|| either!(core, |core| core.stop(within).to_owned())))
+    }
+}
+
+#[pyclass(frozen, module = "millpond._native")]
+pub(crate) struct QueueTracker {
+    pub(crate) core:
+        Handle<millpond::tracker::QueueTracker, millpond::tracker::QueueTracker<Async>>,
+    pub(crate) text: bool,
+}
+
+impl QueueTracker {
+    pub(crate) fn new(
+        core: Handle<millpond::tracker::QueueTracker, millpond::tracker::QueueTracker<Async>>,
+        text: bool,
+    ) -> Self {
+        Self { core, text }
+    }
+
+    fn core(
+        &self,
+        _: Python<'_>,
+    ) -> PyResult<&Handle<millpond::tracker::QueueTracker, millpond::tracker::QueueTracker<Async>>>
+    {
+        Ok(&self.core)
+    }
+}
+
+impl ToPython for millpond::tracker::QueueTracker<Blocking> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, QueueTracker::new(Handle::Blocking(self), text))?.into_any())
+    }
+}
+
+impl ToPython for millpond::tracker::QueueTracker<Async> {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, QueueTracker::new(Handle::Async(self), text))?.into_any())
+    }
+}
+
+#[pymethods]
+impl QueueTracker {
+    fn add(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let ids: ByteList = up_to("ids", ids, 1000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.add(ids.iter()), decoded(self.text))
+    }
+
+    fn is_queued(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let id: Vec<u8> = required("id", id)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.is_queued(&id), decoded(self.text))
+    }
+
+    fn are_queued(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let ids: ByteList = up_to("ids", ids, 1000)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.are_queued(ids.iter()), decoded(self.text))
+    }
+
+    fn len(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.len(), decoded(self.text))
+    }
+
+    fn stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.stats(), decoded(self.text))
+    }
+
+    fn ids(
+        &self,
+        py: Python<'_>,
+        after: &Bound<'_, PyAny>,
+        limit: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let after = amount("after", after)?;
+        let limit = amount("limit", limit)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.ids(after, limit), decoded(self.text))
+    }
+
+    fn clear(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        call!(py, core, |core| core.clear(), decoded(self.text))
+    }
+
+    fn begin_scan(
+        &self,
+        py: Python<'_>,
+        limit: &Bound<'_, PyAny>,
+        round_min: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let limit = amount("limit", limit)?;
+        let round_min: Duration = required("round_min", round_min)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.begin_scan(limit, round_min), decoded(self.text))
+    }
+
+    fn advance(
+        &self,
+        py: Python<'_>,
+        after: &Bound<'_, PyAny>,
+        rows: &Bound<'_, PyAny>,
+        ids: &Bound<'_, PyAny>,
+        limit: &Bound<'_, PyAny>,
+        round_min: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let after: String = required("after", after)?;
+        let rows: ByteList = up_to("rows", rows, 1000)?;
+        let ids: ByteList = up_to("ids", ids, 1000)?;
+        let limit = amount("limit", limit)?;
+        let round_min: Duration = required("round_min", round_min)?;
+
+        let core = self.core(py)?;
+        call!(
+            py,
+            core,
+            |core| core.advance(&after, rows.iter(), ids.iter(), limit, round_min),
+            decoded(self.text)
+        )
+    }
+
+    fn sample(&self, py: Python<'_>, limit: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let limit = amount("limit", limit)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.sample(limit), decoded(self.text))
+    }
+
+    fn remove(
+        &self,
+        py: Python<'_>,
+        ids: &Bound<'_, PyAny>,
+        sampled: &Bound<'_, PyAny>,
+        stamp: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let ids: ByteList = up_to("ids", ids, 1000)?;
+        let sampled: ByteList = up_to("sampled", sampled, 1000)?;
+        let stamp = amount("stamp", stamp)?;
+
+        let core = self.core(py)?;
+        call!(py, core, |core| core.remove(ids.iter(), sampled.iter(), stamp), decoded(self.text))
     }
 }
 

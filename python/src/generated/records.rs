@@ -494,6 +494,52 @@ impl ToPython for millpond::tasks::TaskPage {
     }
 }
 
+impl ToPython for millpond::tracker::Pruned {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { checked, removed, .. } = self;
+        let values = [checked.to_python(py, text)?, removed.to_python(py, text)?];
+        named_tuple(class!(py, "Pruned"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tracker::Sample {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { ids, stamp, .. } = self;
+        let values = [("ids", ids.to_python(py, text)?), ("stamp", stamp.to_python(py, text)?)];
+        data_class(class!(py, "Sample"), values)
+    }
+}
+
+impl ToPython for millpond::tracker::Scanned {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { rows, added, more, .. } = self;
+        let values =
+            [rows.to_python(py, text)?, added.to_python(py, text)?, more.to_python(py, text)?];
+        named_tuple(class!(py, "Scanned"), PyTuple::new(py, values)?)
+    }
+}
+
+impl ToPython for millpond::tracker::Tracked {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { id, stamp, .. } = self;
+        let values = [("id", id.to_python(py, text)?), ("stamp", stamp.to_python(py, text)?)];
+        data_class(class!(py, "Tracked"), values)
+    }
+}
+
+impl ToPython for millpond::tracker::TrackerStats {
+    fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
+        let Self { ids, rounds, oldest, row, .. } = self;
+        let values = [
+            ids.to_python(py, text)?,
+            rounds.to_python(py, text)?,
+            oldest.to_python(py, text)?,
+            row.to_python(py, text)?,
+        ];
+        named_tuple(class!(py, "TrackerStats"), PyTuple::new(py, values)?)
+    }
+}
+
 impl ToPython for millpond::volatile::Acquired {
     fn to_python(self, py: Python<'_>, text: bool) -> PyResult<Bound<'_, PyAny>> {
         let Self { fence, remaining, .. } = self;

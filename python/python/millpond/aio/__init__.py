@@ -33,6 +33,7 @@ from .shuffle import (
     ShuffleWorker,
 )
 from .tasks import Claims, Job, Jobs, TaskStore, Worker
+from .tracker import QueueTracker
 from .volatile import FieldLock, VolatileHash, VolatileHashes
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Job",
     "Jobs",
     "Messages",
+    "QueueTracker",
     "Recruiter",
     "ShuffleConsumer",
     "ShuffleJob",

@@ -17,6 +17,7 @@ from .mode import IS_ASYNC, off_the_loop
 from .recruiter import Recruiter
 from .shuffle import ShuffleQueue
 from .tasks import TaskStore
+from .tracker import QueueTracker
 from .volatile import VolatileHash, VolatileHashes
 
 if TYPE_CHECKING:
@@ -222,6 +223,13 @@ class Client(Generic[AnyStr]):
         :param name: the name of the recruiter, 1 to 64 KiB
         """
         return Recruiter(self._native.recruiter(name))
+
+    def queue_tracker(self, name: Member) -> QueueTracker[AnyStr]:
+        """The queue tracker with this name. Makes no call.
+
+        :param name: the name of the tracker, 1 to 64 KiB
+        """
+        return QueueTracker(self._native.queue_tracker(name))
 
     async def task_stores(self) -> list[AnyStr]:
         """The names of all task stores that hold tasks or documents, or that have a paused queue,

@@ -258,6 +258,7 @@ class EventQueue:
         concurrency: int = 10,
         prefetch: int = 0,
         timeout: Seconds | None = None,
+        budget: Seconds | None = None,
         lease: Seconds | None = None,
     ) -> EventWorker:
         """A worker, which receives events, keeps them while they are worked on, and ends their
@@ -266,10 +267,18 @@ class EventQueue:
         :param concurrency: how many jobs ``run`` works on at a time, 1 or more
         :param prefetch: how many more jobs ``run`` takes ahead, so that one step takes several
         :param timeout: how long a handler may run, in seconds
+        :param budget: how long a drain takes jobs, in seconds
         :param lease: how long an event is leased, in seconds; by default as long as the queue's
           configuration says. A native thread extends it three times per lease
         """
-        return EventWorker(self._native.worker(concurrency, prefetch, timeout, lease))
+        native = self._native.worker(
+            concurrency,
+            prefetch,
+            timeout,
+            budget,
+            lease,
+        )
+        return EventWorker(native)
 
     async def ack(self, delivery: Delivery) -> None:
         """Ends a delivery: the event is done, and it is deleted or kept for the ``retention`` of

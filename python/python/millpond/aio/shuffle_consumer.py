@@ -72,6 +72,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         concurrency: int = 10,
         prefetch: int = 0,
         timeout: Seconds | None = None,
+        budget: Seconds | None = None,
         lease: Seconds = 60,
         backoff: Seconds = 30,
         backoff_max: Seconds = 60,
@@ -85,6 +86,7 @@ class ShuffleConsumer(Generic[AnyStr]):
         :param concurrency: how many jobs ``run`` works on at a time, 1 or more
         :param prefetch: how many more jobs ``run`` takes ahead, so that one step takes several
         :param timeout: how long a handler may run, in seconds
+        :param budget: how long a drain takes jobs, in seconds
         :param lease: how long other consumers do not reclaim a message, in seconds
         :param backoff: how long a failed message waits before it is tried again, in seconds; then
           twice as long with each delivery, each time shortened at random by up to half, and never
@@ -99,6 +101,7 @@ class ShuffleConsumer(Generic[AnyStr]):
             concurrency,
             prefetch,
             timeout,
+            budget,
             lease,
             backoff,
             backoff_max,
