@@ -362,6 +362,28 @@ export class Client<T extends string | Buffer = string> {
   taskStores(options?: CallOptions): Promise<T[]>
 
   /**
+   * The queue tracker with this name. Makes no call.
+   *
+   * @param name - the name of the tracker, 1 to 64 KiB
+   */
+  queueTracker(
+    name: Member,
+    options?: { returnBuffers?: undefined }
+  ): QueueTracker<T>
+  queueTracker(
+    name: Member,
+    options: { returnBuffers: false }
+  ): QueueTracker<string>
+  queueTracker(
+    name: Member,
+    options: { returnBuffers: true }
+  ): QueueTracker<Buffer>
+  queueTracker(
+    name: Member,
+    options?: ResultOptions
+  ): QueueTracker<string> | QueueTracker<Buffer>
+
+  /**
    * The family of volatile hashes with this name. Makes no call.
    *
    * @param name - the name of the family, 1 to 64 KiB
@@ -1027,6 +1049,13 @@ export interface ShuffleWorkerOptions extends WorkerOptions {
    * milliseconds.
    */
   keepConsumersMs?: number | undefined
+  /**
+   * Sets how long a {@link ShuffleWorker.drain} takes jobs: after this time it begins no other one,
+   * and returns when those that are running have ended. For a slice of a recruiter, give it the
+   * time that the slice has left. By default it goes on until nothing is available. It does not
+   * matter to {@link ShuffleWorker.run}. In milliseconds.
+   */
+  budgetMs?: number | undefined
 }
 
 /**
@@ -2083,6 +2112,13 @@ export interface TaskWorkerOptions extends WorkerOptions {
    * followed by `/err`.
    */
   errorQueue?: string | undefined
+  /**
+   * Sets how long a {@link TaskWorker.drain} takes jobs: after this time it begins no other one,
+   * and returns when those that are running have ended. For a slice of a recruiter, give it the
+   * time that the slice has left. By default it goes on until nothing is available. It does not
+   * matter to {@link TaskWorker.run}. In milliseconds.
+   */
+  budgetMs?: number | undefined
 }
 
 /**
@@ -2316,7 +2352,7 @@ export class TaskStore<T = any> {
   worker<V = T>(queues: string | Iterable<string>, options?: TaskWorkerOptions): TaskWorker<V>
 
   /**
-   * Renews the leases of tasks and documents, all of them or none, for `lease` from now, and
+   * Renews the leases of tasks and documents, all of them or none, for `leaseMs` from now, and
    * returns their new versions and which of the tasks were {@link TaskStore.cancel | cancelled}.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} all may have been renewed, at
@@ -3103,6 +3139,13 @@ export interface EventWorkerOptions extends WorkerOptions {
    * thread extends it three times per lease. In milliseconds.
    */
   leaseMs?: number | undefined
+  /**
+   * Sets how long a {@link EventWorker.drain} takes jobs: after this time it begins no other one,
+   * and returns when those that are running have ended. For a slice of a recruiter, give it the
+   * time that the slice has left. By default it goes on until nothing is available. It does not
+   * matter to {@link EventWorker.run}. In milliseconds.
+   */
+  budgetMs?: number | undefined
 }
 
 /**
@@ -4605,6 +4648,297 @@ export class Slice {
    * nothing about how much there is to do: it does not change how often the job runs.
    */
   abort(): void
+}
+
+/** How much is tracked, and how far the scan has come. */
+export interface TrackerStats {
+  /** How many ids are tracked. */
+  ids: number
+  /** How often a scan has come to the end of the table and begun anew. */
+  rounds: number
+  /**
+   * The oldest stamp: when the id was last checked that is checked next, in microseconds since the
+   * Unix epoch. null if nothing is tracked.
+   */
+  oldest: number | null
+  /** The row that the next scan comes after; null if it begins at the beginning. */
+  row: string | null
+}
+
+/** An id that is tracked. */
+export interface Tracked<T extends string | Buffer = string> {
+  /** The id. */
+  id: T
+  /**
+   * When it was last added, found by a scan, or checked, in microseconds since the Unix epoch. Only
+   * ids of one step have the same.
+   */
+  stamp: number
+}
+
+/** What a scan did. */
+export interface Scanned {
+  /** The rows that it went past; 0 if another scan did so first, and nothing was done. */
+  rows: number
+  /** The ids that were not tracked before. */
+  added: number
+  /** Whether there may be more rows to scan now: the page was full, or another scan was faster. */
+  more: boolean
+}
+
+/** Ids to check. */
+export interface Sample<T extends string | Buffer = string> {
+  /** The ids; none if nothing is tracked. */
+  ids: T[]
+  /** Their stamp, which {@link QueueTracker.remove} needs; 0 if there are none. */
+  stamp: number
+}
+
+/** What a prune did. */
+export interface Pruned {
+  /** The ids that were checked. */
+  checked: number
+  /** The ids that were removed. */
+  removed: number
+}
+
+/** A row of a table: where it is, such as its primary key, and its id; null or empty if it has none to track. */
+export type TrackerRow = readonly [row: string | number | bigint, id: Member | null]
+
+/** Options of {@link QueueTracker.scan}. */
+export interface ScanOptions extends CallOptions {
+  /** The maximum number of rows, 1 to 1,000; by default 25. */
+  limit?: number | bigint | undefined
+  /** How long a round of scans lasts at least, up to 100 years, in milliseconds; by default a minute. */
+  roundMinMs?: number | undefined
+}
+
+/**
+ * The set of ids that have work queued in a database of your own; made by
+ * {@link Client.queueTracker}.
+ *
+ * A scan adds the ids of rows, a prune removes those that have no work any more. Both are meant as
+ * slices of a recruiter, or to be called regularly in any other way.
+ *
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const tracker = (await connect('memory:')).queueTracker('orders')
+ * let table = [[1, 'ann'], [2, 'bob'], [3, 'ann']] // of a database; each row has an id
+ *
+ * // select … where number > after order by number limit …
+ * const rows = async (after, limit) => table.filter(([number]) => number > Number(after)).slice(0, limit)
+ * console.log(await tracker.scan(rows)) //=> { rows: 3, added: 2, more: false }
+ *
+ * table = table.filter(([, id]) => id !== 'bob') // the work is done
+ * const done = async (ids) => ids.filter((id) => !table.some((row) => row[1] === id))
+ * console.log(await tracker.prune(done)) //=> { checked: 2, removed: 1 }
+ * console.log(await tracker.areQueued(['ann', 'bob'])) //=> [ true, false ]
+ */
+export class QueueTracker<T extends string | Buffer = string> {
+  private constructor()
+
+  /**
+   * Reads a page of rows of your table by a function of yours, adds their ids, and remembers where
+   * to go on.
+   *
+   * The function gets the row after which the page begins, or null for the beginning of the table,
+   * and how many rows to read. It returns the rows in their order: for each a text or a number that
+   * tells where it is, such as its primary key, and its id, which is empty if the row has none to
+   * track. Fewer rows than `limit` are the last ones of the table: then the next scan begins at the
+   * beginning, at most once in `roundMinMs`, and otherwise waits at the end for rows that are new.
+   * With a `roundMinMs` of 100 years it stays there. Rows are compared by your database alone: a
+   * number comes back as text.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. The next scan
+   * goes on in either case.
+   *
+   * @throws The error of the function, in which case nothing was changed;
+   * {@link InvalidArgumentError} for a limit of 0 or above 1,000, a `roundMinMs` above 100 years, a
+   * row that is empty or above 1 KiB, an id above 512 bytes, more than 1,000 rows, and a full page
+   * that ends with the row after which it was to begin; otherwise as {@link QueueTracker.add}.
+   *
+   * @param rows - reads a page of rows; may be asynchronous
+   */
+  scan(
+    rows: (after: string | null, limit: number) => Iterable<TrackerRow> | PromiseLike<Iterable<TrackerRow>>,
+    options?: ScanOptions
+  ): Promise<Scanned>
+
+  /**
+   * Checks the ids that were checked longest ago by a function of yours, and removes those that
+   * have no work any more.
+   *
+   * The function gets up to `limit` ids, and returns those of them for which nothing is queued any
+   * more. It is not called if nothing is tracked. It must not read data that is older than the
+   * call.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. The next prune
+   * checks other ids in either case.
+   *
+   * @throws The error of the function, in which case nothing was removed, and the next prune checks
+   * a single id; {@link InvalidArgumentError} for a limit of 0 or above 1,000, and for ids that the
+   * function did not get; otherwise as {@link QueueTracker.stats}.
+   *
+   * @param done - says which ids have no work any more; may be asynchronous
+   * @param options.limit - the maximum number of ids, 1 to 1,000; by default 25
+   */
+  prune(
+    done: (ids: T[]) => Iterable<Member> | PromiseLike<Iterable<Member>>,
+    options?: CallOptions & { limit?: number | bigint | undefined }
+  ): Promise<Pruned>
+
+  /**
+   * Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An id
+   * that is tracked already stays, also if a check that is under way finds no work for it.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} they may have been added. Adding them
+   * again is safe.
+   *
+   * @param ids - ids, each 1 to 512 bytes
+   * @throws {@link InvalidArgumentError} for no id or more than 1,000 and an id that is empty or
+   * above 512 bytes; {@link WrongTypeError} if the keys hold something else;
+   * {@link IncompatibleVersionError} or {@link CorruptError} if they cannot be read;
+   * {@link OutOfMemoryError} if the memory of the server is full.
+   */
+  add(ids: Iterable<Member>, options?: CallOptions): Promise<void>
+
+  /**
+   * Whether an id has work queued, as far as the tracker knows.
+   *
+   * @param id - an id, 1 to 512 bytes
+   * @throws {@link InvalidArgumentError} for an id that is empty or above 512 bytes;
+   * {@link WrongTypeError} if the keys hold something else.
+   */
+  isQueued(id: Member, options?: CallOptions): Promise<boolean>
+
+  /**
+   * Whether ids have work queued, in the same order.
+   *
+   * @param ids - ids, each 1 to 512 bytes
+   * @throws As {@link QueueTracker.isQueued}; also {@link InvalidArgumentError} for no id or more
+   * than 1,000.
+   */
+  areQueued(ids: Iterable<Member>, options?: CallOptions): Promise<boolean[]>
+
+  /**
+   * How many ids are tracked.
+   *
+   * @throws As {@link QueueTracker.stats}.
+   */
+  len(options?: CallOptions): Promise<number>
+
+  /**
+   * How many ids are tracked, and how far the scan has come.
+   *
+   * @throws {@link WrongTypeError} if the keys hold something else;
+   * {@link IncompatibleVersionError} or {@link CorruptError} if they cannot be read.
+   */
+  stats(options?: CallOptions): Promise<TrackerStats>
+
+  /**
+   * A page of the ids whose stamps come after `after`, in the order of their stamps: first those
+   * that are checked first. It has up to `limit` ids; or more, if the last ones have the same
+   * stamp. The next page comes after the stamp of the last id of this one, and an empty page is the
+   * end. An id that is checked between two pages may be on both.
+   *
+   * @param options.after - the stamp of the last id of the page before, or 0
+   * @param options.limit - the maximum number of rows or ids, 1 to 1,000
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; {@link WrongTypeError} if
+   * the keys hold something else.
+   */
+  ids(
+    options?: CallOptions & { after?: number | bigint | undefined; limit?: number | bigint | undefined }
+  ): Promise<Tracked<T>[]>
+
+  /**
+   * Forgets all ids, and lets the next scan begin at the beginning; returns how many ids there
+   * were.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done.
+   *
+   * @throws As {@link QueueTracker.stats}.
+   */
+  clear(options?: CallOptions): Promise<number>
+
+  /**
+   * The first half of a scan, for programs that cannot give a function to
+   * {@link QueueTracker.scan}: the stats, whose `row` is the one after which the scan goes on. It
+   * changes nothing, and has the arguments of the second half so that wrong ones are refused before
+   * the program reads any rows.
+   *
+   * @param options.limit - the maximum number of rows or ids, 1 to 1,000
+   * @param options.roundMinMs - how long a round of scans lasts at least, up to 100 years, in
+   * milliseconds
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000, and a `roundMinMs` above
+   * 100 years; otherwise as {@link QueueTracker.stats}.
+   */
+  beginScan(
+    options?: CallOptions & { limit?: number | bigint | undefined; roundMinMs?: number | undefined }
+  ): Promise<TrackerStats>
+
+  /**
+   * The second half of a scan: moves it past rows of the table and adds their ids.
+   *
+   * The rows are those after `after`, which is the row that {@link QueueTracker.beginScan}
+   * returned, or empty if it returned none. Each has an id, or an empty one if it has none. Fewer
+   * rows than `limit` are the last ones.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. Repeating it
+   * changes nothing then.
+   *
+   * @param after - the row that these come after, or an empty one at the beginning
+   * @param rows - where each row is, 1 to 1 KiB of UTF-8
+   * @param ids - the id of each row, or an empty one
+   * @param options.limit - the maximum number of rows or ids, 1 to 1,000
+   * @param options.roundMinMs - how long a round of scans lasts at least, up to 100 years, in
+   * milliseconds
+   * @throws {@link InvalidArgumentError} for rows and ids of different number, a row that is empty,
+   * above 1 KiB or no UTF-8, an id above 512 bytes, more than 1,000 rows, a full page whose last
+   * row is `after`, a limit of 0 or above 1,000, and a `roundMinMs` above 100 years; otherwise as
+   * {@link QueueTracker.add}.
+   */
+  advance(
+    after: string,
+    rows: Iterable<Member>,
+    ids: Iterable<Member>,
+    options?: CallOptions & { limit?: number | bigint | undefined; roundMinMs?: number | undefined }
+  ): Promise<Scanned>
+
+  /**
+   * The first half of a prune, for programs that cannot give a function to
+   * {@link QueueTracker.prune}: the ids that were checked longest ago, which get a new stamp. A
+   * single one, if the last sample was not followed by its {@link QueueTracker.remove}.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; then the next
+   * one samples a single id.
+   *
+   * @param options.limit - the maximum number of rows or ids, 1 to 1,000
+   * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; otherwise as
+   * {@link QueueTracker.stats}.
+   */
+  sample(options?: CallOptions & { limit?: number | bigint | undefined }): Promise<Sample<T>>
+
+  /**
+   * The second half of a prune: removes those of the sampled ids that have no work any more. One
+   * that was added, scanned or sampled since stays. Call it also if there are none to remove, since
+   * that ends the sample.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done. Repeating it
+   * is safe.
+   *
+   * @param ids - ids, each 1 to 512 bytes
+   * @param sampled - the ids of the sample
+   * @param stamp - the stamp of the sample
+   * @throws {@link InvalidArgumentError} for an id that was not sampled and more than 1,000 ids;
+   * otherwise as {@link QueueTracker.stats}.
+   */
+  remove(
+    ids: Iterable<Member>,
+    sampled: Iterable<Member>,
+    stamp: number | bigint,
+    options?: CallOptions
+  ): Promise<Pruned>
 }
 
 /** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */

@@ -20,6 +20,7 @@ module.exports = {
   ...require('./lib/shuffle-worker.js'),
   ...require('./lib/event-worker.js'),
   ...require('./lib/recruiter.js'),
+  ...require('./lib/tracker.js'),
   FieldLock,
   Job,
   ManualClock,

@@ -44,6 +44,7 @@ export const {
   OutOfMemoryError,
   PermissionDeniedError,
   QueueFullError,
+  QueueTracker,
   Recruiter,
   Reject,
   Release,

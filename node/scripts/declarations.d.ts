@@ -1750,6 +1750,76 @@ export class Slice {
   //! methods
 }
 
+export interface TrackerStats {
+  //! fields tracker.TrackerStats
+}
+
+export interface Tracked<T extends string | Buffer = string> {
+  //! fields tracker.Tracked
+}
+
+export interface Scanned {
+  //! fields tracker.Scanned
+}
+
+export interface Sample<T extends string | Buffer = string> {
+  //! fields tracker.Sample
+}
+
+export interface Pruned {
+  //! fields tracker.Pruned
+}
+
+/** A row of a table: where it is, such as its primary key, and its id; null or empty if it has none to track. */
+export type TrackerRow = readonly [row: string | number | bigint, id: Member | null]
+
+/** Options of {@link QueueTracker.scan}. */
+export interface ScanOptions extends CallOptions {
+  /** The maximum number of rows, 1 to 1,000; by default 25. */
+  limit?: number | bigint | undefined
+  /** How long a round of scans lasts at least, up to 100 years, in milliseconds; by default a minute. */
+  roundMinMs?: number | undefined
+}
+
+/**+
+ * @example
+ * import { connect } from 'millpond'
+ *
+ * const tracker = (await connect('memory:')).queueTracker('orders')
+ * let table = [[1, 'ann'], [2, 'bob'], [3, 'ann']] // of a database; each row has an id
+ *
+ * // select … where number > after order by number limit …
+ * const rows = async (after, limit) => table.filter(([number]) => number > Number(after)).slice(0, limit)
+ * console.log(await tracker.scan(rows)) //=> { rows: 3, added: 2, more: false }
+ *
+ * table = table.filter(([, id]) => id !== 'bob') // the work is done
+ * const done = async (ids) => ids.filter((id) => !table.some((row) => row[1] === id))
+ * console.log(await tracker.prune(done)) //=> { checked: 2, removed: 1 }
+ * console.log(await tracker.areQueued(['ann', 'bob'])) //=> [ true, false ]
+ */
+export class QueueTracker<T extends string | Buffer = string> {
+  private constructor()
+
+  /**+
+   * @param rows - reads a page of rows; may be asynchronous
+   */
+  scan(
+    rows: (after: string | null, limit: number) => Iterable<TrackerRow> | PromiseLike<Iterable<TrackerRow>>,
+    options?: ScanOptions
+  ): Promise<Scanned>
+
+  /**+
+   * @param done - says which ids have no work any more; may be asynchronous
+   * @param options.limit - the maximum number of ids, 1 to 1,000; by default 25
+   */
+  prune(
+    done: (ids: T[]) => Iterable<Member> | PromiseLike<Iterable<Member>>,
+    options?: CallOptions & { limit?: number | bigint | undefined }
+  ): Promise<Pruned>
+
+  //! methods
+}
+
 /** Options of {@link TaskWorker.run}, {@link ShuffleWorker.run} and {@link EventWorker.run}. */
 export interface RunOptions<J = Job> extends WorkerHooks<J>, CallOptions {
   /**

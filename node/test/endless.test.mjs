@@ -38,7 +38,15 @@ const CALLS = [
   [async ({ channel }) => channel.batches(endless(0), 1), 'numbers has more than 65536 items'],
   [({ hash }) => hash.setMany(endless(['f', 'v']), 1_000), 'fields has more than 10000 items'],
   [({ hash }) => hash.getMany(endless('f')), 'fields has more than 10000 items'],
-  [({ hash }) => hash.delete(endless('f')), 'fields has more than 10000 items']
+  [({ hash }) => hash.delete(endless('f')), 'fields has more than 10000 items'],
+  [({ tracker }) => tracker.add(endless('a')), 'ids has more than 1000 items'],
+  [({ tracker }) => tracker.areQueued(endless('a')), 'ids has more than 1000 items'],
+  [({ tracker }) => tracker.advance('', endless('1'), ['a']), 'rows has more than 1000 items'],
+  [({ tracker }) => tracker.advance('', ['1'], endless('a')), 'ids has more than 1000 items'],
+  [({ tracker }) => tracker.remove(endless('a'), ['a'], 1), 'ids has more than 1000 items'],
+  [({ tracker }) => tracker.remove(['a'], endless('a'), 1), 'sampled has more than 1000 items'],
+  [({ tracker }) => tracker.scan(() => endless([1, 'a'])), 'what rows() returned has more than 1000 items'],
+  [({ tracker }) => tracker.prune(() => endless('a')), 'what done() returned has more than 1000 items']
 ]
 
 test('calls', { timeout: 120_000 }, async () => {
@@ -50,13 +58,18 @@ test('calls', { timeout: 120_000 }, async () => {
     queue,
     consumer: queue.consumer('g', 'c'),
     store: client.tasks('x'),
-    hash: client.volatileHash('x')
+    hash: client.volatileHash('x'),
+    tracker: client.queueTracker('x')
   }
+  // What is to be pruned.
+  await made.tracker.add(['a'])
   await allRefused(CALLS, made)
   assert.equal(await made.ick.stats(), null)
   assert.equal(await queue.len(), 0)
   assert.deepEqual(await made.store.queues(), new Map())
   assert.deepEqual(await made.hash.stats(), { fields: 0, expired: 0, locks: 0 })
+  const { oldest: _, ...tracked } = await made.tracker.stats()
+  assert.deepEqual(tracked, { ids: 1, rounds: 0, row: null })
 })
 
 test('a generator is closed where reading it ends', async () => {

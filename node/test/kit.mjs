@@ -39,6 +39,11 @@ const VOLATILE = {
   put: (hash, ...values) => hash.setMany(values.map((value) => [value, value]), 60_000),
   size: (hash) => hash.len()
 }
+const TRACKER = {
+  open: (client, name) => client.queueTracker(name),
+  put: (tracker, ...values) => tracker.add(values),
+  size: (tracker) => tracker.len()
+}
 
 const membersOf = (batch) => batch.map(([member]) => member)
 const numbersOf = (messages) => messages.map(({ fields: [[, value]] }) => value)
@@ -195,7 +200,10 @@ export const CALLS = {
   Client: {
     open: (client) => client,
     calls: { close: [], taskStores: [] },
-    handles: { ick: ['x'], ickChannel: ['x', 2], shuffleQueue: ['x'], tasks: ['x'], volatileHash: ['x'], volatileHashes: ['x'] },
+    handles: {
+      ick: ['x'], ickChannel: ['x', 2], shuffleQueue: ['x'], tasks: ['x'], volatileHash: ['x'], volatileHashes: ['x'],
+      queueTracker: ['x']
+    },
     plain: ['events', 'recovery', 'recruiter']
   },
   Ick: {
@@ -311,5 +319,12 @@ export const CALLS = {
     open: sliceOf,
     calls: {},
     plain: ['abort', 'more']
+  },
+  QueueTracker: {
+    ...TRACKER,
+    calls: {
+      scan: [() => []], prune: [() => []], add: [['a']], isQueued: ['a'], areQueued: [['a']], len: [], stats: [], ids: [],
+      clear: [], beginScan: [], advance: ['', ['1'], ['a']], sample: [], remove: [[], ['a'], 1]
+    }
   }
 }

@@ -23,6 +23,16 @@ const OWN = {
     await lease.release()
   },
 
+  async QueueTracker(tracker) {
+    const fail = () => { throw new Error('on purpose') }
+    await tracker.scan(() => [[1, 'a'], ['b', Buffer.from('b')], [3n, null]], { roundMinMs: 0 })
+    await tracker.scan(async () => new Map([[1, 'c']]), { roundMinMs: 0 })
+    await tracker.scan(fail).catch(() => {})
+    await tracker.prune(async (ids) => ids.slice(1))
+    await tracker.prune(fail).catch(() => {})
+    await tracker.clear()
+  },
+
   async Recruiter(recruiter) {
     recruiter.setDutyMax(1)
     recruiter.onError(() => {})

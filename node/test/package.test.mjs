@@ -95,6 +95,9 @@ describe('packed', { timeout: 600_000 }, () => {
   test('examples', async () => {
     const copied = path.join(folder, 'examples')
     await cp(examples, copied, { recursive: true, filter: (from) => !/node_modules/.test(from) })
+    // The database of an example is ours; the package is the one that is installed.
+    const database = ['node_modules', 'sql.js']
+    await cp(path.join(packageFolder, ...database), path.join(folder, ...database), { recursive: true })
     const example = (name, ...given) => run(process.execPath, [path.join(copied, name), ...given])
     const names = (await readdir(copied)).filter((name) => name.endsWith('.js'))
     assert.deepEqual(names.sort(), [
@@ -112,6 +115,7 @@ describe('packed', { timeout: 600_000 }, () => {
       'tasks.js',
       'tasks_producer.js',
       'tasks_worker.js',
+      'tracker.js',
       'volatile.js'
     ])
     for (const name of names) assert.ok(await example(name), name)
@@ -141,6 +145,7 @@ describe('packed', { timeout: 600_000 }, () => {
     assert.match(delivered, /bob: paid[^]*bob: packed[^]*bob: sent[^]*\n1 webhooks could not be delivered\n$/)
     for (const turn of ['first', 'second']) assert.match(await example('volatile.js', url), /req-2 shows <h1>Shop<\/h1>\nreq-1 sets no old prices\n$/, turn)
     assert.match(await example('recruiter.js', url), /100 carts were removed and 20 mails sent, and no page failed\n$/)
+    assert.match(await example('tracker.js', url), /7 of 11 customers have work queued, as the database says\n$/)
     const nightly = [path.join(copied, 'events_nightly.js'), url, '1']
     const fleet = [1, 2].map(() => promisify(execFile)(process.execPath, nightly))
     const nights = []

@@ -51,6 +51,11 @@ const {
   task,
   taskId,
   taskPage,
+  pruned,
+  sample,
+  scanned,
+  tracked,
+  trackerStats,
   acquired,
   fieldPage,
   fieldPosition,
@@ -85,6 +90,7 @@ const read = {
   lockHolderOrNull: of((reader) => reader.maybe(lockHolder)),
   modified: of((reader) => modified(reader)),
   namespaceStatsList: of((reader) => reader.some(namespaceStats)),
+  pruned: of((reader) => pruned(reader)),
   publishedList: of((reader) => reader.some(published)),
   publishedOrNull: of((reader) => reader.maybe(published)),
   putStatus: of((reader) => reader.one()),
@@ -99,6 +105,8 @@ const read = {
   recruiterStats: of((reader) => recruiterStats(reader)),
   redrivenList: of((reader) => reader.some(() => reader.one())),
   rescheduledList: of((reader) => reader.some(() => reader.one())),
+  sample: of((reader) => sample(reader)),
+  scanned: of((reader) => scanned(reader)),
   scheduleInfoList: of((reader) => reader.some(scheduleInfo)),
   scheduleInfoOrNull: of((reader) => reader.maybe(scheduleInfo)),
   settledList: of((reader) => reader.some(() => reader.one())),
@@ -109,6 +117,8 @@ const read = {
   taskList: of((reader) => reader.some(task)),
   taskOrNull: of((reader) => reader.maybe(task)),
   taskPage: of((reader) => taskPage(reader)),
+  trackedList: of((reader) => reader.some(tracked)),
+  trackerStats: of((reader) => trackerStats(reader)),
   valueList: ofBytes((reader) => reader.some(() => reader.one())),
   valueOrLock: of((reader) => valueOrLock(reader)),
   valueOrNull: of((reader) => reader.one()),
@@ -120,6 +130,7 @@ const Client_ickChannel = { returnBuffers: check.flag }
 const Client_shuffleQueue = { ...kinds.shuffleQueue, returnBuffers: check.flag }
 const Client_tasks = { ...kinds.taskStore }
 const Client_taskStores = { returnBuffers: check.flag, ...SIGNAL }
+const Client_queueTracker = { returnBuffers: check.flag }
 const Client_volatileHashes = { shards: check.smallSize, returnBuffers: check.flag }
 const Client_volatileHash = { returnBuffers: check.flag }
 const EventQueue_list = { ...kinds.eventQueryOptions, ...SIGNAL }
@@ -159,6 +170,10 @@ const TaskStore_redrive = { ...kinds.taskFilter, ...SIGNAL }
 const TaskStore_claimDocs = { leaseMs: check.milliseconds, ...SIGNAL }
 const TaskStore_listDocs = { ...kinds.docQuery, ...SIGNAL }
 const TaskStore_namespaceStats = { ...kinds.filter, ...SIGNAL }
+const QueueTracker_ids = { after: check.size, limit: check.size, ...SIGNAL }
+const QueueTracker_beginScan = { limit: check.size, roundMinMs: check.milliseconds, ...SIGNAL }
+const QueueTracker_advance = { limit: check.size, roundMinMs: check.milliseconds, ...SIGNAL }
+const QueueTracker_sample = { limit: check.size, ...SIGNAL }
 const VolatileHash_fields = { ...kinds.fieldQuery, ...SIGNAL }
 const VolatileHash_reap = { limit: check.size, ...SIGNAL }
 const VolatileHashes_reap = { limit: check.size, ...SIGNAL }
@@ -213,6 +228,13 @@ class Client extends Handle {
     const { returnBuffers, signal } = check.options(options, Client_taskStores)
     const send = (number) => nativeOf(this).taskStores(number, returnBuffers)
     return unwrap(await begin(signal, read.valueList, send))
+  }
+
+  queueTracker(name, options) {
+    const { returnBuffers } = check.options(options, Client_queueTracker)
+    name = check.bytes('name', name)
+    const native = atOnce(() => nativeOf(this).queueTracker(name, returnBuffers))
+    return new made.QueueTracker(native)
   }
 
   volatileHashes(name, options) {
@@ -1161,6 +1183,88 @@ class TaskStore extends Handle {
 }
 made.TaskStore = TaskStore
 
+class QueueTracker extends Handle {
+  constructor(native) {
+    super(native, Native.QueueTracker, 'queueTracker() of a Client')
+  }
+
+  async add(ids, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.memberList('ids', ids, 1000)
+    const send = (number) => nativeOf(this).add(number, ids)
+    return unwrap(await begin(signal, nothing, send))
+  }
+
+  async isQueued(id, options) {
+    const { signal } = check.options(options, SIGNAL)
+    id = check.bytes('id', id)
+    const send = (number) => nativeOf(this).isQueued(number, id)
+    return unwrap(await begin(signal, isTrue, send))
+  }
+
+  async areQueued(ids, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.memberList('ids', ids, 1000)
+    const send = (number) => nativeOf(this).areQueued(number, ids)
+    return unwrap(await begin(signal, read.flagList, send))
+  }
+
+  async len(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).len(number)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async stats(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).stats(number)
+    return unwrap(await begin(signal, read.trackerStats, send))
+  }
+
+  async ids(options) {
+    const { after = 0, limit = 25, signal } = check.options(options, QueueTracker_ids)
+    const send = (number) => nativeOf(this).ids(number, after, limit)
+    return unwrap(await begin(signal, read.trackedList, send))
+  }
+
+  async clear(options) {
+    const { signal } = check.options(options, SIGNAL)
+    const send = (number) => nativeOf(this).clear(number)
+    return unwrap(await begin(signal, count, send))
+  }
+
+  async beginScan(options) {
+    const { limit = 25, roundMinMs = 60000, signal } = check.options(options, QueueTracker_beginScan)
+    const send = (number) => nativeOf(this).beginScan(number, limit, roundMinMs)
+    return unwrap(await begin(signal, read.trackerStats, send))
+  }
+
+  async advance(after, rows, ids, options) {
+    const { limit = 25, roundMinMs = 60000, signal } = check.options(options, QueueTracker_advance)
+    after = check.text('after', after)
+    rows = check.memberList('rows', rows, 1000)
+    ids = check.memberList('ids', ids, 1000)
+    const send = (number) => nativeOf(this).advance(number, after, rows, ids, limit, roundMinMs)
+    return unwrap(await begin(signal, read.scanned, send))
+  }
+
+  async sample(options) {
+    const { limit = 25, signal } = check.options(options, QueueTracker_sample)
+    const send = (number) => nativeOf(this).sample(number, limit)
+    return unwrap(await begin(signal, read.sample, send))
+  }
+
+  async remove(ids, sampled, stamp, options) {
+    const { signal } = check.options(options, SIGNAL)
+    ids = check.memberList('ids', ids, 1000)
+    sampled = check.memberList('sampled', sampled, 1000)
+    stamp = check.size('stamp', stamp)
+    const send = (number) => nativeOf(this).remove(number, ids, sampled, stamp)
+    return unwrap(await begin(signal, read.pruned, send))
+  }
+}
+made.QueueTracker = QueueTracker
+
 class FieldLock extends Handle {
   constructor(native) {
     super(native, Native.FieldLock, 'lock() of a VolatileHash')
@@ -1395,4 +1499,4 @@ class VolatileHashes extends Handle {
 }
 made.VolatileHashes = VolatileHashes
 
-module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, Recruiter, Slice, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, FieldLock, VolatileHash, VolatileHashes, SIGNAL, read }
+module.exports = { Client, EventQueue, EventJob, ConsumerLease, Ick, IckChannel, Recruiter, Slice, ShuffleJob, ShuffleConsumer, ShuffleQueue, Job, TaskStore, QueueTracker, FieldLock, VolatileHash, VolatileHashes, SIGNAL, read }

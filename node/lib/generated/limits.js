@@ -70,6 +70,14 @@ module.exports = {
     SWEEP_TASKS_MAX: 2000,
     VALUE_BYTES_MAX: 16777216
   },
+  tracker: {
+    IDS_MAX: 1000,
+    ID_BYTES_MAX: 512,
+    LIMIT_DEFAULT: 25,
+    ROUND_DEFAULT: 60000,
+    ROUND_MAX: 3155760000000,
+    ROW_BYTES_MAX: 1024
+  },
   volatile: {
     FIELDS_MAX: 10000,
     FIELD_BYTES_MAX: 65536,

@@ -77,6 +77,7 @@ module.exports = {
   eventWorker: {
     leaseMs: check.milliseconds,
     concurrency: check.wholeNumber,
+    budgetMs: check.milliseconds,
     prefetch: check.wholeNumber,
     timeoutMs: check.milliseconds
   },
@@ -115,6 +116,7 @@ module.exports = {
     delete: check.flag,
     keepConsumersMs: check.milliseconds,
     concurrency: check.wholeNumber,
+    budgetMs: check.milliseconds,
     prefetch: check.wholeNumber,
     timeoutMs: check.milliseconds
   },
@@ -193,6 +195,7 @@ module.exports = {
     maxCrashes: check.smallSize,
     errorQueue: check.text,
     concurrency: check.wholeNumber,
+    budgetMs: check.milliseconds,
     prefetch: check.wholeNumber,
     timeoutMs: check.milliseconds,
     waitMs: check.milliseconds

@@ -407,6 +407,44 @@ function taskPage(reader) {
   }
 }
 
+function pruned(reader) {
+  return {
+    checked: reader.one(),
+    removed: reader.one()
+  }
+}
+
+function sample(reader) {
+  return {
+    ids: reader.some(() => reader.one()),
+    stamp: reader.one()
+  }
+}
+
+function scanned(reader) {
+  return {
+    rows: reader.one(),
+    added: reader.one(),
+    more: reader.one()
+  }
+}
+
+function tracked(reader) {
+  return {
+    id: reader.one(),
+    stamp: reader.one()
+  }
+}
+
+function trackerStats(reader) {
+  return {
+    ids: reader.one(),
+    rounds: reader.one(),
+    oldest: reader.one(),
+    row: reader.one()
+  }
+}
+
 function acquired(reader) {
   return {
     fence: reader.one(),
@@ -504,6 +542,7 @@ module.exports = {
   modified,
   namespaceStats,
   position,
+  pruned,
   published,
   queueStats,
   reaped,
@@ -512,6 +551,8 @@ module.exports = {
   recovery,
   recruiterStats,
   renewed,
+  sample,
+  scanned,
   scheduleInfo,
   shuffleStats,
   streamStats,
@@ -521,5 +562,7 @@ module.exports = {
   TaskFields,
   taskId,
   taskPage,
+  tracked,
+  trackerStats,
   valueOrLock
 }

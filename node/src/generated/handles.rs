@@ -104,6 +104,20 @@ impl Client {
         Ok(self.0.start(number, call, written_bytes))
     }
 
+    /// [`queue_tracker`](millpond::Client::queue_tracker).
+    #[napi]
+    pub fn queue_tracker(
+        &self,
+        env: Env,
+        name: Bytes,
+        buffers: Option<bool>,
+    ) -> napi::Result<QueueTracker> {
+        let call = |core: &millpond::Client<Async>| Ok(core.queue_tracker(&name.0));
+        let made = self.0.at_once(&env, call)?;
+        let made = self.0.with(made).buffers(buffers);
+        Ok(QueueTracker::new(made))
+    }
+
     /// [`volatile_hashes`](millpond::Client::volatile_hashes).
     #[napi]
     pub fn volatile_hashes(
@@ -1495,6 +1509,125 @@ impl TaskStore {
     pub fn time(&self, number: u32) -> napi::Result<bool> {
         let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.time());
         Ok(self.0.start(number, call, CallResult::count))
+    }
+}
+
+/// [`millpond::tracker::QueueTracker`].
+#[napi]
+pub struct QueueTracker(pub(crate) Handle<millpond::tracker::QueueTracker<Async>>);
+
+impl QueueTracker {
+    pub(crate) fn new(core: Handle<millpond::tracker::QueueTracker<Async>>) -> Self {
+        Self(core)
+    }
+}
+
+#[napi]
+impl QueueTracker {
+    /// [`add`](millpond::tracker::QueueTracker::add).
+    #[napi]
+    pub fn add(&self, number: u32, ids: Members) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| Ok(core.add(ids.0.iter()));
+        Ok(self.0.start(number, call, CallResult::nothing))
+    }
+
+    /// [`is_queued`](millpond::tracker::QueueTracker::is_queued).
+    #[napi]
+    pub fn is_queued(&self, number: u32, id: Bytes) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| Ok(core.is_queued(&id.0));
+        Ok(self.0.start(number, call, CallResult::bool))
+    }
+
+    /// [`are_queued`](millpond::tracker::QueueTracker::are_queued).
+    #[napi]
+    pub fn are_queued(&self, number: u32, ids: Members) -> napi::Result<bool> {
+        let call =
+            |core: &millpond::tracker::QueueTracker<Async>| Ok(core.are_queued(ids.0.iter()));
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`len`](millpond::tracker::QueueTracker::len).
+    #[napi]
+    pub fn len(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| Ok(core.len());
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`stats`](millpond::tracker::QueueTracker::stats).
+    #[napi]
+    pub fn stats(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| Ok(core.stats());
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`ids`](millpond::tracker::QueueTracker::ids).
+    #[napi]
+    pub fn ids(&self, number: u32, after: Size, limit: Size) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| {
+            Ok(core.ids(after.0 as _, limit.0 as _))
+        };
+        Ok(self.0.start(number, call, written_text))
+    }
+
+    /// [`clear`](millpond::tracker::QueueTracker::clear).
+    #[napi]
+    pub fn clear(&self, number: u32) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| Ok(core.clear());
+        Ok(self.0.start(number, call, CallResult::count))
+    }
+
+    /// [`begin_scan`](millpond::tracker::QueueTracker::begin_scan).
+    #[napi]
+    pub fn begin_scan(&self, number: u32, limit: Size, round_min_ms: f64) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| {
+            Ok(core.begin_scan(limit.0 as _, duration(round_min_ms)))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`advance`](millpond::tracker::QueueTracker::advance).
+    #[napi]
+    pub fn advance(
+        &self,
+        number: u32,
+        after: String,
+        rows: Members,
+        ids: Members,
+        limit: Size,
+        round_min_ms: f64,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| {
+            Ok(core.advance(
+                &after,
+                rows.0.iter(),
+                ids.0.iter(),
+                limit.0 as _,
+                duration(round_min_ms),
+            ))
+        };
+        Ok(self.0.start(number, call, written))
+    }
+
+    /// [`sample`](millpond::tracker::QueueTracker::sample).
+    #[napi]
+    pub fn sample(&self, number: u32, limit: Size) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| Ok(core.sample(limit.0 as _));
+        Ok(self.0.start(number, call, written_text))
+    }
+
+    /// [`remove`](millpond::tracker::QueueTracker::remove).
+    #[napi]
+    pub fn remove(
+        &self,
+        number: u32,
+        ids: Members,
+        sampled: Members,
+        stamp: Size,
+    ) -> napi::Result<bool> {
+        let call = |core: &millpond::tracker::QueueTracker<Async>| {
+            Ok(core.remove(ids.0.iter(), sampled.0.iter(), stamp.0 as _))
+        };
+        Ok(self.0.start(number, call, written))
     }
 }
 

@@ -237,6 +237,7 @@ impl Reader<'_> {
             of = match self.text()? {
                 "leaseMs" => of.lease(duration(self.number()?)),
                 "concurrency" => of.concurrency(self.count()? as _),
+                "budgetMs" => of.budget(duration(self.number()?)),
                 "prefetch" => of.prefetch(self.count()? as _),
                 "timeoutMs" => of.timeout(duration(self.number()?)),
                 "tellAll" => of.tell_all(true),
@@ -351,6 +352,7 @@ impl Reader<'_> {
                 "delete" => of.delete(true),
                 "keepConsumersMs" => of.keep_consumers(duration(self.number()?)),
                 "concurrency" => of.concurrency(self.count()? as _),
+                "budgetMs" => of.budget(duration(self.number()?)),
                 "prefetch" => of.prefetch(self.count()? as _),
                 "timeoutMs" => of.timeout(duration(self.number()?)),
                 "tellAll" => of.tell_all(true),
@@ -569,6 +571,7 @@ impl Reader<'_> {
                 "maxCrashes" => of.max_crashes(self.number()? as u32),
                 "errorQueue" => of.error_queue(self.text()?),
                 "concurrency" => of.concurrency(self.count()? as _),
+                "budgetMs" => of.budget(duration(self.number()?)),
                 "prefetch" => of.prefetch(self.count()? as _),
                 "timeoutMs" => of.timeout(duration(self.number()?)),
                 "waitMs" => of.wait(duration(self.number()?)),

@@ -378,6 +378,44 @@ impl Push for millpond::tasks::TaskPage {
     }
 }
 
+impl Push for millpond::tracker::Pruned {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.checked.push(list)?;
+        self.removed.push(list)
+    }
+}
+
+impl Push for millpond::tracker::Sample {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.ids.push(list)?;
+        self.stamp.push(list)
+    }
+}
+
+impl Push for millpond::tracker::Scanned {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.rows.push(list)?;
+        self.added.push(list)?;
+        self.more.push(list)
+    }
+}
+
+impl Push for millpond::tracker::Tracked {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.id.push(list)?;
+        self.stamp.push(list)
+    }
+}
+
+impl Push for millpond::tracker::TrackerStats {
+    fn push(&self, list: &mut List<'_>) -> Done {
+        self.ids.push(list)?;
+        self.rounds.push(list)?;
+        self.oldest.push(list)?;
+        self.row.push(list)
+    }
+}
+
 impl Push for millpond::volatile::Acquired {
     fn push(&self, list: &mut List<'_>) -> Done {
         self.fence.push(list)?;

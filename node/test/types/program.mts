@@ -33,6 +33,8 @@ import {
   type Modification,
   type Modified,
   Move,
+  type Pruned,
+  QueueTracker,
   type Reaped,
   Reject,
   type NamespaceStats,
@@ -46,6 +48,8 @@ import {
   type Renewed,
   type Report,
   Retry,
+  type Sample,
+  type Scanned,
   shard,
   ShuffleConsumer,
   type Messages,
@@ -60,6 +64,9 @@ import {
   TaskStore,
   TaskWorker,
   TimeoutError,
+  type Tracked,
+  type TrackerRow,
+  type TrackerStats,
   type ValueOrLock,
   version,
   VolatileHash,
@@ -243,6 +250,32 @@ const recruiterStats: RecruiterStats = await recruiter.stats()
 const items: number = recruiterStats.jobs[0]!.items
 await recruiter.run({ stopOnSignals: false, signal: AbortSignal.timeout(1000) })
 recruiter.stop()
+
+const tracker: QueueTracker = client.queueTracker('orders')
+const trackerOfBuffers: QueueTracker<Buffer> = client.queueTracker(Buffer.from('orders'), { returnBuffers: true })
+const sameTracker = buffers.queueTracker('orders')
+same<typeof sameTracker, QueueTracker<Buffer>>(true)
+const table: { number: number; customer: string | null }[] = []
+const scanned: Scanned = await tracker.scan(async (after, limit) => {
+  same<[typeof after, typeof limit], [string | null, number]>(true)
+  return table.map(({ number, customer }) => [number, customer])
+}, { limit: 10n, roundMinMs: 0.5, signal: AbortSignal.timeout(1000) })
+const rows: TrackerRow[] = [[1, 'ann'], ['x', Buffer.from('bob')], [3n, null]]
+for (const all of [rows, new Set(rows), new Map([[1, 'ann']])]) await tracker.scan(() => all)
+await tracker.scan(function* () { yield [1, 'ann'] })
+const pruned: Pruned = await tracker.prune((ids) => ids.filter((id) => id.startsWith('a')), { limit: 10 })
+await trackerOfBuffers.prune(async (ids) => new Set(ids.map((id) => id.subarray(0))), { limit: 10n })
+await tracker.add(['ann', Buffer.from('bob')], { signal: AbortSignal.timeout(1000) })
+const isQueued: boolean = await tracker.isQueued('ann')
+const areQueued: boolean[] = await tracker.areQueued(new Set(['ann', new Uint8Array()]))
+const trackedCount: number = (await tracker.len()) + (await tracker.clear())
+const trackerStats: TrackerStats = await tracker.stats()
+const trackedIds: Tracked[] = await tracker.ids({ after: 5n, limit: 10 })
+await trackerOfBuffers.ids({ after: trackedIds[0]!.stamp })
+const begun = await tracker.beginScan({ limit: 2, roundMinMs: 1000 })
+await tracker.advance(begun.row ?? '', ['1', Buffer.from('2')], ['ann', ''], { limit: 2 })
+const sample: Sample<Buffer> = await trackerOfBuffers.sample({ limit: 10 })
+const sampleRemoved: number = (await tracker.remove(['ann'], sample.ids, sample.stamp)).removed
 
 const store: TaskStore = client.tasks('shop', { claimant: 'me' })
 const sameForBuffers = buffers.tasks('shop')
@@ -476,3 +509,23 @@ recruiter.install('mail', { share: 1, budget: 20 }, () => {})
 duty.why = 'worked'
 // @ts-expect-error made by a client
 new Recruiter()
+// @ts-expect-error a scan needs a function
+await tracker.scan([[1, 'ann']])
+// @ts-expect-error a row has an id
+await tracker.scan(() => [[1]])
+// @ts-expect-error an id is no number
+await tracker.scan(() => [[1, 7]])
+// @ts-expect-error an id that is undefined may be a misspelt name
+await tracker.scan(() => [[1, undefined]])
+// @ts-expect-error times say what they are in
+await tracker.scan(() => [], { roundMin: 60 })
+// @ts-expect-error a prune has no rounds
+await tracker.prune((ids) => ids, { roundMinMs: 60 })
+// @ts-expect-error a prune says which ids are done
+await tracker.prune((ids) => ids.length)
+// @ts-expect-error several ids are an iterable
+await tracker.add(5)
+// @ts-expect-error there may be no row
+begun.row.length
+// @ts-expect-error made by a client
+new QueueTracker()
