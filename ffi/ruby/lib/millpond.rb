@@ -14,7 +14,7 @@ end
 
 # Queues for programs in several languages that share one Redis, or need no server. The work is done by
 # libmillpond; see {Millpond.connect}, {TaskStore}, {EventQueue}, {ShuffleQueue}, {Ick}, {VolatileHash},
-# {Recruiter} and {Error}.
+# {Recruiter}, {QueueTracker} and {Error}.
 module Millpond
   # The version of libmillpond.
   #

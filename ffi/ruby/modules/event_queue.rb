@@ -92,9 +92,9 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.publish("paid")
     #   queue.worker(concurrency: 4).drain { |job| job.event.payload }.done # => 1
-    def worker(concurrency: 1, prefetch: 0, timeout: nil, lease: nil)
+    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil)
       options = Convert.options(Native::EventsWorkerOptions, concurrency: concurrency, prefetch: prefetch,
-                                                             timeout: timeout, lease: lease)
+                                                             timeout: timeout, budget: budget, lease: lease)
       EventWorker.new(@native, @encoding, concurrency, options)
     end
 

@@ -80,10 +80,10 @@ module Millpond
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.write("tenant-7", { "n" => "1" })
     #   queue.consumer("workers", "worker-1").worker(lease: 60).drain { |job| job.message["n"] }.done # => 1
-    def worker(concurrency: 1, prefetch: 0, timeout: nil, lease: nil, backoff: nil, backoff_max: nil, delete: false,
-               keep_consumers: nil)
+    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil, backoff: nil, backoff_max: nil,
+               delete: false, keep_consumers: nil)
       options = Convert.options(Native::ShuffleWorkerOptions, concurrency: concurrency, prefetch: prefetch,
-                                                              timeout: timeout, lease: lease, backoff: backoff,
+                                                              timeout: timeout, budget: budget, lease: lease, backoff: backoff,
                                                               backoff_max: backoff_max, delete_done: delete,
                                                               keep_consumers: keep_consumers)
       ShuffleWorker.new(@native, @encoding, concurrency, options)

@@ -131,10 +131,10 @@ module Millpond
     #   store.insert("inbox", value: 7)
     #   store.worker("inbox", lease: 60, max_attempts: 5).drain { |job| job.delete.insert("outbox") }
     #   store.queues.to_a # => [["outbox", 1]]
-    def worker(queues, concurrency: 1, prefetch: 0, timeout: nil, wait: nil, lease: nil, backoff: nil,
+    def worker(queues, concurrency: 1, prefetch: 0, timeout: nil, budget: nil, wait: nil, lease: nil, backoff: nil,
                backoff_max: nil, max_attempts: 20, max_crashes: 3, error_queue: nil)
       options = Convert.options(Native::TasksWorkerOptions, concurrency: concurrency, prefetch: prefetch,
-                                                            timeout: timeout, wait: wait, lease: lease,
+                                                            timeout: timeout, budget: budget, wait: wait, lease: lease,
                                                             backoff: backoff, backoff_max: backoff_max,
                                                             max_attempts: max_attempts, max_crashes: max_crashes,
                                                             error_queue: error_queue)

@@ -35,7 +35,9 @@ class ApiTest < MillpondTest
 
   # With each call checked against them.
   def test_examples_and_tests_keep_to_the_signatures
-    %w[docs kinds workers tasks events shuffle shuffle_tracking ick volatile_hash field_lock recruiter].each do |name|
+    names = %w[docs kinds workers tasks events shuffle shuffle_tracking ick volatile_hash field_lock recruiter
+               queue_tracker]
+    names.each do |name|
       output, status = run_ruby("-r#{__dir__}/typed", "test/#{name}_test.rb", "-n", "/_memory$|examples/",
                                 env: { "MILLPOND_TEST_SERVERS" => Servers.binary }, chdir: GEM_ROOT)
       assert_predicate status, :success?, output

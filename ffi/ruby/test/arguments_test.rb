@@ -22,11 +22,12 @@ class ArgumentsTest < MillpondTest
     @lock = @hash.lock("l", ttl: 3_600)
     @family = @client.volatile_hashes("x")
     @recruiter = @client.recruiter("x")
+    @tracker = @client.queue_tracker("x")
   end
 
   def contents
     [@ick.stats, @shuffle.len, @store.queues, @store.namespace_stats, @events.stats.events, @events.list_schedules,
-     @hash.stats, @recruiter.enlist]
+     @hash.stats, @recruiter.enlist, @tracker.stats]
   end
 
   def each_call(calls)
@@ -94,6 +95,8 @@ class ArgumentsTest < MillpondTest
       budget: [->(time) { @recruiter.enlist(budget: time) },
                ->(time) { @recruiter.install("a", share: 1, budget: time) { flunk } }],
       idle_max: [->(time) { @recruiter.install("a", per_second: 1, idle_max: time) { flunk } }],
+      round_min: [->(time) { @tracker.scan(round_min: time) { flunk } }, ->(time) { @tracker.begin_scan(round_min: time) },
+                  ->(time) { @tracker.advance("", [], [], round_min: time) }],
       grace: [->(time) { @events.put_schedule("a", every: 1, grace: time) }],
       dedup_window: [->(time) { @events.publish("x", dedup_id: "d", dedup_window: time) }] }
   end
@@ -118,7 +121,12 @@ class ArgumentsTest < MillpondTest
               ->(limit) { @store.queues(limit: limit) }, ->(limit) { @store.queue_stats(limit: limit) },
               ->(limit) { @store.namespace_stats(limit: limit) }, ->(limit) { @events.list(:ready, limit: limit) },
               ->(limit) { @hash.fields(limit: limit) }, ->(limit) { @hash.reap(limit: limit) },
-              ->(limit) { @family.reap(limit: limit) }],
+              ->(limit) { @family.reap(limit: limit) }, ->(limit) { @tracker.ids(limit: limit) },
+              ->(limit) { @tracker.scan(limit: limit) { flunk } }, ->(limit) { @tracker.prune(limit: limit) { flunk } },
+              ->(limit) { @tracker.begin_scan(limit: limit) }, ->(limit) { @tracker.sample(limit: limit) },
+              ->(limit) { @tracker.advance("", [], [], limit: limit) }],
+      after: [->(stamp) { @tracker.ids(after: stamp) }],
+      stamp: [->(stamp) { @tracker.remove([], [], stamp) }],
       shards: [->(count) { @client.ick_channel("x", count) }, ->(count) { @client.volatile_hashes("x", shards: count) }],
       streams: [->(count) { @client.shuffle_queue("x", streams: count) }, ->(count) { @shuffle.resize(count) }],
       streams_per_shard: [->(count) { @client.shuffle_queue("x", streams_per_shard: count) }],
@@ -160,7 +168,7 @@ class ArgumentsTest < MillpondTest
       name: [->(name) { @client.ick(name) }, ->(name) { @client.ick_channel(name, 1) },
              ->(name) { @client.shuffle_queue(name) }, ->(name) { @client.tasks(name) }, ->(name) { @client.events(name) },
              ->(name) { @client.volatile_hash(name) }, ->(name) { @client.volatile_hashes(name) },
-             ->(name) { @client.recruiter(name) },
+             ->(name) { @client.recruiter(name) }, ->(name) { @client.queue_tracker(name) },
              ->(name) { Millpond::Ick.keys(name) }, ->(name) { Millpond::ShuffleQueue.keys(name) },
              ->(name) { Millpond::TaskStore.keys(name) }],
       base: [->(base) { @family[base] }],
@@ -199,7 +207,12 @@ class ArgumentsTest < MillpondTest
       "queues\\[1\\]": [->(queue) { @store.claim(["p", queue]) }, ->(queue) { @store.claims(["p", queue]) },
                         ->(queue) { @store.worker(["p", queue]) }],
       error_queue: [->(queue) { @store.worker("q", error_queue: queue) }],
-      id: [->(id) { @recruiter.install(id, share: 1) { flunk } },
+      after: [->(row) { @tracker.advance(row, [], []) }],
+      "rows\\[1\\]": [->(row) { @tracker.advance("", ["1", row], []) }],
+      "ids\\[1\\]": [->(id) { @tracker.add(["a", id]) }, ->(id) { @tracker.are_queued?(["a", id]) },
+                     ->(id) { @tracker.advance("", [], ["a", id]) }, ->(id) { @tracker.remove(["a", id], [], 1) }],
+      "sampled\\[1\\]": [->(id) { @tracker.remove([], ["a", id], 1) }],
+      id: [->(id) { @tracker.queued?(id) }, ->(id) { @recruiter.install(id, share: 1) { flunk } },
            ->(id) { @store.insert("q", id: id) }, ->(id) { @store.put_doc("n", "k", content: 1, id: id) },
            ->(id) { @events.put_schedule(id, every: 1) }, ->(id) { @events.get_schedule(id) },
            ->(id) { @events.remove_schedule(id) }, ->(id) { @events.pause_schedule(id) },
@@ -245,7 +258,12 @@ class ArgumentsTest < MillpondTest
                ->(queues) { @store.claims(queues) }, ->(queues) { @store.worker(queues) }],
       ids: [->(ids) { @store.fetch(ids) }, ->(ids) { @store.fetch_docs("n", ids) }, ->(ids) { @store.cancel(ids) },
             ->(ids) { @events.fetch(ids) }, ->(ids) { @events.cancel(ids) }, ->(ids) { @events.redrive(ids) },
-            ->(ids) { @events.reschedule(ids, delay: 1) }],
+            ->(ids) { @events.reschedule(ids, delay: 1) }, ->(ids) { @tracker.add(ids) },
+            ->(ids) { @tracker.are_queued?(ids) }, ->(ids) { @tracker.advance("", [], ids) },
+            ->(ids) { @tracker.remove(ids, [], 1) }],
+      rows: [->(rows) { @tracker.advance("", rows, []) }],
+      sampled: [->(ids) { @tracker.remove([], ids, 1) }],
+      "what the block returned": [->(rows) { @tracker.scan { rows } }],
       tasks: [->(tasks) { @store.renew(tasks) }],
       docs: [->(docs) { @store.renew(docs: docs) }],
       exact: [->(names) { @store.queues(exact: names) }, ->(names) { @store.queue_stats(exact: names) }],

@@ -56,6 +56,18 @@ class EndlessTest < MillpondTest
     assert_equal 0, hash.len
   end
 
+  def test_queue_trackers
+    tracker = connect("memory:").queue_tracker("x")
+    tracker.add("a")
+    refused("ids has more than 1000 items") { tracker.add(endless("a")) }
+    refused("ids has more than 1000 items") { tracker.are_queued?(endless("a")) }
+    refused("what the block returned has more than 1000 items") { tracker.scan { endless([1, "b"]) } }
+    refused("rows has more than 1000 items") { tracker.advance("", endless("1"), endless("b")) }
+    refused("what the block returned has more than 1000 items") { tracker.prune { endless("a") } }
+    refused("sampled has more than 1000 items") { tracker.remove([], endless("a"), 1) }
+    assert_equal [1, nil], tracker.stats.to_a.values_at(0, 3)
+  end
+
   def test_task_stores
     store = connect("memory:").tasks("x")
     task = Millpond::TaskId.new("t", 0)

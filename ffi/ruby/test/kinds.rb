@@ -425,7 +425,50 @@ module Kinds
     end
   end
 
-  ALL = [Ick, Channel, Shuffle, Tasks, Events, Volatile].freeze
+  # Where nothing waits either. An item is an id, and a batch what a prune checks and removes.
+  class Tracker < Kind
+    LOOPS = CALLS = [].freeze
+
+    def initialize(client, name)
+      @tracker = client.queue_tracker(name)
+    end
+
+    # Each in a step of its own, so that their order is that of the numbers.
+    def put(*numbers)
+      numbers.each { |number| @tracker.add(number.to_s) }
+    end
+
+    def batches
+      return enum_for(:batches) unless block_given?
+
+      pruned = nil
+      until pruned&.checked == 0
+        pruned = @tracker.prune(limit: 1) do |ids|
+          yield ids
+          ids
+        end
+      end
+    end
+
+    # A prune has done it.
+    def finish(_batch); end
+
+    def numbers(batch)
+      batch.map { |id| Integer(id) }
+    end
+
+    def calls
+      [-> { put(9) }, -> { @tracker.stats }, -> { @tracker.queued?("9") }, -> { @tracker.are_queued?(%w[8 9]) },
+       -> { @tracker.ids }, -> { @tracker.len }, -> { @tracker.scan { [[9, "9"]] } }, -> { @tracker.prune { [] } }]
+    end
+
+    def under_way
+      sample = @tracker.sample(limit: 1)
+      [-> { @tracker.remove(sample.ids, sample.ids, sample.stamp) }]
+    end
+  end
+
+  ALL = [Ick, Channel, Shuffle, Tasks, Events, Volatile, Tracker].freeze
   WAITING = ALL.reject { |kind| kind.waits.empty? }.freeze
   WITH_WORKERS = ALL.select { |kind| kind.include?(Works) }.freeze
 

@@ -121,6 +121,23 @@ class MemoryTest < MillpondTest
     assert_equal 2, hash.clear
   end
 
+  calls_of :queue_trackers, 3_000, 300, ->(client, name) { client.queue_tracker(name) } do |tracker|
+    tracker.add(MEMBERS)
+    assert_equal [true, false], tracker.are_queued?([MEMBERS[0], "none"])
+    tracker.queued?("none")
+    rows = [[MORE[0, 1_000], MORE[0, 500]], [2, nil]]
+    2.times { tracker.scan(limit: 2, round_min: 0) { |after, _| after ? [] : rows } }
+    page = tracker.ids(limit: 1)
+    tracker.ids(after: page.last.stamp)
+    assert_match(/not sampled/, refused { tracker.prune { ["none"] } }.message)
+    refused(TypeError) { tracker.prune { MORE } }
+    catch(:out) { tracker.prune { throw :out } }
+    tracker.prune { [] }
+    assert_equal 3, tracker.prune(limit: 3, &:itself).removed
+    tracker.stats
+    assert_equal 1, tracker.clear
+  end
+
   open = lambda do |client, name|
     recruiter = client.recruiter(name)
     recruiter.set_duty_max(1)
@@ -148,13 +165,14 @@ class MemoryTest < MillpondTest
     assert_does_not_grow { many.times { |number| yield number } }
   end
 
-  def test_clients_leases_locks_channels_and_recruiters
+  def test_clients_leases_locks_channels_recruiters_and_trackers
     makes(2_000, 20_000) do |number|
       client = Millpond.connect("memory:")
       client.ick("x").lease(ttl: 60)
       client.ick_channel("x", 3).each_batch([0], 1).to_a
       client.volatile_hashes("x")["y"].lock("a", ttl: 60)
       client.recruiter("x").install("job", share: 1) { nil }
+      client.queue_tracker("x").sample
       client.close if number.even?
     end
   end
@@ -238,6 +256,11 @@ class MemoryTest < MillpondTest
       hash = client.volatile_hash("x")
       hash.set("f", "x" * 200_000, ttl: 3_600)
       -> { hash.get("f") }
+    end,
+    queue_trackers: lambda do |client|
+      tracker = client.queue_tracker("x")
+      tracker.add(Array.new(400) { |number| number.to_s.ljust(500) })
+      -> { tracker.prune(limit: 1_000) { [] } }
     end
   }.freeze
 

@@ -86,8 +86,11 @@ class Signatures
     return ["(#{params}) -> #{returned}"] unless given
 
     with = words.match?(/with a block, (what|the block's)/) ? "untyped" : returned
+    overload = "(#{params}) { (#{given}) -> untyped } -> #{with}"
+    return [overload] if comment.match?(/^@raise \[ArgumentError\] without a block$/)
+
     without = words.include?("an Enumerator") ? "Enumerator[#{given}, untyped]" : returned
-    ["(#{params}) { (#{given}) -> untyped } -> #{with}", "(#{params}) -> #{without}"]
+    [overload, "(#{params}) -> #{without}"]
   end
 
   def params(method, comment)

@@ -4,6 +4,7 @@ require "millpond/event_queue"
 require "millpond/ick"
 require "millpond/ick_channel"
 require "millpond/manual_clock"
+require "millpond/queue_tracker"
 require "millpond/recruiter"
 require "millpond/shuffle_queue"
 require "millpond/task_store"
@@ -158,6 +159,18 @@ module Millpond
     #   Millpond.connect("memory:").recruiter("site").name # => "site"
     def recruiter(name)
       Recruiter.new(self, name)
+    end
+
+    # The queue tracker with this name. Makes no call.
+    #
+    # @param name [String] the name of the tracker, 1 to 64 KiB
+    # @return [QueueTracker]
+    # @raise [TypeError] for arguments of other types
+    #
+    # @example
+    #   Millpond.connect("memory:").queue_tracker("orders").name # => "orders"
+    def queue_tracker(name)
+      QueueTracker.new(self, name)
     end
 
     # The names of all task stores that hold tasks or documents, or that have a paused queue, by name.

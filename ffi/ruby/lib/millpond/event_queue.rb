@@ -206,6 +206,7 @@ module Millpond
     # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
     # @param prefetch [Integer] how many more jobs `run` takes ahead, so that one step takes several
     # @param timeout [Numeric, nil] how long a handler may run, in seconds
+    # @param budget [Numeric, nil] how long a drain takes jobs, in seconds
     # @param lease [Numeric, nil] how long an event is leased, in seconds; by default as long as the queue's
     #   configuration says. A native thread extends it three times per lease
     # @return [EventWorker]
@@ -215,9 +216,9 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.publish("paid")
     #   queue.worker(concurrency: 4).drain { |job| job.event.payload }.done # => 1
-    def worker(concurrency: 1, prefetch: 0, timeout: nil, lease: nil)
+    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil)
       options = Convert.options(Native::EventsWorkerOptions, concurrency: concurrency, prefetch: prefetch,
-                                                             timeout: timeout, lease: lease)
+                                                             timeout: timeout, budget: budget, lease: lease)
       EventWorker.new(@native, @encoding, concurrency, options)
     end
 

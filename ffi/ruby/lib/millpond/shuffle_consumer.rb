@@ -124,6 +124,7 @@ module Millpond
     # @param concurrency [Integer] how many jobs `run` works on at a time, 1 or more
     # @param prefetch [Integer] how many more jobs `run` takes ahead, so that one step takes several
     # @param timeout [Numeric, nil] how long a handler may run, in seconds
+    # @param budget [Numeric, nil] how long a drain takes jobs, in seconds
     # @param lease [Numeric, nil] how long other consumers do not reclaim a message, in seconds; 1 minute by default
     # @param backoff [Numeric, nil] how long a failed message waits before it is tried again, in seconds; then twice
     #   as long with each delivery, each time shortened at random by up to half, and never more than the lease; 30
@@ -140,10 +141,10 @@ module Millpond
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.write("tenant-7", { "n" => "1" })
     #   queue.consumer("workers", "worker-1").worker(lease: 60).drain { |job| job.message["n"] }.done # => 1
-    def worker(concurrency: 1, prefetch: 0, timeout: nil, lease: nil, backoff: nil, backoff_max: nil, delete: false,
-               keep_consumers: nil)
+    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil, backoff: nil, backoff_max: nil,
+               delete: false, keep_consumers: nil)
       options = Convert.options(Native::ShuffleWorkerOptions, concurrency: concurrency, prefetch: prefetch,
-                                                              timeout: timeout, lease: lease, backoff: backoff,
+                                                              timeout: timeout, budget: budget, lease: lease, backoff: backoff,
                                                               backoff_max: backoff_max, delete_done: delete,
                                                               keep_consumers: keep_consumers)
       ShuffleWorker.new(@native, @encoding, concurrency, options)

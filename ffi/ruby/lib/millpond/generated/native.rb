@@ -37,7 +37,7 @@ module Millpond
       schedules: :pointer, schedule_count: :size_t, schedule_size: :size_t, synced: :pointer, text: :pointer,
       text_length: :size_t
     structure :events_worker_options, size: :size_t, concurrency: :uint32, prefetch: :uint32, lease_ms: :int64,
-      timeout_ms: :int64
+      timeout_ms: :int64, budget_ms: :int64
     structure :ick_entry, member: :pointer, member_length: :size_t, score: :double
     structure :ick_pair, member: :pointer, member_length: :size_t, score: :double, score_is_now: :bool
     structure :ick_added, new_members: :uint64, lowered_members: :uint64
@@ -75,7 +75,8 @@ module Millpond
     structure :shuffle_consumer_options, size: :size_t, prefer_stream: :int64, default_stream: :bool,
       max_deliveries: :uint64
     structure :shuffle_worker_options, size: :size_t, lease_ms: :int64, backoff_ms: :int64, backoff_max_ms: :int64,
-      keep_consumers_ms: :int64, timeout_ms: :int64, concurrency: :uint32, prefetch: :uint32, delete_done: :bool
+      keep_consumers_ms: :int64, timeout_ms: :int64, concurrency: :uint32, prefetch: :uint32, delete_done: :bool,
+      budget_ms: :int64
     structure :shuffle_field, field: :pointer, field_length: :size_t, value: :pointer, value_length: :size_t
     structure :shuffle_new_message, size: :size_t, shard_key: :pointer, shard_key_length: :size_t, fields: :pointer,
       field_count: :size_t
@@ -123,7 +124,14 @@ module Millpond
       quarantine_attempts: :uint64, headers: Bytes
     structure :tasks_worker_options, size: :size_t, lease_ms: :int64, wait_ms: :int64, backoff_ms: :int64,
       backoff_max_ms: :int64, max_attempts: :uint32, max_crashes: :uint32, error_queue: Bytes, concurrency: :uint32,
-      prefetch: :uint32, timeout_ms: :int64
+      prefetch: :uint32, timeout_ms: :int64, budget_ms: :int64
+    structure :tracked, id: Bytes, stamp: :uint64
+    structure :tracking_stats, ids: :uint64, rounds: :uint64, oldest: :int64, row: Bytes
+    structure :tracker_scanned, rows: :uint64, added: :uint64, more: :uint64
+    structure :tracker_pruned, checked: :uint64, removed: :uint64
+    structure :tracker_data, entries: :pointer, entry_count: :size_t, entry_size: :size_t, ids: :pointer,
+      id_count: :size_t, stamp: :uint64, stats: :pointer, scanned: :pointer, pruned: :pointer, text: :pointer,
+      text_length: :size_t
     structure :hash_field, field: Bytes, value: Bytes, expires_us: :uint64
     structure :field_position, expires_us: :uint64, field: Bytes
     structure :hash_stats, fields: :uint64, expired: :uint64, locks: :uint64
@@ -140,10 +148,10 @@ module Millpond
     handles :client, :clock, :events_queue, :events_deliveries, :events_job, :events_worker, :events_run,
       :events_report, :ick_batches, :ick_lease, :ick_channel, :keys, :ick_entries, :shuffle_batch,
       :shuffle_dead_letters, :shuffle_stats, :recovery, :tasks_result, :events_result, :volatile_result,
-      :recruiter_result, :recruiter, :recruiter_slice, :recruiter_slices, :shuffle_consumer, :shuffle_queue,
-      :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker, :shuffle_run, :shuffle_report, :tasks_store,
-      :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run, :tasks_report, :volatile_hash,
-      :volatile_lock, :volatile_hashes
+      :recruiter_result, :tracker_result, :recruiter, :recruiter_slice, :recruiter_slices, :shuffle_consumer,
+      :shuffle_queue, :shuffle_garbage, :shuffle_job, :shuffle_messages, :shuffle_worker, :shuffle_run,
+      :shuffle_report, :tasks_store, :tasks_claims, :tasks_job, :tasks_jobs, :tasks_worker, :tasks_run, :tasks_report,
+      :tracker, :volatile_hash, :volatile_lock, :volatile_hashes
 
     function :options_init, [:pointer, :size_t], :void
     function :connect, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
@@ -315,6 +323,10 @@ module Millpond
     function :recruiter_result_data, [:pointer], :pointer
     function :recruiter_result_job, [:pointer, :size_t], :pointer
     function :recruiter_result_free, [:pointer], :void
+    function :tracker_result_data, [:pointer], :pointer
+    function :tracker_result_entry, [:pointer, :size_t], :pointer
+    function :tracker_result_id, [:pointer, :size_t], :pointer
+    function :tracker_result_free, [:pointer], :void
     function :recovery_read, [:pointer, :pointer, :pointer], :int
     function :recruiter_install, [:pointer, :pointer, :pointer], :int
     function :recruiter_enlist, [:pointer, :int64, :pointer, :pointer, :pointer, :pointer], :int, blocking: true
@@ -357,6 +369,7 @@ module Millpond
     function :tasks_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :volatile_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :recruiter_keys, [:pointer, :size_t, :pointer, :pointer], :int
+    function :tracker_keys, [:pointer, :size_t, :pointer, :pointer], :int
     function :shuffle_message_field, [:pointer, :pointer, :size_t], :pointer
     function :shuffle_read, [:pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
     function :shuffle_reclaim, [:pointer, :uint64, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
@@ -504,6 +517,21 @@ module Millpond
     function :tasks_worker_options_init, [:pointer, :size_t], :void
     function :tasks_worker_new, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int
     function :tasks_worker_jobs, [:pointer, :pointer, :pointer], :int
+    function :tracker_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
+    function :tracker_add, [:pointer, :pointer, :size_t, :pointer], :int, blocking: true
+    function :tracker_is_queued, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :tracker_are_queued, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :tracker_len, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tracker_stats, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tracker_ids, [:pointer, :uint64, :size_t, :pointer, :pointer], :int, blocking: true
+    function :tracker_clear, [:pointer, :pointer, :pointer], :int, blocking: true
+    function :tracker_begin_scan, [:pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
+    function :tracker_advance, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :size_t, :size_t, :uint64,
+      :pointer, :pointer], :int, blocking: true
+    function :tracker_sample, [:pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :tracker_remove, [:pointer, :pointer, :size_t, :pointer, :size_t, :uint64, :pointer, :pointer], :int,
+      blocking: true
+    function :tracker_free, [:pointer], :void
     function :field_query_init, [:pointer, :size_t], :void
     function :volatile_hash_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int
     function :volatile_hashes_hash_new, [:pointer, :pointer, :size_t, :pointer, :pointer], :int

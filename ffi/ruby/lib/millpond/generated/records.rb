@@ -668,6 +668,54 @@ module Millpond
   #   @return [Position, nil] the position after which the next page begins; nil on the last page
   TaskPage = Struct.new(:tasks, :next)
 
+  # What a prune did.
+  #
+  # @!attribute [r] checked
+  #   @return [Integer] the ids that were checked
+  # @!attribute [r] removed
+  #   @return [Integer] the ids that were removed
+  Pruned = Struct.new(:checked, :removed)
+
+  # Ids to check.
+  #
+  # @!attribute [r] ids
+  #   @return [Array<String>] the ids; none if nothing is tracked
+  # @!attribute [r] stamp
+  #   @return [Integer] their stamp, which {QueueTracker#remove} needs; 0 if there are none
+  Sample = Struct.new(:ids, :stamp)
+
+  # What a scan did.
+  #
+  # @!attribute [r] rows
+  #   @return [Integer] the rows that it went past; 0 if another scan did so first, and nothing was done
+  # @!attribute [r] added
+  #   @return [Integer] the ids that were not tracked before
+  # @!attribute [r] more
+  #   @return [Boolean] whether there may be more rows to scan now: the page was full, or another scan was faster
+  Scanned = Struct.new(:rows, :added, :more)
+
+  # An id that is tracked.
+  #
+  # @!attribute [r] id
+  #   @return [String] the id
+  # @!attribute [r] stamp
+  #   @return [Integer] when it was last added, found by a scan, or checked, in microseconds since the Unix epoch.
+  #     Only ids of one step have the same
+  Tracked = Struct.new(:id, :stamp)
+
+  # How much is tracked, and how far the scan has come.
+  #
+  # @!attribute [r] ids
+  #   @return [Integer] how many ids are tracked
+  # @!attribute [r] rounds
+  #   @return [Integer] how often a scan has come to the end of the table and begun anew
+  # @!attribute [r] oldest
+  #   @return [Integer, nil] the oldest stamp: when the id was last checked that is checked next, in microseconds
+  #     since the Unix epoch. nil if nothing is tracked
+  # @!attribute [r] row
+  #   @return [String, nil] the row that the next scan comes after; nil if it begins at the beginning
+  TrackerStats = Struct.new(:ids, :rounds, :oldest, :row)
+
   # Whether a lock was taken: it has either a fence or the time that another holder has left.
   #
   # @!attribute [r] fence
@@ -862,6 +910,26 @@ module Millpond
     def self.task_namespace_stats(row, texts)
       namespace, namespace_length, size, claimed = row
       NamespaceStats.new(texts.cut(namespace, namespace_length), size, claimed).freeze
+    end
+
+    def self.tracked(row, texts)
+      id, id_length, stamp = row
+      Tracked.new(texts.bytes(id, id_length), stamp).freeze
+    end
+
+    def self.tracking_stats(row, texts)
+      ids, rounds, oldest, row, row_length = row
+      TrackerStats.new(ids, rounds, (oldest unless oldest == Native::NOT_SET), texts.cut(row, row_length)).freeze
+    end
+
+    def self.tracker_scanned(row, texts)
+      rows, added, more = row
+      Scanned.new(rows, added, more == 1).freeze
+    end
+
+    def self.tracker_pruned(row, texts)
+      checked, removed = row
+      Pruned.new(checked, removed).freeze
     end
 
     def self.hash_field(row, texts)
