@@ -105,6 +105,13 @@ final class Client implements ClientInterface
         return $this->library->handle('millpond_volatile_hashes_new', $arguments, 'volatile_hashes', $made);
     }
 
+    public function queueTracker(string $name): QueueTracker
+    {
+        $made = fn (CData $handle): QueueTracker => new QueueTracker($this, $handle);
+
+        return $this->library->handle('millpond_tracker_new', [$this->handle, $name, \strlen($name)], 'tracker', $made);
+    }
+
     public function recruiter(string $name): Recruiter
     {
         $made = fn (CData $handle): Recruiter => new Recruiter($this, $handle);

@@ -18,6 +18,7 @@ final class EventWorkerOptions
      *                                configuration says. A native thread extends it three times per lease
      * @param int        $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more, use
      *                                the `processes` of run()
+     * @param float|null $budget      how long in seconds a drain takes jobs
      * @param int        $prefetch    how many more jobs `run` takes ahead, so that one step takes several
      * @param float|null $timeout     how long in seconds a handler may work; `EventJob::timeLeft()` returns the
      *                                remaining time, and the handler is not interrupted
@@ -25,6 +26,7 @@ final class EventWorkerOptions
     public function __construct(
         public readonly ?float $lease = null,
         public readonly int $concurrency = 1,
+        public readonly ?float $budget = null,
         public readonly int $prefetch = 0,
         public readonly ?float $timeout = null,
     ) {
@@ -35,6 +37,7 @@ final class EventWorkerOptions
     {
         $options->lease_ms = $this->lease === null ? Arguments::NOT_SET : Arguments::milliseconds('lease', $this->lease);
         $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
+        $options->budget_ms = $this->budget === null ? Arguments::NOT_SET : Arguments::milliseconds('budget', $this->budget);
         $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
     }

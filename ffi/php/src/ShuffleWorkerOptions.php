@@ -25,6 +25,7 @@ final class ShuffleWorkerOptions
      *                                  kept
      * @param int        $concurrency   how many jobs a process works on at a time; PHP accepts only 1; for more,
      *                                  use the `processes` of run()
+     * @param float|null $budget        how long in seconds a drain takes jobs
      * @param int        $prefetch      how many more jobs `run` takes ahead, so that one step takes several
      * @param float|null $timeout       how long in seconds a handler may work; `ShuffleJob::timeLeft()` returns
      *                                  the remaining time, and the handler is not interrupted
@@ -36,6 +37,7 @@ final class ShuffleWorkerOptions
         public readonly bool $delete = false,
         public readonly float $keepConsumers = 3600.0,
         public readonly int $concurrency = 1,
+        public readonly ?float $budget = null,
         public readonly int $prefetch = 0,
         public readonly ?float $timeout = null,
     ) {
@@ -50,6 +52,7 @@ final class ShuffleWorkerOptions
         $options->delete_done = $this->delete;
         $options->keep_consumers_ms = Arguments::milliseconds('keepConsumers', $this->keepConsumers);
         $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
+        $options->budget_ms = $this->budget === null ? Arguments::NOT_SET : Arguments::milliseconds('budget', $this->budget);
         $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
     }

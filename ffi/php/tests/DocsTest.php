@@ -79,7 +79,7 @@ final class DocsTest extends TestCase
             'EventQueueInterface.php', 'EventQueueInterface.php', 'EventReceipt.php', 'EventWorker.php', 'ExpiringHashInterface.php', 'ExpiringHashInterface.php',
             'ExpiringHashInterface.php', 'ExpiringHashInterface.php', 'FieldLock.php', 'Garbage.php',
             'IckChannel.php', 'ManualClock.php', 'Messages.php', 'Millpond.php', 'Millpond.php', 'NewEvent.php',
-            'Recruiter.php', 'Schedule.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
+            'QueueTracker.php', 'QueueTrackerInterface.php', 'Recruiter.php', 'Schedule.php', 'ShuffleConsumer.php', 'ShuffleQueue.php', 'ShuffleQueueInterface.php',
             'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleQueueInterface.php', 'ShuffleWorker.php',
             'Slice.php', 'VolatileHash.php', 'VolatileHashes.php',
             'DependencyException.php', 'MillpondException.php', 'TaskMethods.php', 'Claims.php', 'Doc.php',

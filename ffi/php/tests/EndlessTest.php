@@ -7,6 +7,7 @@ namespace Millpond\Tests;
 use Millpond\DirtyListInterface;
 use Millpond\EventQueue;
 use Millpond\IckChannel;
+use Millpond\QueueTracker;
 use Millpond\Receipt;
 use Millpond\ShuffleQueue;
 use Millpond\Tasks\TaskId;
@@ -42,6 +43,10 @@ final class EndlessTest extends TestCase
             'ids has more than 1000000 items' => ['events', static fn (EventQueue $queue, $items) => $queue->fetch($items), '00000000000000000000'],
             'fields has more than 1000000 items' => ['volatile', static fn (VolatileHash $hash, $items) => $hash->setMany($items, 60), ['f', 'v']],
             'fields has more than 1000000' => ['volatile', static fn (VolatileHash $hash, $items) => $hash->delete($items), 'f'],
+            'ids has more than 10000' => ['tracker', static fn (QueueTracker $tracker, $items) => $tracker->add($items), 'a'],
+            'rows has more than 10000 items' => ['tracker', static fn (QueueTracker $tracker, $items) => $tracker->scan(static fn () => $items), [1, 'a']],
+            'rows has more than 10000' => ['tracker', static fn (QueueTracker $tracker, $items) => $tracker->advance('', $items, ['a']), '1'],
+            'sampled has more than 10000 items' => ['tracker', static fn (QueueTracker $tracker, $items) => $tracker->remove('a', $items, 1), 'a'],
         ];
         foreach ($this->kinds() as [$kind]) {
             foreach ($ick + ($kind === 'memory' || $kind === 'redis' ? $others : []) as $message => $call) {

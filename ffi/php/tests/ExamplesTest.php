@@ -58,6 +58,7 @@ final class ExamplesTest extends TestCase
         self::assertMatchesRegularExpression('/^next at .*:30:00 UTC\nclean up for .*\n$/', self::example('events_nightly'));
         self::assertSame("req-2 shows <h1>Shop</h1>\nreq-1 sets no old prices\n", self::example('volatile'));
         self::assertSame("100 carts were removed and 20 mails sent, and no page failed\n", self::example('recruiter'));
+        self::assertSame("7 of 11 customers have work queued, as the database says\n", self::example('tracker'));
     }
 
     public function testProducerAndConsumerShareAServer(): void

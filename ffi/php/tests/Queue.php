@@ -21,6 +21,7 @@ use Millpond\IfExists;
 use Millpond\Message;
 use Millpond\Millpond;
 use Millpond\NewEvent;
+use Millpond\QueueTracker;
 use Millpond\Recruiter;
 use Millpond\Schedule;
 use Millpond\ShuffleConsumer;
@@ -85,7 +86,7 @@ final class Queue
     {
         return ['ick' => self::ick(), 'channel' => self::channel(), 'shuffle' => self::shuffle(),
             'garbage' => self::garbage(), 'tasks' => self::tasks(), 'events' => self::events(),
-            'volatile' => self::volatile(), 'recruiter' => self::recruiter()];
+            'volatile' => self::volatile(), 'recruiter' => self::recruiter(), 'tracker' => self::tracker()];
     }
 
     /**
@@ -581,6 +582,58 @@ final class Queue
         $recruiter->isDue();
         $recruiter->wake('a');
         $recruiter->stats();
+    }
+
+    private static function tracker(): self
+    {
+        return new self(
+            open: static fn (Client $client, string $name): QueueTracker => $client->queueTracker($name),
+            put: static fn (QueueTracker $tracker, array $texts) => $tracker->add($texts),
+            text: static fn (string $text): string => $text,
+            loops: [],
+            isEmpty: static fn (QueueTracker $tracker): bool => \array_filter((array) $tracker->stats()) === [],
+            calls: static fn (QueueTracker $tracker): array => [
+                static fn () => $tracker->add('a'),
+                static fn () => $tracker->isQueued('a'),
+                static fn () => $tracker->areQueued(['a']),
+                static fn () => $tracker->scan(static fn () => []),
+                static fn () => $tracker->prune(static fn () => []),
+                static fn () => $tracker->advance('', ['1'], ['a']),
+                static fn () => $tracker->remove('a', ['a', 'b'], 1),
+                $tracker->len(...),
+                $tracker->stats(...),
+                $tracker->ids(...),
+                $tracker->clear(...),
+                $tracker->beginScan(...),
+                $tracker->sample(...),
+            ],
+            use: self::useTracker(...),
+            holders: static fn (QueueTracker $tracker): array => [$tracker],
+        );
+    }
+
+    private static function useTracker(Client $client, string $name): void
+    {
+        $tracker = $client->queueTracker($name);
+        $tracker->add([\str_repeat('x', 500), 7]);
+        $tracker->isQueued('7');
+        $tracker->areQueued(['7', 'none']);
+        $tracker->scan(static fn (?string $after, int $limit): \Generator => yield from [[1, 'a'], ['2', null]], 2);
+        $tracker->scan(static fn (?string $after): array => [[$after + 1, 'b']], limit: 2, roundMin: 0);
+        TestCase::thrown(static fn () => $tracker->scan(static fn () => throw new \DomainException()));
+        TestCase::thrown(static fn () => $tracker->scan(static fn () => [[1, 'a'], [1]]));
+        $tracker->prune(static fn (array $ids): array => \array_slice($ids, 1), 2);
+        TestCase::thrown(static fn () => $tracker->prune(static fn () => throw new \DomainException()));
+        TestCase::thrown(static fn () => $tracker->prune(static fn () => ['none']));
+        $tracker->beginScan();
+        $tracker->advance('', ['1', '2'], ['a', ''], 2);
+        $sample = $tracker->sample();
+        $tracker->remove($sample->ids, $sample->ids, $sample->stamp);
+        $tracker->ids(1, 2);
+        $tracker->len();
+        $tracker->stats();
+        $tracker->clear();
+        $tracker->prune(static fn (): array => []);
     }
 
     /**

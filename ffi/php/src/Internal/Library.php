@@ -92,6 +92,8 @@ final class Library
             millpond_recruiter_slices *slice_loop[1];
             millpond_recruiter_slice *slice[1];
             millpond_recruiter_result *recruiter_result[1];
+            millpond_tracker *tracker[1];
+            millpond_tracker_result *tracker_result[1];
             millpond_duty duty[1];
             millpond_error *unavailable[1];
             millpond_bytes text[1];

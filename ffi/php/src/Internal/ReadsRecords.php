@@ -20,13 +20,17 @@ use Millpond\HashField;
 use Millpond\HashStats;
 use Millpond\JobStats;
 use Millpond\LockHolder;
+use Millpond\Pruned;
 use Millpond\PublishStatus;
 use Millpond\Published;
 use Millpond\Reaped;
 use Millpond\RecruiterStats;
+use Millpond\Scanned;
 use Millpond\ScheduleInfo;
 use Millpond\SyncedSchedules;
 use Millpond\Tasks;
+use Millpond\Tracked;
+use Millpond\TrackerStats;
 use Millpond\ValueOrLock;
 
 /**
@@ -483,6 +487,85 @@ trait ReadsRecords
                 \substr($texts, $words[$word] - $base, $words[$word + 1]),
                 $words[$word + 2],
                 $words[$word + 3],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<Tracked>
+     */
+    private function readTracked(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Tracked(
+                \substr($texts, $words[$word] - $base, $words[$word + 1]),
+                $words[$word + 2],
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<TrackerStats>
+     */
+    private function readTrackerStats(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new TrackerStats(
+                $words[$word],
+                $words[$word + 1],
+                $words[$word + 2] < 0 ? null : $words[$word + 2],
+                $words[$word + 3] === 0 ? null : \substr($texts, $words[$word + 3] - $base, $words[$word + 4]),
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<Scanned>
+     */
+    private function readScanned(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Scanned(
+                $words[$word],
+                $words[$word + 1],
+                ($words[$word + 2] & 1) === 1,
+            );
+        }
+
+        return $found;
+    }
+
+    /**
+     * @param CData $words the first word
+     * @param int   $bytes the bytes from one record to the next
+     *
+     * @return list<Pruned>
+     */
+    private function readPruned(CData $words, int $count, int $bytes): array
+    {
+        [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
+        for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
+            $found[] = new Pruned(
+                $words[$word],
+                $words[$word + 1],
             );
         }
 

@@ -32,6 +32,7 @@ final class WorkerOptions
      *                                 task's own queue followed by `/err`
      * @param int         $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more,
      *                                 use the `processes` of run()
+     * @param float|null  $budget      how long in seconds a drain takes jobs
      * @param int         $prefetch    how many more jobs `run` leases ahead, so that one step leases several
      * @param float|null  $timeout     how long in seconds a handler may work; `Job::timeLeft()` returns the
      *                                 remaining time, and the handler is not interrupted
@@ -46,6 +47,7 @@ final class WorkerOptions
         public readonly int $maxCrashes = 3,
         public readonly ?string $errorQueue = null,
         public readonly int $concurrency = 1,
+        public readonly ?float $budget = null,
         public readonly int $prefetch = 0,
         public readonly ?float $timeout = null,
         public readonly ?float $wait = null,
@@ -61,6 +63,7 @@ final class WorkerOptions
         $options->max_attempts = Arguments::smallSize('maxAttempts', $this->maxAttempts);
         $options->max_crashes = Arguments::smallSize('maxCrashes', $this->maxCrashes);
         $options->concurrency = Arguments::smallSize('concurrency', $this->concurrency);
+        $options->budget_ms = $this->budget === null ? Arguments::NOT_SET : Arguments::milliseconds('budget', $this->budget);
         $options->prefetch = Arguments::smallSize('prefetch', $this->prefetch);
         $options->timeout_ms = $this->timeout === null ? Arguments::NOT_SET : Arguments::milliseconds('timeout', $this->timeout);
         $options->wait_ms = Arguments::wait('wait', $this->wait);
