@@ -242,6 +242,10 @@ typedef struct millpond_tasks_store millpond_tasks_store;
 
 typedef struct millpond_tasks_worker millpond_tasks_worker;
 
+typedef struct millpond_tracker millpond_tracker;
+
+typedef struct millpond_tracker_result millpond_tracker_result;
+
 typedef struct millpond_volatile_hash millpond_volatile_hash;
 
 typedef struct millpond_volatile_hashes millpond_volatile_hashes;
@@ -371,6 +375,7 @@ typedef struct {
     uint32_t concurrency;
     uint32_t prefetch;
     bool delete_done;
+    int64_t budget_ms;
 } millpond_shuffle_worker_options;
 
 typedef struct {
@@ -753,6 +758,7 @@ typedef struct {
     uint32_t concurrency;
     uint32_t prefetch;
     int64_t timeout_ms;
+    int64_t budget_ms;
 } millpond_tasks_worker_options;
 
 typedef void (*millpond_task_handler)(millpond_tasks_job *job,
@@ -826,6 +832,7 @@ typedef struct {
     uint32_t prefetch;
     int64_t lease_ms;
     int64_t timeout_ms;
+    int64_t budget_ms;
 } millpond_events_worker_options;
 
 typedef void (*millpond_event_handler)(millpond_events_job *job,
@@ -994,6 +1001,43 @@ typedef struct {
     char *text;
     size_t text_length;
 } millpond_recruiter_data;
+
+typedef struct {
+    millpond_bytes id;
+    uint64_t stamp;
+} millpond_tracked;
+
+typedef struct {
+    uint64_t ids;
+    uint64_t rounds;
+    int64_t oldest;
+    millpond_bytes row;
+} millpond_tracking_stats;
+
+typedef struct {
+    uint64_t rows;
+    uint64_t added;
+    uint64_t more;
+} millpond_tracker_scanned;
+
+typedef struct {
+    uint64_t checked;
+    uint64_t removed;
+} millpond_tracker_pruned;
+
+typedef struct {
+    const millpond_tracked *entries;
+    size_t entry_count;
+    size_t entry_size;
+    const millpond_bytes *ids;
+    size_t id_count;
+    uint64_t stamp;
+    const millpond_tracking_stats *stats;
+    const millpond_tracker_scanned *scanned;
+    const millpond_tracker_pruned *pruned;
+    char *text;
+    size_t text_length;
+} millpond_tracker_data;
 
 typedef struct {
     const char *name;
@@ -2476,6 +2520,81 @@ millpond_status millpond_recruiter_slice_fail(millpond_recruiter_slice *slice,
                                               millpond_duty *duty,
                                               millpond_error **error);
 
+millpond_status millpond_tracker_new(millpond_client *client,
+                                     const char *name,
+                                     size_t name_length,
+                                     millpond_tracker **tracker,
+                                     millpond_error **error);
+
+millpond_status millpond_tracker_add(millpond_tracker *tracker,
+                                     const millpond_bytes *ids,
+                                     size_t id_count,
+                                     millpond_error **error);
+
+millpond_status millpond_tracker_is_queued(millpond_tracker *tracker,
+                                           const char *id,
+                                           size_t id_length,
+                                           bool *queued,
+                                           millpond_error **error);
+
+millpond_status millpond_tracker_are_queued(millpond_tracker *tracker,
+                                            const millpond_bytes *ids,
+                                            size_t id_count,
+                                            bool *flags,
+                                            millpond_error **error);
+
+millpond_status millpond_tracker_len(millpond_tracker *tracker,
+                                     uint64_t *len,
+                                     millpond_error **error);
+
+millpond_status millpond_tracker_stats(millpond_tracker *tracker,
+                                       millpond_tracker_result **result,
+                                       millpond_error **error);
+
+millpond_status millpond_tracker_ids(millpond_tracker *tracker,
+                                     uint64_t after,
+                                     size_t limit,
+                                     millpond_tracker_result **result,
+                                     millpond_error **error);
+
+millpond_status millpond_tracker_clear(millpond_tracker *tracker,
+                                       uint64_t *number,
+                                       millpond_error **error);
+
+millpond_status millpond_tracker_begin_scan(millpond_tracker *tracker,
+                                            size_t limit,
+                                            uint64_t round_min_ms,
+                                            millpond_tracker_result **result,
+                                            millpond_error **error);
+
+millpond_status millpond_tracker_advance(millpond_tracker *tracker,
+                                         const char *after,
+                                         size_t after_length,
+                                         const millpond_bytes *rows,
+                                         size_t row_count,
+                                         const millpond_bytes *ids,
+                                         size_t id_count,
+                                         size_t limit,
+                                         uint64_t round_min_ms,
+                                         millpond_tracker_result **result,
+                                         millpond_error **error);
+
+millpond_status millpond_tracker_sample(millpond_tracker *tracker,
+                                        size_t limit,
+                                        millpond_tracker_result **result,
+                                        millpond_error **error);
+
+millpond_status millpond_tracker_remove(millpond_tracker *tracker,
+                                        const millpond_bytes *ids,
+                                        size_t id_count,
+                                        const millpond_bytes *sampled,
+                                        size_t sampled_count,
+                                        uint64_t stamp,
+                                        millpond_tracker_result **result,
+                                        millpond_error **error);
+
+void millpond_tracker_free(millpond_tracker *tracker);
+
 const millpond_bytes *millpond_keys_data(const millpond_keys *keys);
 
 size_t millpond_keys_length(const millpond_keys *keys);
@@ -2588,6 +2707,16 @@ const millpond_recruiter_job_stats *millpond_recruiter_result_job(const millpond
 
 void millpond_recruiter_result_free(millpond_recruiter_result *result);
 
+const millpond_tracker_data *millpond_tracker_result_data(const millpond_tracker_result *result);
+
+const millpond_tracked *millpond_tracker_result_entry(const millpond_tracker_result *result,
+                                                      size_t index);
+
+const millpond_bytes *millpond_tracker_result_id(const millpond_tracker_result *result,
+                                                 size_t index);
+
+void millpond_tracker_result_free(millpond_tracker_result *result);
+
 void millpond_on_interrupt(bool (*check)(void));
 
 millpond_status millpond_script_find(const char *name,
@@ -2639,3 +2768,8 @@ millpond_status millpond_recruiter_keys(const char *name,
                                         size_t name_length,
                                         millpond_keys **keys,
                                         millpond_error **error);
+
+millpond_status millpond_tracker_keys(const char *name,
+                                      size_t name_length,
+                                      millpond_keys **keys,
+                                      millpond_error **error);

@@ -1044,6 +1044,29 @@ typedef struct millpond_tasks_store millpond_tasks_store;
 typedef struct millpond_tasks_worker millpond_tasks_worker;
 
 /**
+ * The set of ids that have work queued in a database of your own; made by
+ * `millpond_tracker_new`.
+ *
+ * A scan adds the ids of rows, a prune removes those that have no work any more. Both are
+ * meant as slices of a recruiter, or to be called regularly in any other way.
+ *
+ * A scan is `millpond_tracker_begin_scan`, a query of the program, and
+ * `millpond_tracker_advance`. A prune is `millpond_tracker_sample`, a query, and
+ * `millpond_tracker_remove`. If the query fails, the program leaves out the second call.
+ *
+ * Freed with `millpond_tracker_free`.
+ *
+ * Any number of threads may use one tracker at a time.
+ */
+typedef struct millpond_tracker millpond_tracker;
+
+/**
+ * The result of a call on a queue tracker. Freeing it does not affect the tracker. The caller
+ * frees it with `millpond_tracker_result_free`. Any thread may read it.
+ */
+typedef struct millpond_tracker_result millpond_tracker_result;
+
+/**
  * A hash whose fields expire, each at its own time, with a lock for each field; made by
  * `millpond_volatile_hash_new`.
  *
@@ -1547,6 +1570,13 @@ typedef struct {
      * group. By default they are only acknowledged.
      */
     bool delete_done;
+    /**
+     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+     * those that are running have ended. For a slice of a recruiter, give it the time that the
+     * slice has left. By default it goes on until nothing is available. It does not matter to
+     * `run`. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t budget_ms;
 } millpond_shuffle_worker_options;
 
 /**
@@ -3021,6 +3051,13 @@ typedef struct {
      * returns the remaining time. `MILLPOND_NOT_SET`: the default.
      */
     int64_t timeout_ms;
+    /**
+     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+     * those that are running have ended. For a slice of a recruiter, give it the time that the
+     * slice has left. By default it goes on until nothing is available. It does not matter to
+     * `run`. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t budget_ms;
 } millpond_tasks_worker_options;
 
 /**
@@ -3305,6 +3342,13 @@ typedef struct {
      * returns the remaining time. `MILLPOND_NOT_SET`: the default.
      */
     int64_t timeout_ms;
+    /**
+     * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+     * those that are running have ended. For a slice of a recruiter, give it the time that the
+     * slice has left. By default it goes on until nothing is available. It does not matter to
+     * `run`. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t budget_ms;
 } millpond_events_worker_options;
 
 /**
@@ -3889,6 +3933,131 @@ typedef struct {
      */
     size_t text_length;
 } millpond_recruiter_data;
+
+/**
+ * An id that is tracked.
+ */
+typedef struct {
+    /**
+     * The id.
+     */
+    millpond_bytes id;
+    /**
+     * When it was last added, found by a scan, or checked, in microseconds since the Unix epoch.
+     * Only ids of one step have the same.
+     */
+    uint64_t stamp;
+} millpond_tracked;
+
+/**
+ * How much is tracked, and how far the scan has come.
+ */
+typedef struct {
+    /**
+     * How many ids are tracked.
+     */
+    uint64_t ids;
+    /**
+     * How often a scan has come to the end of the table and begun anew.
+     */
+    uint64_t rounds;
+    /**
+     * The oldest stamp: when the id was last checked that is checked next, in microseconds since
+     * the Unix epoch. `MILLPOND_NOT_SET` if nothing is tracked.
+     */
+    int64_t oldest;
+    /**
+     * The row that the next scan comes after; NULL if it begins at the beginning.
+     */
+    millpond_bytes row;
+} millpond_tracking_stats;
+
+/**
+ * What a scan did.
+ */
+typedef struct {
+    /**
+     * The rows that it went past; 0 if another scan did so first, and nothing was done.
+     */
+    uint64_t rows;
+    /**
+     * The ids that were not tracked before.
+     */
+    uint64_t added;
+    /**
+     * Whether there may be more rows to scan now: the page was full, or another scan was faster.
+     * 1: yes, 0: no.
+     */
+    uint64_t more;
+} millpond_tracker_scanned;
+
+/**
+ * What a prune did.
+ */
+typedef struct {
+    /**
+     * The ids that were checked.
+     */
+    uint64_t checked;
+    /**
+     * The ids that were removed.
+     */
+    uint64_t removed;
+} millpond_tracker_pruned;
+
+/**
+ * What is in a result. Which fields are set depends on the call; the others are empty.
+ *
+ * New versions may add fields to records, so a program must not index an array of them: use
+ * `millpond_tracker_result_entry`, or advance by the number of bytes given beside the array.
+ */
+typedef struct {
+    /**
+     * Of `millpond_tracker_ids`: the ids, those first that are checked first.
+     */
+    const millpond_tracked *entries;
+    /**
+     * How many there are.
+     */
+    size_t entry_count;
+    /**
+     * How many bytes lie between the start of one and the start of the next.
+     */
+    size_t entry_size;
+    /**
+     * Of `millpond_tracker_sample`: the ids.
+     */
+    const millpond_bytes *ids;
+    /**
+     * How many there are.
+     */
+    size_t id_count;
+    /**
+     * Of `millpond_tracker_sample`: the stamp of the ids, for `millpond_tracker_remove`.
+     */
+    uint64_t stamp;
+    /**
+     * Of `millpond_tracker_stats` and `millpond_tracker_begin_scan`.
+     */
+    const millpond_tracking_stats *stats;
+    /**
+     * Of `millpond_tracker_advance`.
+     */
+    const millpond_tracker_scanned *scanned;
+    /**
+     * Of `millpond_tracker_remove`.
+     */
+    const millpond_tracker_pruned *pruned;
+    /**
+     * All texts, one after another without gaps: those of each entry, of the ids, and of the stats, each in the order
+     * of its fields. For interpreters, which copy them in one go; not NUL-terminated.
+     */
+    const char *text;
+    /**
+     * The length of all texts, in bytes.
+     */
+    size_t text_length;
+} millpond_tracker_data;
 
 /**
  * The Lua script of a step, for a Redis connection of your own: send
@@ -9127,6 +9296,275 @@ millpond_status millpond_recruiter_slice_fail(millpond_recruiter_slice *slice,
                                               millpond_error **error);
 
 /**
+ * The queue tracker with this name. Makes no call.
+ *
+ * A name beyond its limits is refused by the first step that needs it.
+ *
+ * `tracker` is set to a handle, which the caller frees with `millpond_tracker_free`, or on
+ * failure to NULL.
+ *
+ *     millpond_tracker *tracker;
+ *     if (millpond_tracker_new(client, "orders", 6, &tracker, &error) == MILLPOND_OK)
+ *         status = millpond_tracker_is_queued(tracker, "ann", 3, &queued, &error);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_new(millpond_client *client,
+                                     const char *name,
+                                     size_t name_length,
+                                     millpond_tracker **tracker,
+                                     millpond_error **error);
+
+/**
+ * Adds ids, for programs that insert rows: insert the rows first, and then add their ids. An
+ * id that is tracked already stays, also if a check that is under way finds no work for it.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for no id or more than 1,000 and an id that is empty or
+ * above 512 bytes; `MILLPOND_WRONG_TYPE` if the keys hold something else;
+ * `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if they cannot be read;
+ * `MILLPOND_OUT_OF_MEMORY` if the memory of the server is full; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` they may have been added.
+ * Adding them again is safe.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_add(millpond_tracker *tracker,
+                                     const millpond_bytes *ids,
+                                     size_t id_count,
+                                     millpond_error **error);
+
+/**
+ * Whether an id has work queued, as far as the tracker knows. `queued` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that is empty or above 512 bytes;
+ * `MILLPOND_WRONG_TYPE` if the keys hold something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_is_queued(millpond_tracker *tracker,
+                                           const char *id,
+                                           size_t id_length,
+                                           bool *queued,
+                                           millpond_error **error);
+
+/**
+ * Whether ids have work queued, in the same order.
+ *
+ * `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
+ *
+ * Errors: as `millpond_tracker_is_queued`; also `MILLPOND_INVALID_ARGUMENT` for no id or more
+ * than 1,000.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_are_queued(millpond_tracker *tracker,
+                                            const millpond_bytes *ids,
+                                            size_t id_count,
+                                            bool *flags,
+                                            millpond_error **error);
+
+/**
+ * How many ids are tracked. `len` is set to the result.
+ *
+ * Errors: as `millpond_tracker_stats`.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_len(millpond_tracker *tracker,
+                                     uint64_t *len,
+                                     millpond_error **error);
+
+/**
+ * How many ids are tracked, and how far the scan has come.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
+ * or on failure to NULL.
+ *
+ * Errors: `MILLPOND_WRONG_TYPE` if the keys hold something else;
+ * `MILLPOND_INCOMPATIBLE_VERSION` or `MILLPOND_CORRUPT` if they cannot be read; those of the
+ * connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_stats(millpond_tracker *tracker,
+                                       millpond_tracker_result **result,
+                                       millpond_error **error);
+
+/**
+ * A page of the ids whose stamps come after `after`, in the order of their stamps: first those
+ * that are checked first. It has up to `limit` ids; or more, if the last ones have the same
+ * stamp. The next page comes after the stamp of the last id of this one, and an empty page is
+ * the end. An id that is checked between two pages may be on both.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
+ * or on failure to NULL.
+ *
+ *     millpond_tracker_result *page;
+ *     const millpond_tracked *entry;
+ *     status = millpond_tracker_ids(tracker, 0, 100, &page, &error);
+ *     for (size_t i = 0; (entry = millpond_tracker_result_entry(page, i)) != NULL; i++)
+ *         printf("%.*s\n", (int)entry->id.length, entry->id.data);
+ *     millpond_tracker_result_free(page);
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; `MILLPOND_WRONG_TYPE`
+ * if the keys hold something else; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_ids(millpond_tracker *tracker,
+                                     uint64_t after,
+                                     size_t limit,
+                                     millpond_tracker_result **result,
+                                     millpond_error **error);
+
+/**
+ * Forgets all ids, and lets the next scan begin at the beginning; `number` is set to how many
+ * ids there were.
+ *
+ * `number` may be NULL.
+ *
+ * Errors: as `millpond_tracker_stats`.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_clear(millpond_tracker *tracker,
+                                       uint64_t *number,
+                                       millpond_error **error);
+
+/**
+ * The first half of a scan: the stats, whose `row` is the one after which the scan goes on.
+ * Then the program reads up to `limit` rows of its table that come after this one, in their
+ * order, and calls `millpond_tracker_advance`. It changes nothing, and has the arguments of
+ * the second half so that wrong ones are refused before the program reads any rows.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
+ * or on failure to NULL. `round_min_ms`: how long a round of scans lasts at least, up to 100
+ * years; usually 60,000.
+ *
+ *     millpond_tracker_result *begun, *advanced;
+ *     if (millpond_tracker_begin_scan(tracker, 25, 60000, &begun, &error) == MILLPOND_OK) {
+ *         millpond_bytes after = millpond_tracker_result_data(begun)->stats->row;
+ *         size_t count = read_rows(after, 25, rows, ids);
+ *         status = millpond_tracker_advance(tracker, after.data, after.length, rows, count, ids, count, 25, 60000,
+ *                                           &advanced, &error);
+ *     }
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000, and a `round_min_ms` above
+ * 100 years; otherwise as `millpond_tracker_stats`; those of the connection.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_begin_scan(millpond_tracker *tracker,
+                                            size_t limit,
+                                            uint64_t round_min_ms,
+                                            millpond_tracker_result **result,
+                                            millpond_error **error);
+
+/**
+ * The second half of a scan: moves it past rows of the table and adds their ids.
+ *
+ * The rows are those after `after`, which is the row that `millpond_tracker_begin_scan`
+ * returned, or empty if it returned none. Each has an id, or an empty one if it has none.
+ * Fewer rows than `limit` are the last ones.
+ *
+ * After the last rows the next scan begins at the beginning, at most once in `round_min_ms`,
+ * and otherwise waits at the end for rows that are new. With 100 years, 3,155,760,000,000, it
+ * stays there. Rows are compared by your database alone.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
+ * or on failure to NULL. `round_min_ms`: how long a round of scans lasts at least, up to 100
+ * years; usually 60,000.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for rows and ids of different number, a row that is
+ * empty, above 1 KiB or no UTF-8, an id above 512 bytes, more than 1,000 rows, a full page
+ * whose last row is `after`, a limit of 0 or above 1,000, and a `round_min_ms` above 100 years;
+ * otherwise as `millpond_tracker_add`; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done.
+ * Repeating it changes nothing then.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_advance(millpond_tracker *tracker,
+                                         const char *after,
+                                         size_t after_length,
+                                         const millpond_bytes *rows,
+                                         size_t row_count,
+                                         const millpond_bytes *ids,
+                                         size_t id_count,
+                                         size_t limit,
+                                         uint64_t round_min_ms,
+                                         millpond_tracker_result **result,
+                                         millpond_error **error);
+
+/**
+ * The first half of a prune: the ids that were checked longest ago, which get a new stamp. A
+ * single one, if the last sample was not followed by its `millpond_tracker_remove`. Then the
+ * program finds those of them that have no work any more, in data that is not older than the
+ * call, and passes them to `millpond_tracker_remove`.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
+ * or on failure to NULL.
+ *
+ *     millpond_tracker_result *sample, *removed;
+ *     if (millpond_tracker_sample(tracker, 25, &sample, &error) == MILLPOND_OK) {
+ *         const millpond_tracker_data *data = millpond_tracker_result_data(sample);
+ *         size_t count = without_work(data->ids, data->id_count, done);
+ *         status = millpond_tracker_remove(tracker, done, count, data->ids, data->id_count, data->stamp, &removed,
+ *                                          &error);
+ *     }
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a limit of 0 or above 1,000; otherwise as
+ * `millpond_tracker_stats`; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done; then
+ * the next one samples a single id.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_sample(millpond_tracker *tracker,
+                                        size_t limit,
+                                        millpond_tracker_result **result,
+                                        millpond_error **error);
+
+/**
+ * The second half of a prune: removes those of the sampled ids that have no work any more. One
+ * that was added, scanned or sampled since stays. Call it also if there are none to remove,
+ * since that ends the sample.
+ *
+ * `result` is set to the result, which the caller frees with `millpond_tracker_result_free`,
+ * or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for an id that was not sampled and more than 1,000 ids;
+ * otherwise as `millpond_tracker_stats`; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done.
+ * Repeating it is safe.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_remove(millpond_tracker *tracker,
+                                        const millpond_bytes *ids,
+                                        size_t id_count,
+                                        const millpond_bytes *sampled,
+                                        size_t sampled_count,
+                                        uint64_t stamp,
+                                        millpond_tracker_result **result,
+                                        millpond_error **error);
+
+/**
+ * Frees a tracker. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tracker_free(millpond_tracker *tracker);
+
+/**
  * The keys as an array of `millpond_keys_length`. Lives until the list is freed. NULL for NULL
  * and for a freed or invalid handle.
  *
@@ -9559,6 +9997,43 @@ const millpond_recruiter_job_stats *millpond_recruiter_result_job(const millpond
 void millpond_recruiter_result_free(millpond_recruiter_result *result);
 
 /**
+ * What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+ * invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_tracker_data *millpond_tracker_result_data(const millpond_tracker_result *result);
+
+/**
+ * The entry with this number, from 0; see `millpond_tracker_data`. Lives until the list is
+ * freed. NULL past the end, for NULL, and for a freed or invalid handle.
+ *
+ * Threads: any.
+ */
+const millpond_tracked *millpond_tracker_result_entry(const millpond_tracker_result *result,
+                                                      size_t index);
+
+/**
+ * The id with this number, from 0; see `millpond_tracker_data`. Lives until the list is freed.
+ * NULL past the end, for NULL, and for a freed or invalid handle.
+ *
+ *     const millpond_bytes *id;
+ *     for (size_t i = 0; (id = millpond_tracker_result_id(result, i)) != NULL; i++)
+ *         check(id->data, id->length);
+ *
+ * Threads: any.
+ */
+const millpond_bytes *millpond_tracker_result_id(const millpond_tracker_result *result,
+                                                 size_t index);
+
+/**
+ * Frees it. NULL and what was freed before are fine.
+ *
+ * Threads: any.
+ */
+void millpond_tracker_result_free(millpond_tracker_result *result);
+
+/**
  * Installs a callback that tells a waiting call whether to stop. If it returns true, the call
  * returns `MILLPOND_CANCELLED`. For interpreters, which have to run their signal handlers while a
  * call waits.
@@ -9733,6 +10208,21 @@ millpond_status millpond_recruiter_keys(const char *name,
                                         size_t name_length,
                                         millpond_keys **keys,
                                         millpond_error **error);
+
+/**
+ * The KEYS of every script of a queue tracker, in order: the scan and the ids. For connections
+ * of your own; sends nothing.
+ *
+ * `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tracker_keys(const char *name,
+                                      size_t name_length,
+                                      millpond_keys **keys,
+                                      millpond_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -24,6 +24,7 @@ use crate::ick::*;
 use crate::recruiter::*;
 use crate::shuffle::*;
 use crate::tasks::*;
+use crate::tracker::*;
 use crate::volatile::*;
 
 /// The lowest bits are the kind. The very lowest is always set, unlike in an aligned pointer.
@@ -132,6 +133,8 @@ kinds! {
     RecruiterSlices(Exclusive<millpond::recruiter::Slices>) = millpond_recruiter_slices,
     RecruiterSlice(crate::recruiter::slice::Slice) = millpond_recruiter_slice,
     RecruiterResult(Box<crate::recruiter::result::Parts>) = millpond_recruiter_result,
+    Tracker(Box<millpond::tracker::QueueTracker>) = millpond_tracker,
+    TrackerResult(Box<crate::tracker::result::Parts>) = millpond_tracker_result,
 }
 
 const _: () = assert!(NAMES.len() <= 1 << (KIND_BITS - 1), "the tags have room for all kinds");

@@ -16,6 +16,7 @@
 //! | [`events`] | queues of events |
 //! | [`volatile`] | volatile hashes |
 //! | [`recruiter`] | recruiters |
+//! | [`tracker`] | queue trackers |
 //! | [`keys`], [`lease`], [`options`], [`report`], [`script`] | what queues have in common |
 //! | [`signal_stop`] | signals that stop workers and recruiters |
 
@@ -51,6 +52,8 @@ pub mod events;
 pub mod volatile;
 
 pub mod recruiter;
+
+pub mod tracker;
 
 /// What calls return.
 pub mod lists;

@@ -13,6 +13,7 @@ use crate::recovery::millpond_recovered;
 use crate::recruiter::*;
 use crate::shuffle::*;
 use crate::tasks::*;
+use crate::tracker::*;
 use crate::volatile::*;
 
 /// A list of byte strings, such as the keys of a queue. The caller frees it with
@@ -626,5 +627,58 @@ pub unsafe extern "C" fn millpond_recruiter_result_job(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_recruiter_result_free(result: *mut millpond_recruiter_result) {
+    caller::free(result);
+}
+
+/// The result of a call on a queue tracker. Freeing it does not affect the tracker. The caller
+/// frees it with `millpond_tracker_result_free`. Any thread may read it.
+pub struct millpond_tracker_result {
+    _private: (),
+}
+
+/// What is in the result. Lives until the list is freed. NULL for NULL and for a freed or
+/// invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tracker_result_data(
+    result: *const millpond_tracker_result,
+) -> *const millpond_tracker_data {
+    read(result, ptr::null(), |result| &raw const result.data)
+}
+
+/// The entry with this number, from 0; see `millpond_tracker_data`. Lives until the list is
+/// freed. NULL past the end, for NULL, and for a freed or invalid handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tracker_result_entry(
+    result: *const millpond_tracker_result,
+    index: usize,
+) -> *const millpond_tracked {
+    read(result, ptr::null(), |result| at(&result.entries, index))
+}
+
+/// The id with this number, from 0; see `millpond_tracker_data`. Lives until the list is freed.
+/// NULL past the end, for NULL, and for a freed or invalid handle.
+///
+///     const millpond_bytes *id;
+///     for (size_t i = 0; (id = millpond_tracker_result_id(result, i)) != NULL; i++)
+///         check(id->data, id->length);
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tracker_result_id(
+    result: *const millpond_tracker_result,
+    index: usize,
+) -> *const millpond_bytes {
+    read(result, ptr::null(), |result| at(&result.ids, index))
+}
+
+/// Frees it. NULL and what was freed before are fine.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tracker_result_free(result: *mut millpond_tracker_result) {
     caller::free(result);
 }

@@ -10,6 +10,7 @@ use millpond::recruiter::{NewJob, Recruit};
 use millpond::shuffle::{Cordon, ReadDeadLetters};
 use millpond::step::Operation;
 use millpond::tasks::{Modification, Modify};
+use millpond::tracker::Clear;
 use millpond::volatile::ReadStats;
 
 use crate::caller::Caller;
@@ -218,6 +219,33 @@ pub unsafe extern "C" fn millpond_recruiter_keys(
         let out = caller.new_handle("keys", keys)?;
         let name = caller.name(name, name_length)?;
         let keys = Recruit::new(name, [NewJob::new("a").per_second(1.0)])?.invocation().keys;
+        out.set(Keys::from_iter(keys));
+        Ok(())
+    })
+}
+
+/// The KEYS of every script of a queue tracker, in order: the scan and the ids. For connections
+/// of your own; sends nothing.
+///
+/// `keys` is set to the keys, which the caller frees with `millpond_keys_free`, or on failure to NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a name that is empty or above 64 KiB.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tracker_keys(
+    name: *const c_char,
+    name_length: usize,
+
+    keys: *mut *mut millpond_keys,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let out = caller.new_handle("keys", keys)?;
+        let name = caller.name(name, name_length)?;
+        let keys = Clear::new(name)?.invocation().keys;
         out.set(Keys::from_iter(keys));
         Ok(())
     })

@@ -51,6 +51,13 @@
     {"name": "recruiter_result", "own": "result", "record": ["millpond_recruiter_data", "What is in the result."],
         "docs": "The result of `millpond_recruiter_stats`.",
         "tables": [["job", "recruiter_job_stats", "jobs", ", by their ids", ""]]},
+    {"name": "tracker_result", "own": "result", "record": ["millpond_tracker_data", "What is in the result."],
+        "docs": "The result of a call on a queue tracker. Freeing it does not affect the tracker.",
+        "tables": [
+            ["entry", "tracked", "entries", "", ""],
+            ["id", "bytes", "ids", "", "    const millpond_bytes *id;
+    for (size_t i = 0; (id = millpond_tracker_result_id(result, i)) != NULL; i++)
+        check(id->data, id->length);\n\n"]]},
 ] %}
 //! Lists that calls return, and the functions that read them.
 
@@ -65,6 +72,7 @@ use crate::recovery::millpond_recovered;
 use crate::recruiter::*;
 use crate::shuffle::*;
 use crate::tasks::*;
+use crate::tracker::*;
 use crate::volatile::*;
 {% macro reader(list, name, returns, docs, empty, part, index=False) %}
 

@@ -23,6 +23,8 @@
     ["recruiter_keys", "The KEYS of the scripts of a recruiter, in order: the state and the counters. " ~ own ~ " The key of the slices "
         ~ "of a job that are running, which is the first of these followed by `:running:` and the job's id, comes after them.", "",
         "Recruit::new(name, [NewJob::new(\"a\").per_second(1.0)])?.invocation().keys"],
+    ["tracker_keys", "The KEYS of every script of a queue tracker, in order: the scan and the ids. " ~ own, "",
+        "Clear::new(name)?.invocation().keys"],
 ] %}
 //! The keys of scripts, for connections that the program owns.
 
@@ -34,6 +36,7 @@ use millpond::recruiter::{NewJob, Recruit};
 use millpond::shuffle::{Cordon, ReadDeadLetters};
 use millpond::step::Operation;
 use millpond::tasks::{Modification, Modify};
+use millpond::tracker::Clear;
 use millpond::volatile::ReadStats;
 
 use crate::caller::Caller;

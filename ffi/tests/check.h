@@ -97,7 +97,7 @@ extern const struct test shuffle_tests[], shuffle_group_tests[], shuffle_trackin
 extern const struct test task_tests[], task_list_tests[], task_loop_tests[], job_tests[],
     task_mistake_tests[];
 extern const struct test worker_tests[], shuffle_worker_tests[], event_tests[], volatile_tests[],
-    recruiter_tests[], signal_tests[];
+    recruiter_tests[], tracker_tests[], signal_tests[];
 extern const struct test redis_loop_tests[], redis_fork_tests[], connection_tests[], foreign_tests[],
     foreign_shuffle_tests[], foreign_task_tests[], redis_worker_tests[], redis_recruiter_tests[];
 /* What needs no backend. */

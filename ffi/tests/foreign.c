@@ -53,7 +53,7 @@ static void every_script(const struct backend *backend) {
     const millpond_script *script, *found;
     millpond_error *error;
     size_t count = millpond_script_count();
-    CHECK(count == 89);
+    CHECK(count == 97);
     for (size_t i = 0; i < count; i++) {
         OK(millpond_script_at(i, &script, &error));
         OK(millpond_script_find(script->name, &found, &error));
@@ -63,7 +63,7 @@ static void every_script(const struct backend *backend) {
         CHECK(strcmp(sha1->str, script->sha1) == 0);
         freeReplyObject(sha1);
     }
-    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 89", millpond_script_at(count, &script, &error));
+    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 97", millpond_script_at(count, &script, &error));
     CHECK(script == NULL);
     FAILS(MILLPOND_INVALID_ARGUMENT, "\"ick.ad\", which no script has",
           millpond_script_find("ick.ad", &script, &error));
@@ -82,6 +82,11 @@ static void every_script(const struct backend *backend) {
     OK(millpond_recruiter_keys(S("site"), &keys, &error));
     CHECK(millpond_keys_length(keys) == 2 && millpond_keys_data(keys)[1].length == 18);
     CHECK(memcmp(millpond_keys_data(keys)[1].data, "{site}:steal:stats", 18) == 0);
+    millpond_keys_free(keys);
+    OK(millpond_tracker_keys(S("orders"), &keys, &error));
+    CHECK(millpond_keys_length(keys) == 2 && millpond_keys_data(keys)[1].length == 20);
+    CHECK(memcmp(millpond_keys_data(keys)[0].data, "{orders}:tracker", 16) == 0);
+    CHECK(memcmp(millpond_keys_data(keys)[1].data, "{orders}:tracker:ids", 20) == 0);
     millpond_keys_free(keys);
     redisFree(redis);
 }

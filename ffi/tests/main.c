@@ -66,7 +66,7 @@ int main(int count, char **arguments) {
         shuffle_mistake_tests, shuffle_tracking_tests, task_tests,         task_list_tests,
         task_loop_tests,       job_tests,              task_mistake_tests, worker_tests,
         shuffle_worker_tests,  event_tests,            volatile_tests,     recruiter_tests,
-        signal_tests,          size_tests};
+        tracker_tests,         signal_tests,           size_tests};
     const struct test *on_redis[] = {redis_loop_tests, redis_fork_tests,      connection_tests,
                                      foreign_tests,    foreign_shuffle_tests, foreign_task_tests,
                                      redis_worker_tests, redis_recruiter_tests};

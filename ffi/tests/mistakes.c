@@ -85,6 +85,7 @@ static void handles(const struct backend *none) {
     millpond_events_queue *events;
     millpond_volatile_hash *hash;
     millpond_recruiter *recruiter;
+    millpond_tracker *tracker;
     millpond_error *error, *kept;
     int local;
     void *allocated = malloc(64);
@@ -137,6 +138,13 @@ static void handles(const struct backend *none) {
     millpond_recruiter_free(recruiter);
     millpond_recruiter_free(recruiter);
     with_every_handle(recruiter, "is a millpond_recruiter that was freed");
+    client = connect_to(&backend);
+    OK(millpond_tracker_new(client, S("handles"), &tracker, &error));
+    millpond_client_free(client);
+    with_every_bit(tracker);
+    millpond_tracker_free(tracker);
+    millpond_tracker_free(tracker);
+    with_every_handle(tracker, "is a millpond_tracker that was freed");
 
     /* One of another kind. It stays what it is, freed by whichever wrong function. */
     CHECK(millpond_connect(S("nonsense"), &client, &kept) == MILLPOND_INVALID_URL);

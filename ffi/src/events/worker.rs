@@ -28,9 +28,14 @@ pub struct millpond_events_worker_options {
     /// How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
     /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
     pub timeout_ms: i64,
+    /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+    /// those that are running have ended. For a slice of a recruiter, give it the time that the
+    /// slice has left. By default it goes on until nothing is available. It does not matter to
+    /// `run`. `MILLPOND_NOT_SET`: the default.
+    pub budget_ms: i64,
 }
 
-growing! { millpond_events_worker_options { lease_ms: NOT_SET, timeout_ms: NOT_SET, concurrency: 1 } }
+growing! { millpond_events_worker_options { lease_ms: NOT_SET, timeout_ms: NOT_SET, budget_ms: NOT_SET, concurrency: 1 } }
 
 impl millpond_events_worker_options {
     fn apply(&self, worker: events::Worker) -> Result<events::Worker> {
@@ -41,6 +46,9 @@ impl millpond_events_worker_options {
         }
         if let Some(ms) = given("timeout_ms", self.timeout_ms)? {
             worker = worker.timeout(Duration::from_millis(ms));
+        }
+        if let Some(ms) = given("budget_ms", self.budget_ms)? {
+            worker = worker.budget(Duration::from_millis(ms));
         }
         Ok(worker)
     }

@@ -41,11 +41,16 @@ pub struct millpond_shuffle_worker_options {
     /// Whether messages that are done are deleted for all groups, which suits a queue with one
     /// group. By default they are only acknowledged.
     pub delete_done: c_bool,
+    /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+    /// those that are running have ended. For a slice of a recruiter, give it the time that the
+    /// slice has left. By default it goes on until nothing is available. It does not matter to
+    /// `run`. `MILLPOND_NOT_SET`: the default.
+    pub budget_ms: i64,
 }
 
 growing! { millpond_shuffle_worker_options {
     lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, keep_consumers_ms: NOT_SET,
-    timeout_ms: NOT_SET, concurrency: 1,
+    timeout_ms: NOT_SET, budget_ms: NOT_SET, concurrency: 1,
 } }
 
 impl millpond_shuffle_worker_options {
@@ -53,17 +58,20 @@ impl millpond_shuffle_worker_options {
         let lease = time_or("lease_ms", self.lease_ms, LEASE_DEFAULT)?;
         let backoff = time_or("backoff_ms", self.backoff_ms, BACKOFF_DEFAULT)?;
         let kept = ("keep_consumers_ms", self.keep_consumers_ms);
-        let worker = worker
+        let mut worker = worker
             .lease(lease)
             .backoff(backoff, time_or("backoff_max_ms", self.backoff_max_ms, lease)?)
             .keep_consumers(time_or(kept.0, kept.1, KEEP_CONSUMERS_DEFAULT)?)
             .concurrency(self.concurrency as usize)
             .prefetch(self.prefetch as usize)
             .delete(self.delete_done.is_true());
-        Ok(match given("timeout_ms", self.timeout_ms)? {
-            Some(ms) => worker.timeout(Duration::from_millis(ms)),
-            None => worker,
-        })
+        if let Some(ms) = given("timeout_ms", self.timeout_ms)? {
+            worker = worker.timeout(Duration::from_millis(ms));
+        }
+        if let Some(ms) = given("budget_ms", self.budget_ms)? {
+            worker = worker.budget(Duration::from_millis(ms));
+        }
+        Ok(worker)
     }
 }
 

@@ -52,9 +52,14 @@ pub struct millpond_tasks_worker_options {
     /// How long a handler may work; without limit by default. `millpond_tasks_job_time_left_ms`
     /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
     pub timeout_ms: i64,
+    /// Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
+    /// those that are running have ended. For a slice of a recruiter, give it the time that the
+    /// slice has left. By default it goes on until nothing is available. It does not matter to
+    /// `run`. `MILLPOND_NOT_SET`: the default.
+    pub budget_ms: i64,
 }
 
-growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, max_attempts: MAX_ATTEMPTS_DEFAULT, max_crashes: MAX_CRASHES_DEFAULT, concurrency: 1, timeout_ms: NOT_SET } }
+growing! { millpond_tasks_worker_options { lease_ms: NOT_SET, backoff_ms: NOT_SET, backoff_max_ms: NOT_SET, max_attempts: MAX_ATTEMPTS_DEFAULT, max_crashes: MAX_CRASHES_DEFAULT, concurrency: 1, timeout_ms: NOT_SET, budget_ms: NOT_SET } }
 
 impl millpond_tasks_worker_options {
     fn apply(&self, caller: &Caller, worker: tasks::Worker) -> Result<tasks::Worker> {
@@ -69,6 +74,9 @@ impl millpond_tasks_worker_options {
             .prefetch(self.prefetch as usize);
         if let Some(ms) = given("timeout_ms", self.timeout_ms)? {
             worker = worker.timeout(Duration::from_millis(ms));
+        }
+        if let Some(ms) = given("budget_ms", self.budget_ms)? {
+            worker = worker.budget(Duration::from_millis(ms));
         }
         if let Some(wait) = wait_time(self.wait_ms)? {
             worker = worker.wait(wait);

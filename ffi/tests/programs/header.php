@@ -23,7 +23,8 @@ $sizes = ['millpond_ick_pair' => 32, 'millpond_ick_stats' => 88, 'millpond_ick_e
     'millpond_lock_holder' => 32, 'millpond_hash_stats' => 24, 'millpond_hash_reaped' => 40,
     'millpond_field_query' => 32, 'millpond_volatile_data' => 104, 'millpond_new_job' => 80,
     'millpond_duty' => 40, 'millpond_enlistment_stats' => 72, 'millpond_recruiter_job_stats' => 112,
-    'millpond_recruiter_data' => 48];
+    'millpond_recruiter_data' => 48, 'millpond_tracked' => 24, 'millpond_tracking_stats' => 40,
+    'millpond_tracker_scanned' => 24, 'millpond_tracker_pruned' => 16, 'millpond_tracker_data' => 88];
 foreach ($sizes as $type => $size) {
     $found = FFI::sizeof($millpond->type($type));
     $found === $size or exit("$type has $found bytes in place of $size\n");

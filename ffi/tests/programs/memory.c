@@ -142,6 +142,30 @@ static void use_recruiter(millpond_client *client) {
     millpond_recruiter_free(recruiter);
 }
 
+/* An id through the halves of a scan and of a prune. */
+static void use_tracker(millpond_client *client) {
+    millpond_bytes row = {S("1")}, id = {S("ann")};
+    millpond_tracker_result *begun, *scanned, *page, *sample, *pruned;
+    millpond_tracker *tracker;
+    millpond_error *error;
+
+    OK(millpond_tracker_new(client, S("memory tracker"), &tracker, &error));
+    OK(millpond_tracker_begin_scan(tracker, 2, 0, &begun, &error));
+    OK(millpond_tracker_advance(tracker, S(""), &row, 1, &id, 1, 2, 0, &scanned, &error));
+    CHECK(millpond_tracker_result_data(scanned)->scanned->added == 1);
+    OK(millpond_tracker_ids(tracker, 0, 1, &page, &error));
+    OK(millpond_tracker_sample(tracker, 1, &sample, &error));
+    const millpond_tracker_data *data = millpond_tracker_result_data(sample);
+    OK(millpond_tracker_remove(tracker, &id, 1, data->ids, data->id_count, data->stamp, &pruned, &error));
+    CHECK(millpond_tracker_result_data(pruned)->pruned->removed == 1);
+    millpond_tracker_result_free(begun);
+    millpond_tracker_result_free(scanned);
+    millpond_tracker_result_free(page);
+    millpond_tracker_result_free(sample);
+    millpond_tracker_result_free(pruned);
+    millpond_tracker_free(tracker);
+}
+
 /* An item through every loop and every call that waits. */
 static void use_every_loop(millpond_client *client) {
     EVERY_LOOP(row) {
@@ -171,6 +195,7 @@ int main(void) {
         use_shuffle(client);
         use_tasks(client);
         use_recruiter(client);
+        use_tracker(client);
         use_every_loop(client);
     }
     long after = resident_kib();
