@@ -5,6 +5,7 @@ import readline from 'node:readline'
 import * as millpond from '../../../node/index.mjs'
 import { workerCalls } from './node_jobs.mjs'
 import { Noted } from './node_recruiter.mjs'
+import { called as calledTracker } from './node_tracker.mjs'
 import { encoded, made, Unsupported } from './node_values.mjs'
 
 const { connect, DependencyError, InvalidArgumentError, MillpondError, TaskStore } = millpond
@@ -35,6 +36,7 @@ function recruiter(given) {
 function called(on, call, given) {
   if (call === 'recruiter') return recruiter(given)
   if (on instanceof Noted) return on.called(call, given)
+  if (call === 'scan' || call === 'prune') return calledTracker(on, call, given)
   if (call in WORKER) return WORKER[call](on, given.jobs)
   if (call === 'shard') return made(millpond, call, given)
   // The jobs of a request are worked on one after the other.

@@ -21,6 +21,7 @@ use Millpond\Tasks\TaskId;
 require __DIR__ . '/php_values.php';
 require __DIR__ . '/php_jobs.php';
 require __DIR__ . '/php_recruiter.php';
+require __DIR__ . '/php_tracker.php';
 
 spl_autoload_register(static function (string $class): void {
     require __DIR__ . '/../../../ffi/php/src/' . strtr(substr($class, strlen('Millpond\\')), '\\', '/') . '.php';
@@ -73,6 +74,9 @@ function called(mixed $on, string $name, array $given, callable $perform): mixed
     $on = $on instanceof Noted ? $on->recruiter : $on;
     if (in_array($name, ['work', 'drain', 'run'], true)) {
         return $name($on, $given['jobs'], $perform);
+    }
+    if (in_array($name, ['scan', 'prune'], true)) {
+        return tracked($on, $name, $given);
     }
     if ($name === 'are_empty') {
         unset($given['limit']);

@@ -10,6 +10,7 @@ import threading
 import time
 
 import millpond
+import python_tracker
 from python_jobs import drain, run, work
 from python_recruiter import Noted
 from python_values import LISTS, Unsupported, finished, first, listed, made, milliseconds, settled, shown
@@ -56,6 +57,8 @@ class Session:
             return self.recruiter(given)
         if isinstance(on, Noted) and name in vars(Noted):
             return getattr(on, name)(given)
+        if name in ("scan", "prune"):
+            return python_tracker.called(self, on, name, given)
         if name == "worker":
             given = {"concurrency": 1, **given}
         if name in ("work", "drain", "run"):

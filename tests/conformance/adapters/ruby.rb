@@ -7,16 +7,18 @@ require_relative "ruby_values"
 require_relative "ruby_arguments"
 require_relative "ruby_jobs"
 require_relative "ruby_recruiter"
+require_relative "ruby_tracker"
 
 # The client that is open and the calls on it.
 class Session
   include Arguments
   include Jobs
+  include Trackers
   include Values
 
   # What the gem calls another way.
   NAMES = { "are_empty" => "are_empty?", "reschedule_at_ms" => "reschedule", "hash" => "[]",
-            "is_due" => "due?" }.freeze
+            "is_due" => "due?", "is_queued" => "queued?", "are_queued" => "are_queued?" }.freeze
 
   def open(url)
     close
@@ -58,6 +60,7 @@ class Session
     on = on.recruiter if on.is_a?(Noted)
     return public_send(name, on, given["jobs"]) if %w[work drain run].include?(name)
     return gc(on, given) if name == "gc"
+    return call_tracker(on, name, given) if %w[scan prune].include?(name)
 
     given = given.transform_keys("shard_key" => "key") if name == "shard"
     given = given.except("limit") if name == "are_empty"

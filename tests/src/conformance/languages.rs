@@ -10,7 +10,7 @@ use crate::adapter::repository;
 use crate::backend::BACKENDS;
 
 /// The queues that there are.
-const QUEUES: [&str; 6] = ["ick", "shuffle", "tasks", "events", "volatile", "recruiter"];
+const QUEUES: [&str; 7] = ["ick", "shuffle", "tasks", "events", "volatile", "recruiter", "tracker"];
 
 /// In what languages differ. Each is true or false of all but those of which `adapters.json` says otherwise:
 /// `deletes_broken_icks` (a delete removes a broken Ick; that of redis-ick, and of the drop-in for it, refuses it),

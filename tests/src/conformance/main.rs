@@ -32,6 +32,7 @@ mod rust_jobs;
 mod rust_recruiter;
 mod rust_shuffle;
 mod rust_tasks;
+mod rust_tracker;
 mod rust_volatile;
 mod shuffle;
 mod state;

@@ -8,7 +8,7 @@ use millpond::{Client, Error};
 use serde_json::{Value, json};
 
 use crate::value::{bytes, score, wire_bytes, wire_score};
-use crate::{rust_events, rust_recruiter, rust_shuffle, rust_tasks, rust_volatile};
+use crate::{rust_events, rust_recruiter, rust_shuffle, rust_tasks, rust_tracker, rust_volatile};
 
 /// Why a request has no result.
 pub(crate) enum Failure {
@@ -99,6 +99,7 @@ pub(crate) fn perform(client: &Client, request: &Value) -> Result<Value, Failure
         "events" => rust_events::result(client, on, call, request),
         "volatile_hash" | "volatile_hashes" => rust_volatile::result(client, calls, request),
         "recruiter" => rust_recruiter::result(client, on, call, request),
+        "queue_tracker" => rust_tracker::result(client, on, call, request),
         "shard" => rust_shuffle::shard_of(on),
         "tasks" => rust_tasks::result(client, on, call, request),
         "task_stores" => Ok(client.task_stores()?.into_iter().map(wire_bytes).collect()),

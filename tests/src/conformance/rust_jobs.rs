@@ -46,6 +46,9 @@ macro_rules! worker {
         if let Some(timeout) = given(&$request["timeout_ms"]) {
             worker = worker.timeout(duration(timeout)?);
         }
+        if let Some(budget) = given(&$request["budget_ms"]) {
+            worker = worker.budget(duration(budget)?);
+        }
         worker
     }};
 }

@@ -19,11 +19,17 @@ pub(crate) const HASH: &str = "pages";
 /// The arguments of a volatile hash that are bytes, or lists of them.
 const BYTES: [&str; 4] = ["field", "fields", "value", "token"];
 
+/// The queue tracker of a request that names none.
+pub(crate) const TRACKER: &str = "orders";
+
+/// The arguments of a queue tracker that are ids, or lists of them.
+const IDS: [&str; 5] = ["id", "ids", "sampled", "done", "adds"];
+
 /// The calls of a shuffle queue that are made on a consumer, or on a worker of it.
 const OF_CONSUMER: [&str; 5] = ["read_many", "ack", "reclaim", "drain", "run"];
 
 /// The arguments of a worker; a lease is one as well, but only there.
-const WORKER: [&str; 12] = [
+const WORKER: [&str; 13] = [
     "queues",
     "lease_ms",
     "wait_ms",
@@ -35,6 +41,7 @@ const WORKER: [&str; 12] = [
     "concurrency",
     "prefetch",
     "timeout_ms",
+    "budget_ms",
     "delete",
 ];
 
@@ -71,6 +78,7 @@ pub(crate) fn of_step(step: &Value) -> Value {
             Some(("events", call)) => of_events(call, step),
             Some(("vhash", call)) => of_volatile(call, step),
             Some(("steal", call)) => of_recruiter(call, step),
+            Some(("tracker", call)) => of_tracker(call, step),
             _ => of_tasks(step),
         },
     }
@@ -166,6 +174,20 @@ fn of_recruiter(call: &str, step: &Value) -> Value {
         }
     }
     calls([("recruiter", json!({"name": name})), (call, rest.into())])
+}
+
+/// The request for a call of a queue tracker, by default of one. Ids are bytes; of a row that a scan finds, the second.
+fn of_tracker(call: &str, step: &Value) -> Value {
+    let mut rest = step.as_object().cloned().unwrap_or_default();
+    rest.remove("call");
+    let name = rest.remove("name").unwrap_or_else(|| json!(TRACKER));
+    for (_, value) in rest.iter_mut().filter(|(name, _)| IDS.contains(&name.as_str())) {
+        *value = as_bytes(value);
+    }
+    if let ("scan", Some(Value::Array(rows))) = (call, rest.get_mut("rows")) {
+        rows.iter_mut().for_each(|row| row[1] = as_bytes(&row[1]));
+    }
+    calls([("queue_tracker", json!({"name": name})), (call, rest.into())])
 }
 
 /// Texts as bytes, also those in lists.

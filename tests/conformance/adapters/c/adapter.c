@@ -34,7 +34,8 @@ static const struct call client_calls[] = {
 static const struct call *find(const char *name) {
     const struct call *lists[] = {client_calls,           ick_calls,  shuffle_calls,
                                   shuffle_consumer_calls, task_calls, task_work_calls,
-                                  event_calls,            volatile_calls, recruiter_calls};
+                                  event_calls,            volatile_calls, recruiter_calls,
+                                  tracker_calls};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct call *call = lists[i]; call->name != NULL; call++)
             if (strcmp(call->name, name) == 0)

@@ -28,7 +28,7 @@ struct call {
 
 /* The calls of each queue; each list ends with a call without a name. */
 extern const struct call ick_calls[], shuffle_calls[], shuffle_consumer_calls[], task_calls[],
-    task_work_calls[], event_calls[], volatile_calls[], recruiter_calls[];
+    task_work_calls[], event_calls[], volatile_calls[], recruiter_calls[], tracker_calls[];
 
 /* The client that is open. */
 extern millpond_client *client;

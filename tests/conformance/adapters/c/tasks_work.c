@@ -26,6 +26,7 @@ static void sleep_ms(int64_t milliseconds) {
         if (json_object_get((request)->json, "concurrency") != NULL)                               \
             (options).concurrency = (uint32_t)count(request, (request)->json, "concurrency");      \
         (options).timeout_ms = whole(request, (request)->json, "timeout_ms");                      \
+        (options).budget_ms = whole(request, (request)->json, "budget_ms");                        \
     } while (0)
 
 /* Sets those that the configuration of a queue of events has. */

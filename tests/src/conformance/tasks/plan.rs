@@ -9,7 +9,7 @@ use crate::Result;
 use crate::languages::ABILITIES;
 
 /// The requests of cases in patterns.
-const REQUESTS: [&str; 109] = [
+const REQUESTS: [&str; 122] = [
     "task_stores",
     "tasks_insert",
     "tasks_modify",
@@ -119,14 +119,28 @@ const REQUESTS: [&str; 109] = [
     "steal_stats",
     "steal_set_duty_max",
     "steal_set_decision_timeout",
+    "tracker_add",
+    "tracker_is_queued",
+    "tracker_are_queued",
+    "tracker_len",
+    "tracker_stats",
+    "tracker_ids",
+    "tracker_clear",
+    "tracker_begin_scan",
+    "tracker_advance",
+    "tracker_sample",
+    "tracker_remove",
+    "tracker_scan",
+    "tracker_prune",
 ];
 
 /// What the calls of queues other than task stores begin with.
-const QUEUES: [(&str, &str); 4] = [
+const QUEUES: [(&str, &str); 5] = [
     ("shuffle_", "shuffle"),
     ("events_", "events"),
     ("vhash_", "volatile"),
     ("steal_", "recruiter"),
+    ("tracker_", "tracker"),
 ];
 
 /// The store of a request that names none.

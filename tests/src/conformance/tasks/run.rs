@@ -13,6 +13,7 @@ use super::plan::{Plan, STORE};
 use super::raw::{self, Keys};
 use super::recruiter::Recruiters;
 use super::refusal::{check_dependency, check_mentions};
+use super::tracker::Trackers;
 use super::view::View;
 use super::volatile::{self, Hashes};
 use crate::Result;
@@ -52,8 +53,21 @@ pub(crate) fn run(plan: &Plan, adapter: &mut Adapter, backend: &mut Backend) -> 
     backend.begin(adapter)?;
     let (names, keys) = (Names::default(), Keys::new());
     let (hashes, recruiters) = (Hashes::default(), Recruiters::default());
+    let trackers = Trackers::default();
     let (checked, left_out) = (0, None);
-    Run { plan, adapter, backend, names, keys, hashes, recruiters, checked, left_out }.finish()
+    let run = Run {
+        plan,
+        adapter,
+        backend,
+        names,
+        keys,
+        hashes,
+        recruiters,
+        trackers,
+        checked,
+        left_out,
+    };
+    run.finish()
 }
 
 /// A case that is under way.
@@ -66,6 +80,7 @@ struct Run<'a> {
     keys: Keys,
     hashes: Hashes,
     recruiters: Recruiters,
+    trackers: Trackers,
     checked: usize,
     /// Why a step, or everything behind it, could not be done in this language.
     left_out: Option<String>,
@@ -199,6 +214,7 @@ impl Run<'_> {
         if !is_refused {
             self.hashes.note(request)?;
             self.recruiters.note(request)?;
+            self.trackers.note(request)?;
         }
         self.look(Some(request), is_refused)?;
         Ok(Next::Step)
@@ -302,6 +318,9 @@ impl Run<'_> {
         }
         if self.plan.queue == "recruiter" && !self.plan.has_raw_set_up {
             self.recruiters.check(&keys)?;
+        }
+        if self.plan.queue == "tracker" && !self.plan.has_raw_set_up {
+            self.trackers.check(&keys)?;
         }
         let before = std::mem::replace(&mut self.keys, keys);
         if let ("volatile", Some(request)) = (self.plan.queue, request) {
