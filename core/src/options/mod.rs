@@ -36,6 +36,7 @@ use crate::runtime::clock::Clock;
 /// | `connect_timeout` | `1s` | the limit for one attempt to connect, including name resolution, TLS and login |
 /// | `retries` | `10` | attempts after the first to connect, or to reach a server that is busy, loading or failing over |
 /// | `pool` | `16` | idle connections kept for blocking callers; each concurrent call has a connection, and the number of open ones is not limited |
+/// | `persist` | | how long connections that a client leaves behind are kept for the next client of this process with the same URL; without it they are closed with the client. For PHP under php-fpm, where each page makes its client anew |
 /// | `client_name` | | the name in `CLIENT LIST` |
 /// | `db` | `0` | the database, if the path does not name one |
 /// | `tls_ca` | the public web roots | a file of root certificates in PEM |
@@ -62,6 +63,8 @@ pub struct Options {
     pub(crate) connect_timeout: Duration,
     pub(crate) retries: u32,
     pub(crate) pool: usize,
+    /// How long connections outlive their client.
+    pub(crate) persist: Option<Duration>,
     pub(crate) client_name: Option<String>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
@@ -94,6 +97,7 @@ impl Options {
             connect_timeout: Duration::from_secs(1),
             retries: 10,
             pool: 16,
+            persist: None,
             client_name: None,
             user: None,
             password: None,
@@ -112,6 +116,16 @@ impl Options {
 
     pub(crate) fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// What connections depend on: one that was made by a client serves another one whose options have the same.
+    #[cfg(feature = "redis")]
+    pub(crate) fn connection_key(&self) -> String {
+        let server = (&self.target, self.db, &self.user, &self.password, &self.tls);
+        let sentinel = (&self.sentinel_user, &self.sentinel_password, self.sentinel_tls);
+        let settings =
+            (&self.client_name, self.timeout, self.connect_timeout, self.retries, self.pool);
+        format!("{:?}", (server, sentinel, settings))
     }
 
     /// The user and the password, taken literally: nothing is unescaped.

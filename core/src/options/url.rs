@@ -118,6 +118,7 @@ impl Options {
             "connect_timeout" if is_server => self.connect_timeout = duration(name, value)?,
             "retries" if is_server => self.retries = number(name, value)?,
             "pool" if is_server => self.pool = number(name, value)?,
+            "persist" if is_server => self.persist = Some(duration(name, value)?),
             "client_name" if is_server => self.client_name = Some(value.to_owned()),
             "db" if is_server => self.db = number(name, value)?,
             "sentinel_user" if is_sentinel => self.sentinel_user = Some(value.to_owned()),
@@ -153,6 +154,8 @@ impl Options {
             "a timeout is at most a year"
         } else if timeouts.contains(&Duration::ZERO) {
             "a timeout has to be longer than 0"
+        } else if self.persist.is_some_and(|persist| persist.is_zero() || persist > TIMEOUT_MAX) {
+            "the option persist takes a time longer than 0 and up to a year"
         } else if self.sync == SyncMode::Every(Duration::ZERO) {
             "the option sync takes a time longer than 0"
         } else if self.user.is_some() && self.password.is_none() {
@@ -338,6 +341,8 @@ mod tests {
             ("redis://h?timeout", "has no value"),
             ("redis://h?timeout=5", "takes a time such as"),
             ("redis://h?timeout=0s", "longer than 0"),
+            ("redis://h?persist=0s", "persist takes a time longer than 0"),
+            ("memory:?persist=1m", "the option persist is not known"),
             ("redis://h?timeuot=5s", "the option timeuot is not known"),
             ("redis://h?sync=never", "the option sync is not known"),
             ("redis://h?tls_ca=x", "needs a scheme with TLS"),

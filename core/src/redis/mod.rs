@@ -25,6 +25,7 @@ mod command;
 mod deadline_socket;
 mod dial;
 mod handshake;
+mod kept;
 mod link;
 mod pool;
 mod reconnect;
@@ -44,9 +45,8 @@ use std::time::{Duration, Instant};
 
 use attempt::{Attempt, Outcome, Verdict};
 use dial::Dialer;
-use link::{Links, Submission};
-use pool::Pool;
-use router::Router;
+use kept::Routes;
+use link::Submission;
 use stream_watcher::StreamWatcher;
 use subscriber::Subscriber;
 
@@ -57,7 +57,8 @@ use crate::runtime::interrupt;
 use crate::runtime::waiters::{Audience, Listener, Topic, Unheard};
 use crate::step::{Invocation, Operation, Reply, StreamId};
 
-/// The connections to one Redis, whatever its form. Every process makes its own on first use.
+/// The connections to one Redis, whatever its form. Every process makes its own on first use, or takes those that a
+/// client before has [left](kept).
 pub(crate) struct Connections {
     dialer: Dialer,
     own: PerProcess<Own>,
@@ -65,9 +66,7 @@ pub(crate) struct Connections {
 
 /// What a process cannot share with its children.
 struct Own {
-    router: Arc<Router>,
-    pool: Arc<Pool>,
-    links: Arc<Links>,
+    routes: Routes,
     subscriber: Arc<Subscriber>,
     stream_watcher: Arc<StreamWatcher>,
 }
@@ -78,21 +77,28 @@ impl Connections {
     }
 
     fn own(&self) -> Arc<Own> {
+        let mut made = None;
         let make = || {
-            let router = Arc::new(Router::new(self.dialer.clone()));
-            let pool = Arc::new(Pool::new(self.dialer.clone()));
-            let (links, subscriber) = (Links::new(router.clone()), Subscriber::new(router.clone()));
-            let stream_watcher = StreamWatcher::new(router.clone(), pool.clone());
-            Arc::new(Own { router, pool, links, subscriber, stream_watcher })
+            let routes = Routes::take_or_make(&self.dialer);
+            let subscriber = Subscriber::new(routes.router.clone());
+            let stream_watcher = StreamWatcher::new(routes.router.clone(), routes.pool.clone());
+            let own = Arc::new(Own { routes, subscriber, stream_watcher });
+            made = Some(own.clone());
+            own
         };
-        self.own.get_or_make(make, |_| {})
+        let own = self.own.get_or_make(make, |_| {});
+        // Another thread was faster.
+        if let Some(made) = made.filter(|made| !Arc::ptr_eq(made, &own)) {
+            made.routes.leave(&self.dialer.options);
+        }
+        own
     }
 
     /// Runs a step on the caller's thread.
     pub(crate) fn run<O: Operation>(&self, step: O) -> Result<O::Output> {
         let mut invocation = step.invocation();
         let own = self.own();
-        let slot = own.router.slot(&invocation.keys, O::ON_CLUSTER)?;
+        let slot = own.routes.router.slot(&invocation.keys, O::ON_CLUSTER)?;
         let mut attempt = Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now());
         loop {
             let reply = Self::call(&own, &mut attempt, &invocation, slot)?;
@@ -102,7 +108,7 @@ impl Connections {
                     let output = step.decode(reply);
                     // It may be the reply to another call, and then so is the next.
                     if has_wrong_form(&output) {
-                        own.pool.clear();
+                        own.routes.pool.clear();
                     }
                     return output;
                 }
@@ -113,7 +119,7 @@ impl Connections {
     fn call(own: &Own, attempt: &mut Attempt, invocation: &Invocation, slot: u16) -> Result<Reply> {
         loop {
             let outcome = own.send(attempt, invocation, slot);
-            match attempt.judge(outcome, &own.router, Instant::now()) {
+            match attempt.judge(outcome, &own.routes.router, Instant::now()) {
                 Verdict::Done(reply) => return reply,
                 Verdict::Again => {}
                 Verdict::After(pause) => {
@@ -138,11 +144,11 @@ impl Connections {
     ) {
         let own = self.own();
         let invocation = step.invocation();
-        let slot = match own.router.slot(&invocation.keys, O::ON_CLUSTER) {
+        let slot = match own.routes.router.slot(&invocation.keys, O::ON_CLUSTER) {
             Ok(slot) => slot,
             Err(error) => return done(Err(error)),
         };
-        own.links.send(Submission {
+        own.routes.links.send(Submission {
             attempt: Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now()),
             invocation,
             slot,
@@ -157,7 +163,7 @@ impl Connections {
     /// See [`Client::key_of_next_server`](crate::Client::key_of_next_server).
     pub(crate) fn key_of_next_server(&self, key: &[u8]) -> Result<Option<String>> {
         let after = slots::slot(key);
-        let next = self.own().router.next_server(after)?;
+        let next = self.own().routes.router.next_server(after)?;
         let keys = || (0..u32::MAX).map(|number| number.to_string());
         Ok(next.and_then(|slot| keys().find(|key| slots::slot(key.as_bytes()) == slot)))
     }
@@ -211,13 +217,13 @@ impl Connections {
         Ok(self.own().stream_watcher.listen(&background::handle()?, audience, topic, after))
     }
 
-    /// Closes all connections and wakes all who wait. A step that is under way still gets its reply.
+    /// Wakes all who wait, and closes all connections or leaves them to the next client. A step that is under way
+    /// still gets its reply.
     pub(crate) fn close(&self) {
         if let Some(own) = self.own.get() {
             own.subscriber.close();
             own.stream_watcher.close();
-            own.pool.close();
-            own.links.close();
+            own.routes.leave(&self.dialer.options);
         }
     }
 }
@@ -250,13 +256,13 @@ fn has_wrong_form<T>(output: &Result<T>) -> bool {
 impl Own {
     fn send(&self, attempt: &Attempt, invocation: &Invocation, slot: u16) -> Outcome {
         let deadline = attempt.deadline();
-        let route = || self.router.address(slot, deadline);
+        let route = || self.routes.router.address(slot, deadline);
         let address = match attempt.redirected().map_or_else(route, Ok) {
             Ok(address) => address,
             Err(error) => return Outcome::NotSent(error),
         };
         let mut packed = Vec::new();
         attempt.put(invocation, &mut packed);
-        self.pool.call(&address, &packed, attempt.is_asking(), deadline)
+        self.routes.pool.call(&address, &packed, attempt.is_asking(), deadline)
     }
 }

@@ -76,11 +76,11 @@ final class FpmTest extends TestCase
     /**
      * @return resource
      */
-    private function request(Fpm $fpm, string $query)
+    private function request(Fpm $fpm, string $query, string $options = '')
     {
         return $fpm->request($this->app, [
             'QUERY_STRING' => $query,
-            'MILLPOND_URL' => Servers::shared()->url,
+            'MILLPOND_URL' => Servers::shared()->url . $options,
             'MILLPOND_NAME' => $this->name,
         ]);
     }
@@ -133,6 +133,33 @@ final class FpmTest extends TestCase
         self::assertStringNotContainsString('exited on signal', $fpm->log());
         unset($fpm);
         self::waitFor(fn (): bool => Servers::shared()->clients($this->name) === []); // no connection is left
+    }
+
+    /**
+     * @testWith ["app.php", "member="]
+     *           ["recruiter.php", "handler=aborts&rate=1000&member="]
+     */
+    public function testPagesShareTheConnectionOfTheirWorker(string $page, string $query): void
+    {
+        $fpm = $this->fpm(['ffi.enable' => '1']);
+        $this->app = \dirname($this->app) . "/$page";
+        $seen = [];
+        // Fifty turns after each worker has connected. A recruiter asks for the first time within five seconds.
+        for ($turn = 0, $left = 50; $left > 0 && $turn < 50_000; ++$turn) {
+            $requests = [];
+            for ($number = 0; $number < self::WORKERS; ++$number) {
+                $requests[] = $this->request($fpm, "$query$turn-$number", '?persist=60s');
+            }
+            foreach ($requests as $request) {
+                self::assertMatchesRegularExpression('/"new":1|^page/', $fpm->response($request));
+            }
+            $seen += \array_flip(Servers::shared()->clients($this->name));
+            $left -= \count($seen) >= self::WORKERS ? 1 : 0;
+        }
+        self::assertCount(self::WORKERS, $seen);
+        self::assertStringNotContainsString('exited on signal', $fpm->log());
+        unset($fpm);
+        self::waitFor(fn (): bool => Servers::shared()->clients($this->name) === []);
     }
 
     /**

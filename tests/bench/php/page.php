@@ -17,7 +17,7 @@ spl_autoload_register(static function (string $class): void {
 
 $url = (string) getenv('MILLPOND_URL');
 if ($url !== '') {
-    $client = Millpond::connect($url);
+    $client = Millpond::connect("$url?persist=60s");
     $site = $client->recruiter('site');
     $site->setDutyMax(1.0);
     $site->install('orders', static function (Slice $slice) use ($client): int {

@@ -16,6 +16,7 @@ mod fixtures;
 mod full_memory;
 mod hostile_peers;
 mod ick_on_redis;
+mod kept_connections;
 mod limited;
 mod limits;
 mod recruiter_agreement;

@@ -31,6 +31,7 @@ $handlers = [
         }
         $redis->set("$name-done", '1');
     },
+    'aborts' => static fn (Slice $slice) => $slice->abort(),
     'TypeError' => static fn (int $slice) => null,
     'ErrorException' => static fn () => $undefined,
     'Error' => static fn () => no_function(),
@@ -49,7 +50,8 @@ $handlers = [
 if ($query['handler'] === 'hook') {
     $recruiter->onError(static fn (int $job) => null);
 }
-$recruiter->install($query['handler'], $handlers[$query['handler']], share: 1.0, budget: 0.25);
+$rate = isset($query['rate']) ? ['perSecond' => (float) $query['rate']] : ['share' => 1.0];
+$recruiter->install($query['handler'], $handlers[$query['handler']], ...$rate, budget: 0.25);
 $recruiter->afterResponse();
 $recruiter->afterResponse(isset($query['budget']) ? (float) $query['budget'] : null);
 register_shutdown_function(static fn () => print(' end'));
