@@ -7342,9 +7342,9 @@ millpond_status millpond_events_purge(millpond_events_queue *queue,
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
- * Delivery: the call takes several steps. While they run, the queue is `MILLPOND_UNAVAILABLE`
- * for others. After an error it stays so until it is deleted again, which continues where this
- * call stopped.
+ * Delivery: the call takes several steps. If it fails, part of the queue may be left. The next
+ * `delete` removes the rest, and so does the next call that uses the queue, which then makes
+ * it again.
  *
  * Threads: any.
  */

@@ -154,8 +154,16 @@ impl<M: Mode> Calls<M> {
 
     /// Makes the queue, or gives it this configuration if its own has a lower revision; the map as it is then.
     pub(super) async fn create(&self, revision: u64, config: Config) -> Result<Arc<Map>> {
-        let step = self.numbered(0).and_then(|root| Open::create(root, revision, config));
-        let map = self.step(step).await?;
+        let step = self.numbered(0).and_then(|root| Open::create(root, revision, config))?;
+        let mut tries = 0;
+        let map = loop {
+            match self.step(Ok(step.clone())).await {
+                // Whoever deletes it may be gone: nothing waits for that.
+                Err(error) if is_stale(&error) && tries < STALE_MAX => self.delete().await?,
+                result => break result?,
+            }
+            tries += 1;
+        };
         let missing = || Error::new(ErrorKind::Internal, "a queue was made and is not there");
         self.route.set_map(map).ok_or_else(missing)
     }

@@ -159,8 +159,8 @@ impl<M: Mode> EventQueue<M> {
     /// `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
-    /// The call takes several steps. While they run, the queue is `UNAVAILABLE` for others. After an error it stays so
-    /// until it is deleted again, which continues where this call stopped.
+    /// The call takes several steps. If it fails, part of the queue may be left. The next `delete` removes the rest, and
+    /// so does the next call that uses the queue, which then makes it again.
     pub fn delete(&self) -> M::Reply<()> {
         self.call(Ok(()), async |calls, ()| calls.delete().await)
     }
@@ -235,7 +235,7 @@ impl<M: Mode> Calls<M> {
         Ok(removed)
     }
 
-    async fn delete(&self) -> Result<()> {
+    pub(super) async fn delete(&self) -> Result<()> {
         let begun = self.step(self.numbered(0).map(Delete::begin)).await?;
         if let Some(begun) = begun {
             let map = Map::parse(0, Config::default(), &begun.map).ok_or_else(malformed)?;

@@ -716,9 +716,9 @@ class EventQueue:
         what it remembers. A delivery that ends later finds its event gone. Using the queue
         afterwards makes it again, as a new one.
 
-        The call takes several steps. While they run, the queue is
-        :class:`~millpond.UnavailableError` for others. After an error it stays so until it is
-        deleted again, which continues where this call stopped.
+        The call takes several steps. If it fails, part of the queue may be left. The next
+        ``delete`` removes the rest, and so does the next call that uses the queue, which then
+        makes it again.
 
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
