@@ -132,7 +132,7 @@ final class AfterResponseTest extends TestCase
 
     public function testTheClientDoesNotWait(): void
     {
-        $fpm = $this->fpm();
+        $fpm = $this->fpm($log = $this->folder() . '/log');
         $redis = Servers::shared()->admin();
         self::assertSame('1 page end', $this->page($fpm, 'handler=waits&session=abc&budget=0.125'));
         self::waitFor(fn (): bool => $redis->get("$this->name-began") === '0.125');
@@ -143,6 +143,8 @@ final class AfterResponseTest extends TestCase
         $redis->set("$this->name-go", '1');
         self::waitFor(fn (): bool => $redis->get("$this->name-done") === '1');
         self::assertStringNotContainsString('exited on signal', $fpm->log());
+        unset($fpm); // its workers have ended
+        self::assertFileDoesNotExist($log, (string) @\file_get_contents($log));
     }
 
     /**

@@ -196,7 +196,9 @@ final class Signals
         try {
             return $work();
         } finally {
-            \array_map(\pcntl_signal(...), \array_keys($before), $before);
+            foreach ($before as $signal => $handler) {
+                \pcntl_signal($signal, $handler);
+            }
             // A noting() inside the handler of a job leaves this to the noting() of that job.
             if (--self::$noting === 0) {
                 self::$thrown = null;
