@@ -43,7 +43,7 @@ fn dismissed(report: &mut Report) -> Outcome {
     const CALLS: u32 = 1_000_000;
     let section = report.section(
         "An enlistment that is dismissed",
-        "Nanoseconds, against a random draw and a look at the clock, which the seed's lottery needs too: of a process \
+        "Nanoseconds, against a random draw and a look at the clock, which a plain lottery needs too: of a process \
          whose turn to ask has not come, and of one with five jobs by share of which none is drawn. Aim: 30 ns.",
         &["enlistment", "enlist, ns", "draw and clock, ns", "ratio"],
     );
