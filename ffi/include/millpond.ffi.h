@@ -813,6 +813,7 @@ typedef struct {
     int64_t since_us;
     int64_t before_us;
     int64_t max;
+    int64_t per_second;
 } millpond_event_redrive_filter;
 
 typedef struct {

@@ -187,6 +187,7 @@ class EventQueue:
         since_us: int | None = None,
         before_us: int | None = None,
         max: int | None = None,
+        per_second: int | None = None,
     ) -> int: ...
 
     async def purge(

@@ -103,8 +103,11 @@ impl<M: Mode> EventQueue<M> {
     /// many. Those of each partition are redriven in the order in which they died. Events that die while this runs stay
     /// dead. Does not make the queue.
     ///
+    /// With [`per_second`](RedriveFilter::per_second) they fire one after the other at that rate, so that what they failed
+    /// for is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
+    ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a filter with a maximum of 0; `WRONG_TYPE` if a key holds something else.
+    /// `INVALID_ARGUMENT` for a filter with a maximum of 0 or a rate outside its limits; `WRONG_TYPE` if a key holds something else.
     ///
     /// # Delivery
     /// The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
@@ -207,8 +210,9 @@ impl<M: Mode> Calls<M> {
     async fn redrive_all(&self, filter: RedriveFilter) -> Result<u64> {
         let Some(map) = self.look().await? else { return Ok(0) };
         let mut redriven = 0;
-        for number in 0..map.owners.len() {
-            let mut left = Some(filter.range());
+        let partitions = map.owners.len();
+        for number in 0..partitions {
+            let mut left = Some(filter.range(number, partitions));
             while let Some(range) = left.filter(|_| redriven < filter.most()) {
                 let most = (filter.most() - redriven).min(STEP_EVENTS_MAX as u64) as usize;
                 let make = |partition, op| RedriveAll::of(partition, op, range.clone(), most);

@@ -7,6 +7,9 @@
 -- ARGV[6] until     when they died at the latest, but not after now
 -- ARGV[7] after_at  of the position that the step goes on from
 -- ARGV[8] after_id  its id; nothing to begin
+-- ARGV[9] rate      how many turns to fire there are a second; 0 to have all fire now
+-- ARGV[10] turn     of the first, counted from 0
+-- ARGV[11] every    how many turns there are from one to the next
 -- Returns {how many were redriven, until}, and, if there may be more, the time and the id of the last that was looked
 -- at behind it.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
@@ -33,6 +36,9 @@ end
 local failure, heads, states = records_of(ids)
 failure = failure or check_heads(ids, heads)
 if failure then return failure end
+local failure, next_at = first_of(SCHEDULED)
+if failure then return failure end
+local rate, turn, alarm = tonumber(ARGV[9]), tonumber(ARGV[10]), nil
 reply = {0, until_when}
 for i, id in ipairs(ids) do
   if i > LOOKED_MAX or reply[1] == max then
@@ -40,13 +46,15 @@ for i, id in ipairs(ids) do
     break
   end
   if reason == 0 or reason == read_state(states[i]).reason then
-    local failure = redrive(id, heads[i], states[i])
+    local fire_at = rate > 0 and NOW + math.floor(turn * 1000000 / rate) or NOW
+    local failure = redrive(id, heads[i], states[i], fire_at)
     if failure then return failure end
-    reply[1] = reply[1] + 1
+    if fire_at > NOW then alarm = alarm or fire_at end
+    reply[1], turn = reply[1] + 1, turn + tonumber(ARGV[11])
   end
 end
 if reply[1] > 0 then remember(slot, step, reply) end
 local failure = commit()
 if failure then return failure end
-announce()
+announce(alarm and alarm < (next_at or math.huge) and alarm)
 return reply

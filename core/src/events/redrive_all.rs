@@ -31,6 +31,7 @@ pub struct RedriveFilter {
     since: Option<Timestamp>,
     before: Option<Timestamp>,
     max: Option<u64>,
+    per_second: Option<u64>,
 }
 
 impl RedriveFilter {
@@ -59,8 +60,19 @@ impl RedriveFilter {
         Self { max: Some(max), ..self }
     }
 
+    /// At this rate, 1 to 1,000,000,000 a second in all partitions together, instead of all now: those that have to wait
+    /// fire later, one after the other, so nobody has to stay for it.
+    pub fn per_second(self, per_second: u64) -> Self {
+        Self { per_second: Some(per_second), ..self }
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         ensure!(self.max != Some(0), "a redrive is of one dead letter or more");
+        let most = limits::RATE_MAX;
+        ensure!(
+            self.per_second.is_none_or(|rate| (1..=most).contains(&rate)),
+            "a redrive is of 1 to {most} dead letters a second"
+        );
         Ok(())
     }
 
@@ -68,13 +80,18 @@ impl RedriveFilter {
         self.max.unwrap_or(u64::MAX)
     }
 
-    /// Those of a partition, from the first on.
-    pub(super) fn range(&self) -> RedriveRange {
+    /// Those of this partition, of a queue with this many, from the first on.
+    pub(super) fn range(&self, partition: usize, partitions: usize) -> RedriveRange {
         let before = self.before.unwrap_or(limits::TIME_US_MAX).min(limits::TIME_US_MAX);
         RedriveRange {
             reason: self.reason,
             until: before.saturating_sub(1),
             after: self.since.and_then(EventPosition::before),
+            turns: Turns {
+                per_second: self.per_second.unwrap_or(0),
+                next: partition as u64,
+                every: partitions as u64,
+            },
         }
     }
 }
@@ -86,6 +103,32 @@ pub struct RedriveRange {
     /// When they died at the latest.
     pub(super) until: Timestamp,
     pub(super) after: Option<EventPosition>,
+    pub(super) turns: Turns,
+}
+
+/// When dead letters of a partition fire that are redriven at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turns {
+    /// How many turns there are a second; 0 to redrive all now.
+    pub(super) per_second: u64,
+    /// The turn of the next dead letter, counted from 0 in the whole queue.
+    pub(super) next: u64,
+    /// How many turns there are from one to the next: each partition has one of them.
+    pub(super) every: u64,
+}
+
+impl Turns {
+    /// In how many microseconds the next one fires; the one after it has a later turn.
+    pub(super) fn take(&mut self) -> u64 {
+        let turn = self.next;
+        self.next += self.every;
+        (turn * 1_000_000).checked_div(self.per_second).unwrap_or(0)
+    }
+
+    /// After this many.
+    fn after(self, taken: u64) -> Self {
+        Self { next: self.next + taken * self.every, ..self }
+    }
 }
 
 /// Makes dead letters of a partition events again, in the order in which they died.
@@ -110,9 +153,10 @@ impl RedriveAll {
     /// Redrives up to `max` of these dead letters. A step looks for those that match the filter among 1,000.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000.
+    /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000, and for a rate outside its limits.
     pub fn new(partition: Partition, op: Op, filter: &RedriveFilter, max: usize) -> Result<Self> {
-        Self::of(partition, op, filter.range(), max)
+        filter.check()?;
+        Self::of(partition, op, filter.range(0, 1), max)
     }
 
     pub(super) fn of(
@@ -153,6 +197,11 @@ impl Operation for RedriveAll {
             args.push_number(self.max as u64);
             args.push_number(self.range.until);
             EventPosition::push(self.range.after.as_ref(), args);
+            for number in
+                [self.range.turns.per_second, self.range.turns.next, self.range.turns.every]
+            {
+                args.push_number(number);
+            }
         })
     }
 
@@ -165,8 +214,8 @@ impl Operation for RedriveAll {
             let id = EventId::of_bytes(&replies.next()?.bytes()?).ok_or_else(malformed)?;
             Ok(EventPosition { state_at_us, id })
         })?;
-        let reason = self.range.reason;
-        let left = |after| RedriveRange { reason, until, after: Some(after) };
+        let (reason, turns) = (self.range.reason, self.range.turns.after(redriven));
+        let left = |after| RedriveRange { reason, until, after: Some(after), turns };
         Ok(RedrivenAll { redriven, left: after.first().copied().map(left) })
     }
 

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::limits::{DEDUP_WINDOW_MAX, DELAY_MAX, PAYLOAD_BYTES_MAX, STEP_EVENTS_MAX};
+use super::limits::{DEDUP_WINDOW_MAX, DELAY_MAX, PAYLOAD_BYTES_MAX, RATE_MAX, STEP_EVENTS_MAX};
+use super::redrive_all::RedriveRange;
 use super::*;
 use crate::error::{ErrorKind, Result};
 use crate::runtime::clock::ManualClock;
@@ -510,6 +511,36 @@ fn dead_letters_are_redriven_by_why_and_when_they_died() {
     assert_eq!(redrive(&all().before_us(BEGAN + 1), 9).redriven, 1);
     assert_eq!((queue.stats().dead, queue.stats().ready), (0, 4));
     assert!(rejected.iter().all(|id| queue.fetch(*id).unwrap().redriven == 1));
+}
+
+#[test]
+fn redrive_rate() {
+    let mut queue = Queue::new(|_| {});
+    let dead: Vec<_> = (0..5).map(|_| queue.bury(NewEvent::new("a").key("k"), "").0).collect();
+    let filter = RedriveFilter::new().per_second(3);
+    let mut redrive = |range: RedriveRange, max| {
+        queue.calls += 1;
+        let op = Op { slot: [0; 10], number: queue.calls };
+        queue.client.run(RedriveAll::of(queue.partition.clone(), op, range, max)).unwrap()
+    };
+    // In two steps, of the second of two partitions: one turn in two is its own.
+    let some = redrive(filter.range(1, 2), 2);
+    let rest = redrive(some.left.unwrap(), 9);
+    assert_eq!((some.redriven, rest.redriven, rest.left), (2, 3, None));
+    let times = [333_333, 1_000_000, 1_666_666, 2_333_333, 3_000_000];
+    for (id, time) in dead.iter().zip(times) {
+        let event = queue.fetch(*id).unwrap();
+        assert_eq!((event.state, event.state_at_us), (EventState::Scheduled, BEGAN + time));
+        assert_eq!((event.fire_at_us, event.redriven, event.attempts), (BEGAN + time, 1, 0));
+    }
+    queue.clock.advance(Duration::from_micros(333_332));
+    assert_eq!(queue.receive(10).1.next_in, Some(1));
+    queue.clock.advance(Duration::from_micros(1));
+    assert_eq!(queue.receive(10).1.events.len(), 1);
+    for rate in [0, RATE_MAX + 1] {
+        let refused = RedriveFilter::new().per_second(rate).check().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    }
 }
 
 #[test]

@@ -114,19 +114,26 @@ interface EventQueueInterface
      * Those of each partition are redriven in the order in which they died. Events that die while this runs
      * stay dead. Does not make the queue.
      *
+     * With `perSecond` they fire one after the other at that rate, so that what they failed for is not
+     * flooded; until then they are scheduled, and can be cancelled and rescheduled.
+     *
      * The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
      *
-     * @param DeadReason|null $reason   only those that were given up for this reason
-     * @param int|null        $sinceUs  only those that were given up at this time or later, in microseconds since
-     *                                  the Unix epoch
-     * @param int|null        $beforeUs only those that were given up earlier than this, in microseconds since the
-     *                                  Unix epoch
-     * @param int|null        $max      at most this many
+     * @param DeadReason|null $reason    only those that were given up for this reason
+     * @param int|null        $sinceUs   only those that were given up at this time or later, in microseconds since
+     *                                   the Unix epoch
+     * @param int|null        $beforeUs  only those that were given up earlier than this, in microseconds since the
+     *                                   Unix epoch
+     * @param int|null        $max       at most this many
+     * @param int|null        $perSecond at this rate, 1 to 1,000,000,000 a second in all partitions together,
+     *                                   instead of all now: those that have to wait fire later, one after the
+     *                                   other, so nobody has to stay for it
      *
-     * @throws Exception\InvalidArgumentException for a filter with a maximum of 0
+     * @throws Exception\InvalidArgumentException for a filter with a maximum of 0 or a rate outside its
+     *     limits
      * @throws Exception\WrongTypeException if a key holds something else
      */
-    public function redriveAll(?DeadReason $reason = null, ?int $sinceUs = null, ?int $beforeUs = null, ?int $max = null): int;
+    public function redriveAll(?DeadReason $reason = null, ?int $sinceUs = null, ?int $beforeUs = null, ?int $max = null, ?int $perSecond = null): int;
 
     /**
      * Removes all events of a state, or those that match the filter, and returns how many. No consumer is

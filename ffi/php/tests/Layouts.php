@@ -168,7 +168,8 @@ final class Layouts
             'since_us' => 16,
             'before_us' => 24,
             'max' => 32,
-            '' => 40,
+            'per_second' => 40,
+            '' => 48,
         ],
         'millpond_event_purge_filter' => [
             'size' => 0,

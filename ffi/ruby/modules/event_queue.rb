@@ -210,10 +210,10 @@ module Millpond
     #   queue.publish("paid")
     #   queue.dead_letter(queue.receive.first)
     #   queue.redrive_all(reason: :rejected) # => 1
-    def redrive_all(reason: nil, since_us: nil, before_us: nil, max: nil)
+    def redrive_all(reason: nil, since_us: nil, before_us: nil, max: nil, per_second: nil)
       reason &&= EventResults.number("reason", reason, EventResults::REASONS)
       filter = Convert.options(Native::EventRedriveFilter, reason: reason, since_us: since_us, before_us: before_us,
-                                                           max: max)
+                                                           max: max, per_second: per_second)
       Call.number(:uint64) { |out, error| Native.millpond_events_redrive_all(@native, filter, out, error) }
     end
 

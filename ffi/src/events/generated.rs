@@ -778,6 +778,10 @@ pub struct millpond_event_redrive_filter {
     pub before_us: i64,
     /// At most this many. `MILLPOND_NOT_SET`: the default.
     pub max: i64,
+    /// At this rate, 1 to 1,000,000,000 a second in all partitions together, instead of all now:
+    /// those that have to wait fire later, one after the other, so nobody has to stay for it.
+    /// `MILLPOND_NOT_SET`: the default.
+    pub per_second: i64,
 }
 
 growing! { millpond_event_redrive_filter {
@@ -785,6 +789,7 @@ growing! { millpond_event_redrive_filter {
     since_us: NOT_SET,
     before_us: NOT_SET,
     max: NOT_SET,
+    per_second: NOT_SET,
 } }
 
 impl millpond_event_redrive_filter {
@@ -805,6 +810,9 @@ impl millpond_event_redrive_filter {
         }
         if let Some(given) = given(&of("max"), self.max)? {
             it = it.max(given);
+        }
+        if let Some(given) = given(&of("per_second"), self.per_second)? {
+            it = it.per_second(given);
         }
 
         Ok(it)

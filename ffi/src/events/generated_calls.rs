@@ -165,10 +165,13 @@ pub unsafe extern "C" fn millpond_events_redrive(
 /// does, and `number` is set to how many. Those of each partition are redriven in the order in
 /// which they died. Events that die while this runs stay dead. Does not make the queue.
 ///
+/// With `per_second` they fire one after the other at that rate, so that what they failed for
+/// is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
+///
 /// `number` may be NULL. `filter` may be NULL.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a filter with a maximum of 0; `MILLPOND_WRONG_TYPE`
-/// if a key holds something else; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a filter with a maximum of 0 or a rate outside its
+/// limits; `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
 /// Delivery: the call takes steps of up to 1,000 dead letters each: after an error some may
 /// have been redriven.

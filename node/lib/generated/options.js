@@ -57,7 +57,8 @@ module.exports = {
     reason: check.oneOf('rejected', 'exhausted', 'crashed'),
     sinceUs: check.wholeNumber,
     beforeUs: check.wholeNumber,
-    max: check.wholeNumber
+    max: check.wholeNumber,
+    perSecond: check.wholeNumber
   },
   schedule: {
     cron: check.text,

@@ -190,6 +190,7 @@ impl Reader<'_> {
                 "sinceUs" => of.since_us(self.count()? as _),
                 "beforeUs" => of.before_us(self.count()? as _),
                 "max" => of.max(self.count()? as _),
+                "perSecond" => of.per_second(self.count()? as _),
                 other => return Err(unexpected(other)),
             };
         }

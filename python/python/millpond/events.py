@@ -496,10 +496,14 @@ class EventQueue:
         since_us: int | None = None,
         before_us: int | None = None,
         max: int | None = None,
+        per_second: int | None = None,
     ) -> int:
         """Makes all dead letters that match the filter events again, as :meth:`redrive` does, and
         returns how many. Those of each partition are redriven in the order in which they died.
         Events that die while this runs stay dead. Does not make the queue.
+
+        With ``per_second`` they fire one after the other at that rate, so that what they failed
+        for is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
 
         The call takes steps of up to 1,000 dead letters each: after an error some may have been
         redriven.
@@ -510,10 +514,19 @@ class EventQueue:
         :param before_us: only those that were given up earlier than this, in microseconds since
           the Unix epoch
         :param max: at most this many
-        :raises: :class:`~millpond.InvalidArgumentError` for a filter with a maximum of 0;
-          :class:`~millpond.WrongTypeError` if a key holds something else.
+        :param per_second: at this rate, 1 to 1,000,000,000 a second in all partitions together,
+          instead of all now: those that have to wait fire later, one after the other, so nobody has
+          to stay for it
+        :raises: :class:`~millpond.InvalidArgumentError` for a filter with a maximum of 0 or a
+          rate outside its limits; :class:`~millpond.WrongTypeError` if a key holds something else.
         """
-        return self._native.redrive_all(reason, since_us, before_us, max)
+        return self._native.redrive_all(
+            reason,
+            since_us,
+            before_us,
+            max,
+            per_second,
+        )
 
     def purge(
         self, state: EventState, *, key: Member | None = None, before_us: int | None = None

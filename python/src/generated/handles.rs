@@ -583,6 +583,7 @@ impl EventQueue {
         since_us: Option<&Bound<'_, PyAny>>,
         before_us: Option<&Bound<'_, PyAny>>,
         max: Option<&Bound<'_, PyAny>>,
+        per_second: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let reason: Option<millpond::events::DeadReason> = given("reason", reason)?;
         let since_us: Option<_> = match since_us {
@@ -597,6 +598,10 @@ impl EventQueue {
             Some(max) => Some(amount("max", max)?),
             None => None,
         };
+        let per_second: Option<_> = match per_second {
+            Some(per_second) => Some(amount("per_second", per_second)?),
+            None => None,
+        };
         let mut filter = millpond::events::RedriveFilter::new();
         if let Some(reason) = reason {
             filter = filter.reason(reason);
@@ -609,6 +614,9 @@ impl EventQueue {
         }
         if let Some(max) = max {
             filter = filter.max(max);
+        }
+        if let Some(per_second) = per_second {
+            filter = filter.per_second(per_second);
         }
 
         let core = self.core(py)?;

@@ -239,6 +239,9 @@ fn redrive_filter(request: &Value) -> Result<RedriveFilter> {
     if let Some(max) = given(&request["max"]) {
         filter = filter.max(number(max)?);
     }
+    if let Some(rate) = given(&request["per_second"]) {
+        filter = filter.per_second(number(rate)?);
+    }
     Ok(match given(&request["reason"]).map(text).transpose()? {
         None => filter,
         Some("rejected") => filter.reason(DeadReason::Rejected),

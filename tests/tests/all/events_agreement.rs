@@ -30,6 +30,9 @@ const DOCTOR: &str = include_str!("../../src/events/doctor.lua");
 
 const KEYS: [&str; 4] = ["", "", "k", "l"];
 
+/// Of redrives, in dead letters a second.
+const RATES: &[u64] = &[1, 300, 1_000_000_000];
+
 #[derive(Clone, Debug)]
 enum Step {
     /// Time passes, in microseconds.
@@ -54,7 +57,7 @@ enum Step {
     Fetch(Vec<usize>),
     List(Listing),
     Redrive(Vec<usize>),
-    RedriveAll(Option<DeadReason>, Option<u64>, usize),
+    RedriveAll(Option<DeadReason>, Option<u64>, usize, Option<u64>),
     Purge(EventState, usize, Option<u64>),
     Delete,
     /// Of a key.
@@ -247,8 +250,8 @@ fn operator() -> impl Strategy<Value = Step> {
         6 => which().prop_map(Step::Fetch),
         8 => listing(),
         4 => which().prop_map(Step::Redrive),
-        4 => (reason, time(), 1..4_usize)
-            .prop_map(|(reason, before, max)| Step::RedriveAll(reason, before, max)),
+        4 => (reason, time(), 1..4_usize, prop::option::of(prop::sample::select(RATES)))
+            .prop_map(|(reason, before, max, rate)| Step::RedriveAll(reason, before, max, rate)),
         4 => purge
             .prop_filter("it is refused", |(state, ..)| *state != EventState::Leased)
             .prop_map(|(state, key, before)| Step::Purge(state, key, before)),
@@ -301,6 +304,8 @@ struct Known {
     moving_to: When,
     /// Which events the last redrive or purge is to find, and how many of them it may take.
     matching: Vec<EventId>,
+    /// The rate of the last redrive.
+    rate: Option<u64>,
     /// Whether the last purge was of events that are done.
     purges_done: bool,
     /// Where the last page ended.
@@ -361,6 +366,7 @@ impl Known {
             moving: Vec::new(),
             moving_to: When::Now,
             matching: Vec::new(),
+            rate: None,
             purges_done: false,
             next: None,
             schedules: SchedulesRead::default(),
@@ -474,8 +480,12 @@ impl Known {
                 let op = self.op();
                 Call::Redrive(Redrive::new(partition, op, ids).expect("within limits"))
             }
-            Step::RedriveAll(reason, before, max) => {
+            Step::RedriveAll(reason, before, max, rate) => {
+                self.rate = *rate;
                 let mut filter = RedriveFilter::new();
+                if let Some(rate) = rate {
+                    filter = filter.per_second(*rate);
+                }
                 if let Some(reason) = reason {
                     filter = filter.reason(*reason);
                 }
@@ -747,7 +757,8 @@ impl Ledger {
                 if !is_right {
                     return Err(format!("{:?} of {:?}", seen.taken, known.matching));
                 }
-                for id in known.matching.iter().filter(|_| seen.taken.is_some()) {
+                let matching = known.matching.iter().filter(|_| seen.taken.is_some());
+                for (turn, id) in (0..).zip(matching) {
                     match call {
                         Call::Purge(_) if known.purges_done => {
                             if self.lives.contains_key(id) {
@@ -758,7 +769,13 @@ impl Ledger {
                             return Err(format!("{id} had ended, and was purged"));
                         }
                         Call::Purge(_) => {}
-                        _ => self.redriven(now, *id)?,
+                        _ => {
+                            self.redriven(now, *id)?;
+                            let life = self.lives.get_mut(id).expect("it was there");
+                            if let Some(rate) = known.rate {
+                                life.fire_at_us = now + turn * 1_000_000 / rate;
+                            }
+                        }
                     }
                 }
             }
@@ -925,7 +942,7 @@ impl Engines<'_> {
     /// Which events a redrive or purge by filter is to find, those first that come first.
     fn matching(&self, known: &Known, step: &Step) -> Vec<EventId> {
         let (state, key, before) = match step {
-            Step::RedriveAll(_, before, _) => (EventState::Dead, 0, *before),
+            Step::RedriveAll(_, before, ..) => (EventState::Dead, 0, *before),
             Step::Purge(state, key, before) => (*state, *key, *before),
             _ => return Vec::new(),
         };
@@ -945,7 +962,7 @@ impl Engines<'_> {
             fits && (state == EventState::Behind
                 || is_early && (!is_since || event.state_at_us <= self.now))
         };
-        let most = if let Step::RedriveAll(.., max) = step { *max } else { 1_000 };
+        let most = if let Step::RedriveAll(_, _, max, _) = step { *max } else { 1_000 };
         page.events.iter().filter(is_meant).take(most).map(|event| event.id).collect()
     }
 

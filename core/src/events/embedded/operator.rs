@@ -74,7 +74,7 @@ impl State {
             None => Redriven::Gone,
             Some(stored) if !matches!(stored.phase, Phase::Dead(_)) => Redriven::NotDead,
             Some(_) => {
-                step.redrive(*id);
+                step.redrive(*id, step.now);
                 Redriven::Redriven
             }
         });
@@ -96,7 +96,8 @@ impl State {
         let until = range.until.min(step.now);
         let looked = between(&step.contents.dead, range.after, EventPosition::before(until + 1));
         let looked: Vec<_> = looked.take(LOOKED_MAX + 1).collect();
-        let (mut redriven, mut left) = (0, None);
+        let next_at = step.contents.scheduled.first().map(|(at, _)| *at);
+        let (mut redriven, mut left, mut alarm, mut turns) = (0, None, None, range.turns);
         for (number, (_, id)) in looked.iter().enumerate() {
             if number == LOOKED_MAX || redriven == max as u64 {
                 let (state_at_us, id) = looked[number - 1];
@@ -105,12 +106,17 @@ impl State {
             }
             let reason = step.delivery_of(*id).reason;
             if range.reason.is_none() || range.reason == reason {
-                step.redrive(*id);
+                let fire_at_us = step.now + turns.take();
+                step.redrive(*id, fire_at_us);
+                if fire_at_us > step.now {
+                    alarm.get_or_insert(fire_at_us);
+                }
                 redriven += 1;
             }
         }
-        step.finish(partition, None, None, context);
-        let left = left.map(|after| RedriveRange { until, after: Some(after), ..range });
+        let alarm = alarm.filter(|alarm| next_at.is_none_or(|next_at| *alarm < next_at));
+        step.finish(partition, alarm, None, context);
+        let left = left.map(|after| RedriveRange { until, after: Some(after), turns, ..range });
         Ok(RedrivenAll { redriven, left })
     }
 
@@ -185,9 +191,9 @@ impl Step<'_> {
         }
     }
 
-    /// A dead letter is an event again that waits for its first delivery: behind the others of its key, as its order is
-    /// over, without its name, and for ever, as it has been received in time.
-    fn redrive(&mut self, id: EventId) {
+    /// A dead letter is an event again that waits for its first delivery, now or until a time to come: behind the others
+    /// of its key, as its order is over, without its name, and for ever, as it has been received in time.
+    fn redrive(&mut self, id: EventId, fire_at_us: Timestamp) {
         let head = self.contents.events[&id].head.clone();
         let mut delivery = self.delivery_of(id);
         let redriven = delivery.counts.redriven.saturating_add(1);
@@ -196,13 +202,15 @@ impl Step<'_> {
         (delivery.is_settled, delivery.reason) = (true, None);
         (delivery.is_cancelled, delivery.has_run_out) = (false, false);
         self.contents.set_delivery(id, delivery);
-        if head.expires_at_us > 0 {
-            self.contents.set_times(id, head.fire_at_us, 0);
+        let waits = fire_at_us > self.now;
+        let fire_at_us = if waits { fire_at_us } else { head.fire_at_us };
+        if head.expires_at_us > 0 || waits {
+            self.contents.set_times(id, fire_at_us, 0);
         }
-        let phase = match self.contents.transfer {
-            // Events of its key may be on their way that come before it.
-            Some(_) => Phase::Scheduled(head.fire_at_us),
-            None => self.due(&head, self.now),
+        // Events of its key may be on their way that come before it.
+        let phase = match self.contents.transfer.is_some() || waits {
+            true => Phase::Scheduled(fire_at_us),
+            false => self.due(&head, self.now),
         };
         self.contents.put(id, phase);
     }

@@ -76,13 +76,14 @@ trait EventQueueCalls
         return EventResults::outcomes(Redriven::cases(), $pointer, $ids->count);
     }
 
-    public function redriveAll(?DeadReason $reason = null, ?int $sinceUs = null, ?int $beforeUs = null, ?int $max = null): int
+    public function redriveAll(?DeadReason $reason = null, ?int $sinceUs = null, ?int $beforeUs = null, ?int $max = null, ?int $perSecond = null): int
     {
         $reason = EventArguments::number($reason);
         $sinceUs = Arguments::optionalSize('sinceUs', $sinceUs);
         $beforeUs = Arguments::optionalSize('beforeUs', $beforeUs);
         $max = Arguments::optionalSize('max', $max);
-        $query = Packed::record($this->library->ffi, 'millpond_event_redrive_filter *', [40, $reason, $sinceUs, $beforeUs, $max]);
+        $perSecond = Arguments::optionalSize('perSecond', $perSecond);
+        $query = Packed::record($this->library->ffi, 'millpond_event_redrive_filter *', [48, $reason, $sinceUs, $beforeUs, $max, $perSecond]);
         $call = $this->library->call();
         $status = $this->library->ffi->millpond_events_redrive_all(
             $this->handle,

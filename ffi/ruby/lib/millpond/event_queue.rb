@@ -515,6 +515,9 @@ module Millpond
     # each partition are redriven in the order in which they died. Events that die while this runs stay dead. Does not
     # make the queue.
     #
+    # With `per_second` they fire one after the other at that rate, so that what they failed for is not flooded; until
+    # then they are scheduled, and can be cancelled and rescheduled.
+    #
     # The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
     #
     # @param reason [Symbol, nil] only those that were given up for this reason
@@ -523,8 +526,10 @@ module Millpond
     # @param before_us [Integer, nil] only those that were given up earlier than this, in microseconds since the Unix
     #   epoch
     # @param max [Integer, nil] at most this many
+    # @param per_second [Integer, nil] at this rate, 1 to 1,000,000,000 a second in all partitions together, instead
+    #   of all now: those that have to wait fire later, one after the other, so nobody has to stay for it
     # @return [Integer]
-    # @raise [InvalidArgumentError] for a filter with a maximum of 0
+    # @raise [InvalidArgumentError] for a filter with a maximum of 0 or a rate outside its limits
     # @raise [WrongTypeError] if a key holds something else
     # @raise [TypeError] for arguments of other types
     #
@@ -533,10 +538,10 @@ module Millpond
     #   queue.publish("paid")
     #   queue.dead_letter(queue.receive.first)
     #   queue.redrive_all(reason: :rejected) # => 1
-    def redrive_all(reason: nil, since_us: nil, before_us: nil, max: nil)
+    def redrive_all(reason: nil, since_us: nil, before_us: nil, max: nil, per_second: nil)
       reason &&= EventResults.number("reason", reason, EventResults::REASONS)
       filter = Convert.options(Native::EventRedriveFilter, reason: reason, since_us: since_us, before_us: before_us,
-                                                           max: max)
+                                                           max: max, per_second: per_second)
       Call.number(:uint64) { |out, error| Native.millpond_events_redrive_all(@native, filter, out, error) }
     end
 

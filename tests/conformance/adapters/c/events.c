@@ -350,6 +350,7 @@ static json_t *call_redrive_all(struct request *request) {
     filter.since_us = whole(request, json, "since_us");
     filter.before_us = whole(request, json, "before_us");
     filter.max = whole(request, json, "max");
+    filter.per_second = whole(request, json, "per_second");
     ON_QUEUE(millpond_events_redrive_all(queue, &filter, &number, &request->error));
     return json_integer((json_int_t)number);
 }

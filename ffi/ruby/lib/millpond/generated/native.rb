@@ -30,7 +30,8 @@ module Millpond
       from_ms: :uint64, until_ms: :int64, revision: :uint64
     structure :event_query, size: :size_t, key: Bytes, since_us: :int64, before_us: :int64, after: :pointer,
       limit: :int64
-    structure :event_redrive_filter, size: :size_t, reason: :int64, since_us: :int64, before_us: :int64, max: :int64
+    structure :event_redrive_filter, size: :size_t, reason: :int64, since_us: :int64, before_us: :int64,
+      max: :int64, per_second: :int64
     structure :event_purge_filter, size: :size_t, key: Bytes, before_us: :int64
     structure :events_data, events: :pointer, event_count: :size_t, event_size: :size_t, published: :pointer,
       published_count: :size_t, published_size: :size_t, next: :pointer, stats: :pointer, config: :pointer,
