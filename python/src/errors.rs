@@ -61,15 +61,19 @@ fn make<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let class = class(py, error.kind())?;
     let (message, operation) = (error.to_string(), error.operation());
     match error.dependency() {
-        Some(found) => class.call1((message, operation, found.clone().to_python(py, false)?)),
-        None => class.call1((message, operation)),
+        Some(found) => {
+            let found = found.clone().to_python(py, false)?;
+            process::running_python(|| class.call1((message, operation, found)))
+        }
+        None => process::running_python(|| class.call1((message, operation))),
     }
 }
 
 fn class(py: Python<'_>, kind: ErrorKind) -> PyResult<Bound<'_, PyAny>> {
     static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let classes = CLASSES.get_or_try_init(py, || {
-        let classes = py.import("millpond.errors")?.getattr("CLASSES")?;
+        let classes =
+            process::running_python(|| py.import("millpond.errors"))?.getattr("CLASSES")?;
         PyResult::Ok(classes.cast_into::<PyDict>()?.unbind())
     })?;
     classes.bind(py).as_any().get_item(kind.code())

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-use crate::{convert, errors};
+use crate::{convert, errors, process};
 
 /// An argument for which None is a value too, so that `millpond.UNSET` stands for one that is left out.
 pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
@@ -68,10 +68,10 @@ fn dump(what: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
         settings.set_item("ensure_ascii", false)?;
         settings.set_item("allow_nan", false)?;
         settings.set_item("separators", (",", ":"))?;
-        let encoder = py.import("json")?.getattr("JSONEncoder")?.call((), Some(&settings))?;
-        PyResult::Ok(encoder.getattr("encode")?.unbind())
+        let make = || py.import("json")?.getattr("JSONEncoder")?.call((), Some(&settings));
+        PyResult::Ok(process::running_python(make)?.getattr("encode")?.unbind())
     })?;
-    match encode.bind(py).call1((value,)) {
+    match process::running_python(|| encode.bind(py).call1((value,))) {
         Ok(encoded) => convert::text("the JSON text", &encoded),
         Err(failure) => Err(refused(what, value, failure)?),
     }
@@ -89,7 +89,7 @@ fn refused(what: &str, value: &Bound<'_, PyAny>, failure: PyErr) -> PyResult<PyE
         return Ok(failure);
     }
     let fault_of = FAULT_OF.import(py, "millpond.json_fault", "fault_of")?;
-    let fault: Option<String> = fault_of.call1((value,))?.extract()?;
+    let fault: Option<String> = process::running_python(|| fault_of.call1((value,)))?.extract()?;
     let refused = match (fault, is_type) {
         (Some(fault), true) => PyTypeError::new_err(format!("{what}{fault}")),
         (None, true) => return Ok(failure),
@@ -118,7 +118,8 @@ impl Loaded {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let Some(json) = json else { return Ok(None) };
-        let load = || PyResult::Ok(LOADS.import(py, "json", "loads")?.call1((&**json,))?.unbind());
+        let loads = || LOADS.import(py, "json", "loads")?.call1((&**json,));
+        let load = || PyResult::Ok(process::running_python(loads)?.unbind());
         Ok(Some(self.0.get_or_try_init(py, load)?.bind(py).clone()))
     }
 }

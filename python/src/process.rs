@@ -32,6 +32,26 @@ pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// Runs code that is written in Python. Where a daemon thread waits in it for the interpreter's lock and the program
+/// ends, Python before 3.14 unwinds the thread's stack, which would abort the process when it comes to a call of ours:
+/// the thread stops here instead, as it does with later versions.
+pub(crate) fn running_python<T>(code: impl FnOnce() -> T) -> T {
+    struct Stop;
+
+    impl Drop for Stop {
+        fn drop(&mut self) {
+            while !std::thread::panicking() {
+                std::thread::park();
+            }
+        }
+    }
+
+    let stop = Stop;
+    let result = code();
+    std::mem::forget(stop);
+    result
+}
+
 extern "C" fn forked() {
     MAIN_THREAD.store(this_thread(), Ordering::Release);
     millpond::after_fork_in_child();
