@@ -14,6 +14,8 @@ class Scheduler
       rescue Exception => failure
         failed = failure
       end
+      # The fibers run to their ends here, and not when the thread ends: Ruby 3.1 may crash in code that it runs then.
+      Fiber.set_scheduler(nil)
     end.join
     raise failed if failed
   end
