@@ -2897,6 +2897,12 @@ export interface EventStats {
   done: number
   /** Schedules that have a tick to come; a schedule that is paused or at its end has none. */
   schedules: number
+  /**
+   * Events of the partition that has most, including those that are done. Plan at most a million
+   * events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server to
+   * another whole.
+   */
+  largestPartition: number
 }
 
 /** How a queue treats its events; settings that {@link EventQueue.configure} omits have their defaults. */
@@ -3127,6 +3133,14 @@ export interface DeliveriesOptions extends CallOptions {
    * that becomes ready, by a step or because its time has come, wakes one of them. In milliseconds.
    */
   waitMs?: number | undefined
+  /**
+   * Takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
+   * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two own
+   * `-80` and `80-`, unless the queue was resharded to two from a number that is not one or four.
+   * An event without a key or a deduplication id belongs to any part. By default events come from
+   * all partitions.
+   */
+  keyRange?: string | undefined
 }
 
 /**
@@ -3144,6 +3158,12 @@ export interface EventWorkerOptions extends WorkerOptions {
    * thread extends it three times per lease. In milliseconds.
    */
   leaseMs?: number | undefined
+  /**
+   * Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
+   * {@link EventQueue.deliveries} do. If it does not consist of whole partitions, the run ends with
+   * {@link InvalidArgumentError}.
+   */
+  keyRange?: string | undefined
   /**
    * Sets how long a {@link EventWorker.drain} takes jobs: after this time it begins no other one,
    * and returns when those that are running have ended. For a slice of a recruiter, give it the

@@ -604,6 +604,7 @@ typedef struct {
     uint64_t rate_left;
     uint64_t done;
     uint64_t schedules;
+    uint64_t largest_partition;
 } millpond_event_stats;
 
 typedef struct {
@@ -832,6 +833,7 @@ typedef struct {
     uint32_t concurrency;
     uint32_t prefetch;
     int64_t lease_ms;
+    millpond_bytes key_range;
     int64_t timeout_ms;
     int64_t budget_ms;
 } millpond_events_worker_options;
@@ -2116,6 +2118,8 @@ millpond_status millpond_events_deliveries_new(millpond_events_queue *queue,
                                                int64_t lease_ms,
                                                size_t max,
                                                int64_t wait_ms,
+                                               const char *key_range,
+                                               size_t key_range_length,
                                                millpond_events_deliveries **deliveries,
                                                millpond_error **error);
 

@@ -2463,6 +2463,12 @@ typedef struct {
      * Schedules that have a tick to come; a schedule that is paused or at its end has none.
      */
     uint64_t schedules;
+    /**
+     * Events of the partition that has most, including those that are done. Plan at most a million
+     * events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server
+     * to another whole.
+     */
+    uint64_t largest_partition;
 } millpond_event_stats;
 
 /**
@@ -3343,6 +3349,12 @@ typedef struct {
      * thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
      */
     int64_t lease_ms;
+    /**
+     * Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
+     * `millpond_events_deliveries_new` do. If it does not consist of whole partitions, the run
+     * ends with `MILLPOND_INVALID_ARGUMENT`. NULL: the default.
+     */
+    millpond_bytes key_range;
     /**
      * How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
      * returns the remaining time. `MILLPOND_NOT_SET`: the default.
@@ -7918,7 +7930,12 @@ void millpond_events_queue_free(millpond_events_queue *queue);
  * `wait_ms` milliseconds for an event when none is ready, instead of ending immediately; the
  * time starts again with each batch. All waiting loops of a process share one connection. An
  * event that becomes ready, by a step or because its time has come, wakes one of them. 0 does
- * not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
+ * not wait, -1 waits without limit. `millpond_close` on the client ends the wait. `key_range`:
+ * takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
+ * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two
+ * own `-80` and `80-`, unless the queue was resharded to two from a number that is not one or
+ * four. An event without a key or a deduplication id belongs to any part. By default events
+ * come from all partitions. NULL: the default.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
  *
@@ -7928,6 +7945,8 @@ millpond_status millpond_events_deliveries_new(millpond_events_queue *queue,
                                                int64_t lease_ms,
                                                size_t max,
                                                int64_t wait_ms,
+                                               const char *key_range,
+                                               size_t key_range_length,
                                                millpond_events_deliveries **deliveries,
                                                millpond_error **error);
 

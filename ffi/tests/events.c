@@ -359,10 +359,10 @@ static void wrong_calls(const struct backend *backend) {
     millpond_event_config_init(&config, sizeof config);
     config.partitions = 0;
     WRONG("partitions", millpond_events_configure(queue, &config, &error));
-    OK(millpond_events_deliveries_new(queue, MILLPOND_NOT_SET, 0, 0, &loop, &error));
+    OK(millpond_events_deliveries_new(queue, MILLPOND_NOT_SET, 0, 0, NULL, 0, &loop, &error));
     WRONG("takes 1 to 1000", millpond_events_deliveries_next(loop, &result, &error));
     millpond_events_deliveries_free(loop);
-    OK(millpond_events_deliveries_new(queue, 0, 1, 0, &loop, &error));
+    OK(millpond_events_deliveries_new(queue, 0, 1, 0, NULL, 0, &loop, &error));
     WRONG("lease", millpond_events_deliveries_next(loop, &result, &error));
     millpond_events_deliveries_free(loop);
     millpond_events_worker_options_init(&options, sizeof options);

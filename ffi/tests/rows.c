@@ -328,7 +328,7 @@ static millpond_status publish(const struct use *use, const char *item, int64_t 
 static const struct queue_row events = {open_events, publish, true};
 
 static millpond_status open_deliveries(struct use *use, millpond_error **error) {
-    return millpond_events_deliveries_new(use->events.queue, LEASE_MS, 1, use->wait_ms,
+    return millpond_events_deliveries_new(use->events.queue, LEASE_MS, 1, use->wait_ms, NULL, 0,
                                           &use->events.deliveries, error);
 }
 

@@ -109,7 +109,11 @@ class EventQueue:
     async def receive(self, max: int = 1) -> builtins.list[Event]: ...
 
     def deliveries(
-        self, max: int = 1, wait: Seconds | None = None, lease: Seconds | None = None
+        self,
+        max: int = 1,
+        wait: Seconds | None = None,
+        lease: Seconds | None = None,
+        key_range: str | None = None,
     ) -> Deliveries: ...
 
     def worker(
@@ -120,6 +124,7 @@ class EventQueue:
         timeout: Seconds | None = None,
         budget: Seconds | None = None,
         lease: Seconds | None = None,
+        key_range: str | None = None,
     ) -> EventWorker: ...
 
     async def ack(self, delivery: Delivery) -> None: ...

@@ -232,11 +232,22 @@ impl<M: Mode> Calls<M> {
         number: usize,
         make: impl Fn(Partition, Op) -> Result<O>,
     ) -> Result<O::Output> {
+        let output = self.on_one(|map| Ok(Some(number % map.owners.len())), make).await?;
+        output.ok_or_else(gone)
+    }
+
+    /// Runs a step on the partition, if any, that is the one by the map as it is then; as [`on`](Self::on) apart from
+    /// that.
+    pub(super) async fn on_one<O: Operation>(
+        &self,
+        choose: impl Fn(&Map) -> Result<Option<usize>>,
+        make: impl Fn(Partition, Op) -> Result<O>,
+    ) -> Result<Option<O::Output>> {
         let slot = self.route.slot();
         let mut tries = 0;
         loop {
             let map = self.map().await?;
-            let number = number % map.owners.len();
+            let Some(number) = choose(&map)? else { return Ok(None) };
             let step =
                 self.partition(&map, number).and_then(|partition| make(partition, slot.op()));
             match self.step(step).await {
@@ -245,7 +256,7 @@ impl<M: Mode> Calls<M> {
                     self.refresh(&map, number).await?;
                     tries += 1;
                 }
-                result => return result,
+                result => return result.map(Some),
             }
         }
     }

@@ -118,6 +118,20 @@ pub(super) fn contains(ranges: &[Range], vslot: u16) -> bool {
     ranges.iter().any(|(from, to)| (*from..=*to).contains(&vslot))
 }
 
+/// The same ranges in order, and as few as there can be.
+pub(super) fn merged(ranges: &[Range]) -> Vec<Range> {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_unstable();
+    let mut merged: Vec<Range> = Vec::with_capacity(sorted.len());
+    for (from, to) in sorted {
+        match merged.last_mut() {
+            Some(last) if last.1 != u16::MAX && last.1 + 1 == from => last.1 = to,
+            _ => merged.push((from, to)),
+        }
+    }
+    merged
+}
+
 impl Owner {
     /// How many parts of the key space it has.
     pub(super) fn size(&self) -> u32 {

@@ -13,6 +13,7 @@ mod fetch;
 mod hand_on;
 mod id;
 mod job;
+mod key_range;
 mod limits;
 mod list;
 mod map;

@@ -131,7 +131,9 @@ impl<M: Mode> EventQueue<M> {
     /// are delivered again when their lease expires.
     pub fn receive(&self, max: usize) -> M::Reply<Vec<Event>> {
         let checked = Receive::check(max, None);
-        self.call(checked, async move |calls, ()| Ok(calls.receive(max, None, false).await?.events))
+        self.call(checked, async move |calls, ()| {
+            Ok(calls.receive(max, None, None, false).await?.events)
+        })
     }
 
     /// The consumer's loop: batches of events, as they become ready. See [`Deliveries`].

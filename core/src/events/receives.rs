@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::calls::Calls;
+use super::key_range::KeyRange;
 use super::map::Map;
 use super::receive::{PLACES, RECEIVE_EVENTS_MAX, Waits};
 use super::{Event, EventQueue, HandOn, Partition, Receive};
@@ -77,6 +78,34 @@ impl<M: Mode> Deliveries<M> {
         self
     }
 
+    /// Takes only events of this part of the key space, in the notation of Vitess: such as `-80`, `40-80` or `80-`, or
+    /// several parts, `-40,c0-`. It has to consist of whole partitions: two own `-80` and `80-`, unless the queue was
+    /// resharded to two from a number that is not one or four. An event without a key or a deduplication id belongs to
+    /// any part. By default events come from all partitions.
+    ///
+    /// ```
+    /// use millpond::events::{Config, NewEvent};
+    ///
+    /// let queue = millpond::connect("memory:")?.events("orders");
+    /// let mut config = Config::default();
+    /// config.partitions = 2;
+    /// queue.configure(config)?;
+    /// queue.publish_many((0..9).map(|customer| NewEvent::new("paid").key([customer])))?;
+    /// let lower = queue.deliveries().key_range("-80").count();
+    /// let upper = queue.deliveries().key_range("80-").count();
+    /// assert_eq!(lower + upper, 9);
+    /// assert!(queue.deliveries().key_range("-40").next().expect("a result").is_err());
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The next batch is `INVALID_ARGUMENT` for a text that is no range, and while a partition owns only a part of it.
+    #[must_use]
+    pub fn key_range(mut self, range: impl AsRef<str>) -> Self {
+        self.0.source.key_range = Some(range.as_ref().into());
+        self
+    }
+
     /// Stops listening for events until the next batch is asked for; the time of [`wait`](Self::wait) then starts
     /// again. For a caller that stops asking but keeps the loop: a loop that listens takes wake-ups that another
     /// waiting loop would get.
@@ -90,9 +119,11 @@ impl<M: Mode> Deliveries<M> {
 pub(super) struct Receives<M: Mode> {
     pub(super) queue: EventQueue<M>,
     pub(super) lease: Option<Duration>,
+    /// From which part of the key space; from all without it.
+    pub(super) key_range: Option<Arc<str>>,
     max: usize,
-    /// How many partitions this listens for.
-    partitions: usize,
+    /// The numbers of the partitions that this listens for.
+    numbers: Vec<usize>,
     /// Whether it listens.
     listens: bool,
 }
@@ -101,6 +132,8 @@ pub(super) struct Receives<M: Mode> {
 pub(super) struct Received {
     pub(super) events: Vec<Event>,
     pub(super) map: Arc<Map>,
+    /// The numbers of the partitions that this was for.
+    numbers: Vec<usize>,
     /// Of the partitions that were asked the number, in how many microseconds there may be more, and the place of this
     /// process among those that wait.
     looks: Vec<(usize, Option<u64>, Option<u32>)>,
@@ -111,7 +144,7 @@ const APART: Duration = Duration::from_millis(25);
 
 impl<M: Mode> Receives<M> {
     pub(super) fn new(queue: EventQueue<M>) -> Self {
-        Self { queue, lease: None, max: 1, partitions: 0, listens: false }
+        Self { queue, lease: None, key_range: None, max: 1, numbers: Vec::new(), listens: false }
     }
 
     pub(super) fn set_max(&mut self, max: usize) {
@@ -123,10 +156,11 @@ impl<M: Mode> Receives<M> {
         then: impl FnOnce(Received) -> T + Send + 'static,
     ) -> M::Reply<T> {
         let (max, lease, listens) = (self.max, self.lease, self.listens);
-        let calls = Calls::new(&self.queue);
+        let (calls, key_range) = (Calls::new(&self.queue), self.key_range.clone());
         M::call(async move {
             Receive::check(max, lease)?;
-            calls?.receive(max, lease, listens).await.map(then)
+            let key_range = key_range.as_deref().map(KeyRange::parse).transpose()?;
+            calls?.receive(max, lease, key_range.as_ref(), listens).await.map(then)
         })
     }
 
@@ -135,17 +169,17 @@ impl<M: Mode> Receives<M> {
     pub(super) fn announce(&mut self, received: &Received, waiting: &mut Waiting) -> Result<()> {
         let client = &self.queue.client;
         let calls = Calls::new(&self.queue)?;
-        let partitions = received.map.owners.len();
+        let numbers = &received.numbers;
         let listen = || {
-            let topics = (0..partitions).map(|number| calls.topics(&received.map, number));
+            let topics = numbers.iter().map(|number| calls.topics(&received.map, *number));
             let topics: Vec<_> = topics.collect::<Result<_>>()?;
-            for (number, topics) in topics.iter().enumerate() {
-                calls.hand_on_unheard(client, number, &topics[0]);
+            for (number, topics) in numbers.iter().zip(&topics) {
+                calls.hand_on_unheard(client, *number, &topics[0]);
             }
             client.listen(topics.concat())
         };
-        if partitions != self.partitions {
-            self.partitions = partitions;
+        if *numbers != self.numbers {
+            self.numbers.clone_from(numbers);
             waiting.listen_anew(listen)?;
         }
         if received.events.is_empty() {
@@ -153,8 +187,8 @@ impl<M: Mode> Receives<M> {
         }
         self.listens = received.events.is_empty() && waiting.is_listening();
         // On a server that is shared, steps of others may go unheard. A look is at all partitions, so one is enough.
-        if let Some(interval) = client.fallback_poll_interval() {
-            client.wake_after(&calls.topics(&received.map, 0)?[0], interval);
+        if let (Some(interval), Some(first)) = (client.fallback_poll_interval(), numbers.first()) {
+            client.wake_after(&calls.topics(&received.map, *first)?[0], interval);
         }
         for (number, next_in, place) in &received.looks {
             let topics = calls.topics(&received.map, *number)?;
@@ -223,27 +257,42 @@ impl<M: Mode> Calls<M> {
         &self,
         max: usize,
         lease: Option<Duration>,
+        key_range: Option<&KeyRange<'_>>,
         listens: bool,
     ) -> Result<Received> {
-        let map = self.map().await?;
-        let partitions = map.owners.len();
+        let of = |map: &Map| match key_range {
+            Some(range) => range.partitions(map),
+            None => Ok((0..map.owners.len()).collect()),
+        };
+        let mut map = self.map().await?;
+        let numbers = match of(&map) {
+            Ok(numbers) => numbers,
+            // It may be of partitions that are not known here yet.
+            Err(error) => {
+                map = self.look().await?.ok_or(error)?;
+                of(&map)?
+            }
+        };
         let first = self.route.next_turn();
-        let mut received = Received { events: Vec::new(), map, looks: Vec::new() };
-        let mut numbers: VecDeque<_> =
-            (0..partitions).map(|turn| first.wrapping_add(turn) % partitions).collect();
-        while let Some(number) = numbers.pop_front() {
+        let mut waiting: VecDeque<_> = (0..numbers.len())
+            .map(|turn| numbers[first.wrapping_add(turn) % numbers.len()])
+            .collect();
+        let mut received = Received { events: Vec::new(), map, numbers, looks: Vec::new() };
+        while let Some(number) = waiting.pop_front() {
             let left = max - received.events.len();
+            let is_asked = |map: &Map| Ok(of(map)?.contains(&number).then_some(number));
             let make = |partition, op| {
                 let (token, seed) = (ids::unique_bytes(), ids::seed());
                 let waits = self.waits(&partition, listens);
                 Ok(Receive::new(partition, op, left, lease, token, seed)?.waits(waits))
             };
-            match self.on(number, make).await {
-                Ok(of) => {
+            match self.on_one(is_asked, make).await {
+                Ok(None) => {}
+                Ok(Some(of)) => {
                     received.events.extend(of.events);
                     // What was received is worked on, whatever comes of this: who receives next tries again.
                     match self.refill(&of.refills).await.unwrap_or(false) {
-                        true if received.events.len() < max => numbers.push_front(number),
+                        true if received.events.len() < max => waiting.push_front(number),
                         true => received.looks.push((number, Some(0), of.place)),
                         false => received.looks.push((number, of.next_in, of.place)),
                     }
@@ -264,6 +313,12 @@ impl<M: Mode> Calls<M> {
             if let Some(map) = self.look().await? {
                 received.map = map;
             }
+        }
+        match of(&received.map) {
+            Ok(numbers) => received.numbers = numbers,
+            Err(error) if received.events.is_empty() => return Err(error),
+            // Who asks next is told so.
+            Err(_) => received.numbers.clear(),
         }
         Ok(received)
     }

@@ -62,6 +62,9 @@ pub struct Stats {
     pub done: u64,
     /// Schedules that have a tick to come; a schedule that is paused or at its end has none.
     pub schedules: u64,
+    /// Events of the partition that has most, including those that are done. Plan at most a million events, or 256 MiB,
+    /// per partition: a cluster moves the keys of a partition from one server to another whole.
+    pub largest_partition: u64,
 }
 
 impl Stats {
@@ -96,12 +99,14 @@ impl Stats {
         self.rate_left += other.rate_left;
         self.done += other.done;
         self.schedules += other.schedules;
+        self.largest_partition = self.largest_partition.max(other.largest_partition);
     }
 
-    /// With those that are in no other state.
-    pub(super) fn with_behind(self) -> Self {
+    /// Those of a partition, with what follows from the counts.
+    pub(super) fn of_partition(self) -> Self {
         let known = self.scheduled + self.ready + self.leased + self.retry + self.dead;
-        Self { behind: self.events.saturating_sub(known), ..self }
+        let behind = self.events.saturating_sub(known);
+        Self { behind, largest_partition: self.events + self.done, ..self }
     }
 }
 
@@ -165,10 +170,10 @@ impl Operation for ReadStats {
             *count = replies.next()?.number()?;
         }
         replies.end()?;
-        Ok(stats.with_behind())
+        Ok(stats.of_partition())
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Stats> {
-        Ok(state.stats(context).with_behind())
+        Ok(state.stats(context).of_partition())
     }
 }

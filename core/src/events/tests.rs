@@ -716,7 +716,7 @@ fn limits_change_at_run_time() {
 }
 
 #[test]
-fn each_partition_has_its_part_of_a_limit() {
+fn e15_each_partition_has_its_part_of_a_limit() {
     let mut queue = Queue::new(|config| {
         config.partitions = 4;
         (config.concurrency, config.rate) = (10, 1);

@@ -36,6 +36,7 @@ use crate::worker::settings::Settings;
 pub struct Worker<M: Mode = Blocking> {
     queue: EventQueue<M>,
     lease: Option<Duration>,
+    key_range: Option<Arc<str>>,
     timeout: Option<Duration>,
     settings: Settings<Job<M>>,
 }
@@ -66,13 +67,21 @@ impl<E: Into<Failure>> Outcome for Result<(), E> {
 
 impl<M: Mode> Worker<M> {
     pub(super) fn new(queue: EventQueue<M>) -> Self {
-        Self { queue, lease: None, timeout: None, settings: Settings::default() }
+        Self { queue, lease: None, key_range: None, timeout: None, settings: Settings::default() }
     }
 
     /// How long an event is leased; by default as long as the queue's configuration says. A native thread extends it
     /// three times per lease.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = Some(lease);
+        self
+    }
+
+    /// Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
+    /// [`deliveries`](EventQueue::deliveries) do. If it does not consist of whole partitions, the run ends with
+    /// `INVALID_ARGUMENT`.
+    pub fn key_range(mut self, range: impl AsRef<str>) -> Self {
+        self.key_range = Some(range.as_ref().into());
         self
     }
 
@@ -133,6 +142,7 @@ impl<M: Mode> Worker<M> {
     fn begin(&self, drains: bool) -> Run<M> {
         let mut receives = Receives::new(self.queue.clone());
         receives.lease = self.lease;
+        receives.key_range.clone_from(&self.key_range);
         let takes = Takes::new(receives, self.timeout);
         // Without a word that of the queue counts, which is not known here.
         let lease = self.lease.unwrap_or_else(|| Config::default().lease);

@@ -47,10 +47,15 @@ final class EventQueue implements EventQueueInterface
         Handles::keep($this, $this->library->ffi, 'millpond_events_queue_free', $handle);
     }
 
-    public function deliveries(int $max = 1, ?float $wait = null, ?float $lease = null): Deliveries
-    {
-        $size = Arguments::size('max', $max);
-        $arguments = [$this->handle, Arguments::optional('lease', $lease), $size, Arguments::wait('wait', $wait)];
+    public function deliveries(
+        int $max = 1,
+        ?float $wait = null,
+        ?float $lease = null,
+        ?string $keyRange = null,
+    ): Deliveries {
+        $lease = Arguments::optional('lease', $lease);
+        $times = [$lease, Arguments::size('max', $max), Arguments::wait('wait', $wait)];
+        $arguments = [$this->handle, ...$times, $keyRange, \strlen($keyRange ?? '')];
         $made = fn (CData $handle): Deliveries => new Deliveries($this->library, $handle, $wait, $this);
 
         return $this->library->handle('millpond_events_deliveries_new', $arguments, 'deliveries', $made);
@@ -61,12 +66,14 @@ final class EventQueue implements EventQueueInterface
         Arguments::concurrency($options->concurrency);
         $settings = $this->library->options('millpond_events_worker_options');
         $options->write($settings);
-        $open = fn (\Closure $made): mixed => $this->library->handle(
-            'millpond_events_worker_new',
-            [$this->handle, FFI::addr($settings)],
-            'events_worker',
-            $made,
-        );
+        $range = Packed::members($this->library->ffi, $options->keyRange === null ? [] : [$options->keyRange]);
+        $open = function (\Closure $made) use ($range, $settings): mixed {
+            if ($range->array !== null) {
+                $settings->key_range = $range->array[0];
+            }
+
+            return $this->library->handle('millpond_events_worker_new', [$this->handle, FFI::addr($settings)], 'events_worker', $made);
+        };
         $job = fn (?CData $handle, ?Event $event = null): EventJob => new EventJob($this->library, $handle, $event);
 
         return new EventWorker($this->library, 'events', $open, $job, $this->client->logger);

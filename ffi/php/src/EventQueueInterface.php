@@ -13,13 +13,24 @@ interface EventQueueInterface
     /**
      * The consumer's loop: batches of events, as they become ready. See `Deliveries`.
      *
-     * @param int        $max   the maximum number of events in a batch, 1 to 1,000
-     * @param float|null $wait  how long in seconds to wait when no event is ready; without it the loop ends
-     *                          instead; INF waits without limit
-     * @param float|null $lease how long in seconds events are leased; by default as long as the queue's
-     *                          configuration says
+     * @param int         $max      the maximum number of events in a batch, 1 to 1,000
+     * @param float|null  $wait     how long in seconds to wait when no event is ready; without it the loop ends
+     *                              instead; INF waits without limit
+     * @param float|null  $lease    how long in seconds events are leased; by default as long as the queue's
+     *                              configuration says
+     * @param string|null $keyRange takes only events of this part of the key space, in the notation of Vitess:
+     *                              such as `-80`, `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist
+     *                              of whole partitions: two own `-80` and `80-`, unless the queue was resharded to
+     *                              two from a number that is not one or four. An event without a key or a
+     *                              deduplication id belongs to any part. By default events come from all
+     *                              partitions
      */
-    public function deliveries(int $max = 1, ?float $wait = null, ?float $lease = null): DeliveriesInterface;
+    public function deliveries(
+        int $max = 1,
+        ?float $wait = null,
+        ?float $lease = null,
+        ?string $keyRange = null,
+    ): DeliveriesInterface;
 
     /**
      * A worker, which receives events, keeps them while they are worked on, and ends their deliveries. See

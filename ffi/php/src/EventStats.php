@@ -11,23 +11,27 @@ namespace Millpond;
 final class EventStats
 {
     /**
-     * @param int      $events       events that are not done, including dead letters
-     * @param int      $scheduled    events that wait for their time
-     * @param int      $ready        events that are ready to be received
-     * @param int      $leased       events that are leased
-     * @param int      $retry        events that failed and wait to be tried again
-     * @param int      $dead         events that are dead letters
-     * @param int      $behind       events that wait behind another event of their key
-     * @param int      $dedupIds     deduplication ids that are remembered
-     * @param int|null $readySinceUs since when the oldest ready event has been ready, in microseconds since the
-     *                               Unix epoch
-     * @param int      $nowUs        the time, in microseconds since the Unix epoch
-     * @param int      $concurrency  how many events the partitions allow to be leased at a time; 0 for any number
-     * @param int      $rate         how many events a second the queue delivers at most; 0 for any number
-     * @param int      $rateLeft     how many events the rate lets through immediately; 0 without a rate
-     * @param int      $done         events that are done, and kept for a time
-     * @param int      $schedules    schedules that have a tick to come; a schedule that is paused or at its end
-     *                               has none
+     * @param int      $events           events that are not done, including dead letters
+     * @param int      $scheduled        events that wait for their time
+     * @param int      $ready            events that are ready to be received
+     * @param int      $leased           events that are leased
+     * @param int      $retry            events that failed and wait to be tried again
+     * @param int      $dead             events that are dead letters
+     * @param int      $behind           events that wait behind another event of their key
+     * @param int      $dedupIds         deduplication ids that are remembered
+     * @param int|null $readySinceUs     since when the oldest ready event has been ready, in microseconds since
+     *                                   the Unix epoch
+     * @param int      $nowUs            the time, in microseconds since the Unix epoch
+     * @param int      $concurrency      how many events the partitions allow to be leased at a time; 0 for any
+     *                                   number
+     * @param int      $rate             how many events a second the queue delivers at most; 0 for any number
+     * @param int      $rateLeft         how many events the rate lets through immediately; 0 without a rate
+     * @param int      $done             events that are done, and kept for a time
+     * @param int      $schedules        schedules that have a tick to come; a schedule that is paused or at its
+     *                                   end has none
+     * @param int      $largestPartition events of the partition that has most, including those that are done. Plan
+     *                                   at most a million events, or 256 MiB, per partition: a cluster moves the
+     *                                   keys of a partition from one server to another whole
      */
     public function __construct(
         public readonly int $events,
@@ -45,6 +49,7 @@ final class EventStats
         public readonly int $rateLeft,
         public readonly int $done,
         public readonly int $schedules,
+        public readonly int $largestPartition,
     ) {
     }
 }

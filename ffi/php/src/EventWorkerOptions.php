@@ -14,17 +14,21 @@ use Millpond\Internal\Arguments;
 final class EventWorkerOptions
 {
     /**
-     * @param float|null $lease       how long in seconds an event is leased; by default as long as the queue's
-     *                                configuration says. A native thread extends it three times per lease
-     * @param int        $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more, use
-     *                                the `processes` of run()
-     * @param float|null $budget      how long in seconds a drain takes jobs
-     * @param int        $prefetch    how many more jobs `run` takes ahead, so that one step takes several
-     * @param float|null $timeout     how long in seconds a handler may work; `EventJob::timeLeft()` returns the
-     *                                remaining time, and the handler is not interrupted
+     * @param float|null  $lease       how long in seconds an event is leased; by default as long as the queue's
+     *                                 configuration says. A native thread extends it three times per lease
+     * @param string|null $keyRange    takes only events of this part of the key space, such as `-80`, `40-80` or
+     *                                 `80-`, as `EventQueue::deliveries()` do. If it does not consist of whole
+     *                                 partitions, the run ends with InvalidArgumentException
+     * @param int         $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more,
+     *                                 use the `processes` of run()
+     * @param float|null  $budget      how long in seconds a drain takes jobs
+     * @param int         $prefetch    how many more jobs `run` takes ahead, so that one step takes several
+     * @param float|null  $timeout     how long in seconds a handler may work; `EventJob::timeLeft()` returns the
+     *                                 remaining time, and the handler is not interrupted
      */
     public function __construct(
         public readonly ?float $lease = null,
+        public readonly ?string $keyRange = null,
         public readonly int $concurrency = 1,
         public readonly ?float $budget = null,
         public readonly int $prefetch = 0,

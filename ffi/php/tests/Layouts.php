@@ -81,7 +81,8 @@ final class Layouts
             'rate_left' => 96,
             'done' => 104,
             'schedules' => 112,
-            '' => 120,
+            'largest_partition' => 120,
+            '' => 128,
         ],
         'millpond_schedule_info' => [
             'id' => 0,

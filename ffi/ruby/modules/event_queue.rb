@@ -73,10 +73,11 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.publish_many(%w[a b c])
     #   queue.deliveries(max: 2).map { |events| queue.ack_many(events).size } # => [2, 1]
-    def deliveries(max: 1, wait: nil, lease: nil)
-      return enum_for(:deliveries, max: max, wait: wait, lease: lease) unless block_given?
+    def deliveries(max: 1, wait: nil, lease: nil, key_range: nil)
+      return enum_for(:deliveries, max: max, wait: wait, lease: lease, key_range: key_range) unless block_given?
 
-      settings = [TaskArguments.milliseconds("lease", lease), Convert.size("max", max), Batches.wait_ms(wait)]
+      range = key_range ? Convert.sized("key_range", key_range) : [nil, 0]
+      settings = [TaskArguments.milliseconds("lease", lease), Convert.size("max", max), Batches.wait_ms(wait), *range]
       loop = Call.handle(Native::EventsDeliveries) do |out, error|
         Native.millpond_events_deliveries_new(@native, *settings, out, error)
       end
@@ -92,9 +93,10 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.publish("paid")
     #   queue.worker(concurrency: 4).drain { |job| job.event.payload }.done # => 1
-    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil)
+    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil, key_range: nil)
       options = Convert.options(Native::EventsWorkerOptions, concurrency: concurrency, prefetch: prefetch,
-                                                             timeout: timeout, budget: budget, lease: lease)
+                                                             timeout: timeout, budget: budget, lease: lease,
+                                                             key_range: key_range)
       EventWorker.new(@native, @encoding, concurrency, options)
     end
 

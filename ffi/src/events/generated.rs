@@ -237,6 +237,10 @@ pub struct millpond_event_stats {
     pub done: u64,
     /// Schedules that have a tick to come; a schedule that is paused or at its end has none.
     pub schedules: u64,
+    /// Events of the partition that has most, including those that are done. Plan at most a million
+    /// events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server
+    /// to another whole.
+    pub largest_partition: u64,
 }
 
 impl millpond_event_stats {
@@ -257,6 +261,7 @@ impl millpond_event_stats {
             rate_left: from.rate_left,
             done: from.done,
             schedules: from.schedules,
+            largest_partition: from.largest_partition,
         }
     }
 }

@@ -1194,7 +1194,12 @@ pub struct millpond_events_deliveries {
 /// `wait_ms` milliseconds for an event when none is ready, instead of ending immediately; the
 /// time starts again with each batch. All waiting loops of a process share one connection. An
 /// event that becomes ready, by a step or because its time has come, wakes one of them. 0 does
-/// not wait, -1 waits without limit. `millpond_close` on the client ends the wait.
+/// not wait, -1 waits without limit. `millpond_close` on the client ends the wait. `key_range`:
+/// takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
+/// `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two
+/// own `-80` and `80-`, unless the queue was resharded to two from a number that is not one or
+/// four. An event without a key or a deduplication id belongs to any part. By default events
+/// come from all partitions. NULL: the default.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
 ///
@@ -1205,6 +1210,8 @@ pub unsafe extern "C" fn millpond_events_deliveries_new(
     lease_ms: i64,
     max: usize,
     wait_ms: i64,
+    key_range: *const c_char,
+    key_range_length: usize,
     deliveries: *mut *mut millpond_events_deliveries,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -1220,6 +1227,12 @@ pub unsafe extern "C" fn millpond_events_deliveries_new(
         it = it.max(max);
         if let Some(given) = wait_time(wait_ms)? {
             it = it.wait(given);
+        }
+        if let Some(given) = caller.optional_text(
+            || "key_range".to_owned(),
+            millpond_bytes { data: key_range, length: key_range_length },
+        )? {
+            it = it.key_range(given);
         }
         deliveries.set(it.into());
         Ok(())

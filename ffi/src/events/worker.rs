@@ -7,6 +7,7 @@ use millpond::{Result, events};
 use super::*;
 use crate::caller::Caller;
 use crate::error::millpond_error;
+use crate::keys::millpond_bytes;
 use crate::options::{NOT_SET, given, growing};
 use crate::status::millpond_status;
 
@@ -25,6 +26,10 @@ pub struct millpond_events_worker_options {
     /// How long an event is leased; by default as long as the queue's configuration says. A native
     /// thread extends it three times per lease. `MILLPOND_NOT_SET`: the default.
     pub lease_ms: i64,
+    /// Takes only events of this part of the key space, such as `-80`, `40-80` or `80-`, as
+    /// `millpond_events_deliveries_new` do. If it does not consist of whole partitions, the run
+    /// ends with `MILLPOND_INVALID_ARGUMENT`. NULL: the default.
+    pub key_range: millpond_bytes,
     /// How long a handler may work; without limit by default. `millpond_events_job_time_left_ms`
     /// returns the remaining time. `MILLPOND_NOT_SET`: the default.
     pub timeout_ms: i64,
@@ -38,7 +43,7 @@ pub struct millpond_events_worker_options {
 growing! { millpond_events_worker_options { lease_ms: NOT_SET, timeout_ms: NOT_SET, budget_ms: NOT_SET, concurrency: 1 } }
 
 impl millpond_events_worker_options {
-    fn apply(&self, worker: events::Worker) -> Result<events::Worker> {
+    fn apply(&self, worker: events::Worker, caller: &Caller) -> Result<events::Worker> {
         let mut worker =
             worker.concurrency(self.concurrency as usize).prefetch(self.prefetch as usize);
         if let Some(ms) = given("lease_ms", self.lease_ms)? {
@@ -49,6 +54,9 @@ impl millpond_events_worker_options {
         }
         if let Some(ms) = given("budget_ms", self.budget_ms)? {
             worker = worker.budget(Duration::from_millis(ms));
+        }
+        if let Some(range) = caller.optional_text(|| "key_range".to_owned(), self.key_range)? {
+            worker = worker.key_range(range);
         }
         Ok(worker)
     }
@@ -89,7 +97,7 @@ pub unsafe extern "C" fn millpond_events_worker_new(
         let made = caller.new_handle("worker", worker)?;
         let queue = caller.held("queue", queue)?;
         let options = caller.options("options", options)?;
-        made.set(options.apply(queue.worker())?.into());
+        made.set(options.apply(queue.worker(), &caller)?.into());
         Ok(())
     })
 }

@@ -30,7 +30,8 @@ module.exports = {
   deliveries: {
     leaseMs: check.milliseconds,
     max: check.wholeNumber,
-    waitMs: check.milliseconds
+    waitMs: check.milliseconds,
+    keyRange: check.text
   },
   eventQueryOptions: {
     key: check.bytes,
@@ -77,6 +78,7 @@ module.exports = {
   },
   eventWorker: {
     leaseMs: check.milliseconds,
+    keyRange: check.text,
     concurrency: check.wholeNumber,
     budgetMs: check.milliseconds,
     prefetch: check.wholeNumber,

@@ -112,7 +112,8 @@ function eventStats(reader) {
     rate: reader.one(),
     rateLeft: reader.one(),
     done: reader.one(),
-    schedules: reader.one()
+    schedules: reader.one(),
+    largestPartition: reader.one()
   }
 }
 

@@ -110,6 +110,7 @@ impl Reader<'_> {
                 "leaseMs" => of.lease(duration(self.number()?)),
                 "max" => of.max(self.count()? as _),
                 "waitMs" => of.wait(duration(self.number()?)),
+                "keyRange" => of.key_range(self.text()?),
                 other => return Err(unexpected(other)),
             };
         }
@@ -237,6 +238,7 @@ impl Reader<'_> {
         for _ in 0..self.count()? {
             of = match self.text()? {
                 "leaseMs" => of.lease(duration(self.number()?)),
+                "keyRange" => of.key_range(self.text()?),
                 "concurrency" => of.concurrency(self.count()? as _),
                 "budgetMs" => of.budget(duration(self.number()?)),
                 "prefetch" => of.prefetch(self.count()? as _),

@@ -109,7 +109,8 @@ impl Push for millpond::events::Stats {
         self.rate.push(list)?;
         self.rate_left.push(list)?;
         self.done.push(list)?;
-        self.schedules.push(list)
+        self.schedules.push(list)?;
+        self.largest_partition.push(list)
     }
 }
 

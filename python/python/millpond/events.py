@@ -240,7 +240,11 @@ class EventQueue:
         return self._native.receive(max)
 
     def deliveries(
-        self, max: int = 1, wait: Seconds | None = None, lease: Seconds | None = None
+        self,
+        max: int = 1,
+        wait: Seconds | None = None,
+        lease: Seconds | None = None,
+        key_range: str | None = None,
     ) -> Deliveries:
         """The consumer's loop: batches of events, as they become ready. See :class:`Deliveries`.
 
@@ -249,8 +253,13 @@ class EventQueue:
           forever; without it the loop ends instead
         :param lease: how long events are leased, in seconds; by default as long as the queue's
           configuration says
+        :param key_range: takes only events of this part of the key space, in the notation of
+          Vitess: such as ``-80``, ``40-80`` or ``80-``, or several parts, ``-40,c0-``. It has to
+          consist of whole partitions: two own ``-80`` and ``80-``, unless the queue was resharded
+          to two from a number that is not one or four. An event without a key or a deduplication id
+          belongs to any part. By default events come from all partitions
         """
-        return Deliveries(self._native.deliveries(max, wait, lease))
+        return Deliveries(self._native.deliveries(max, wait, lease, key_range))
 
     def worker(
         self,
@@ -260,6 +269,7 @@ class EventQueue:
         timeout: Seconds | None = None,
         budget: Seconds | None = None,
         lease: Seconds | None = None,
+        key_range: str | None = None,
     ) -> EventWorker:
         """A worker, which receives events, keeps them while they are worked on, and ends their
         deliveries. See :class:`EventWorker`.
@@ -270,6 +280,9 @@ class EventQueue:
         :param budget: how long a drain takes jobs, in seconds
         :param lease: how long an event is leased, in seconds; by default as long as the queue's
           configuration says. A native thread extends it three times per lease
+        :param key_range: takes only events of this part of the key space, such as ``-80``,
+          ``40-80`` or ``80-``, as :meth:`EventQueue.deliveries` do. If it does not consist of whole
+          partitions, the run ends with :class:`~millpond.InvalidArgumentError`
         """
         native = self._native.worker(
             concurrency,
@@ -277,6 +290,7 @@ class EventQueue:
             timeout,
             budget,
             lease,
+            key_range,
         )
         return EventWorker(native)
 

@@ -263,6 +263,11 @@ class EventStats(NamedTuple):
     """Events that are done, and kept for a time."""
     schedules: int
     """Schedules that have a tick to come; a schedule that is paused or at its end has none."""
+    largest_partition: int
+    """Events of the partition that has most, including those that are done. Plan at most a
+    million events, or 256 MiB, per partition: a cluster moves the keys of a partition from one
+    server to another whole.
+    """
 
 
 class SyncedSchedules(NamedTuple):

@@ -375,10 +375,12 @@ impl EventQueue {
         max: &Bound<'_, PyAny>,
         wait: Option<&Bound<'_, PyAny>>,
         lease: Option<&Bound<'_, PyAny>>,
+        key_range: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Deliveries> {
         let max = amount("max", max)?;
         let wait: Option<Duration> = given("wait", wait)?;
         let lease: Option<Duration> = given("lease", lease)?;
+        let key_range: Option<String> = given("key_range", key_range)?;
 
         let mut core = derive!(self.core(py)?, |core| core.deliveries());
         core = derive!(core, |core| core.max(max));
@@ -387,6 +389,9 @@ impl EventQueue {
         }
         if let Some(lease) = lease {
             core = derive!(core, |core| core.lease(lease));
+        }
+        if let Some(key_range) = key_range {
+            core = derive!(core, |core| core.key_range(&key_range));
         }
 
         Ok(Deliveries::new(core, self.text))
@@ -400,12 +405,14 @@ impl EventQueue {
         timeout: Option<&Bound<'_, PyAny>>,
         budget: Option<&Bound<'_, PyAny>>,
         lease: Option<&Bound<'_, PyAny>>,
+        key_range: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EventWorker> {
         let concurrency = amount("concurrency", concurrency)?;
         let prefetch = amount("prefetch", prefetch)?;
         let timeout: Option<Duration> = given("timeout", timeout)?;
         let budget: Option<Duration> = given("budget", budget)?;
         let lease: Option<Duration> = given("lease", lease)?;
+        let key_range: Option<String> = given("key_range", key_range)?;
 
         let mut core = derive!(self.core(py)?, |core| core.worker());
         core = derive!(core, |core| core.concurrency(concurrency));
@@ -418,6 +425,9 @@ impl EventQueue {
         }
         if let Some(lease) = lease {
             core = derive!(core, |core| core.lease(lease));
+        }
+        if let Some(key_range) = key_range {
+            core = derive!(core, |core| core.key_range(&key_range));
         }
 
         Ok(EventWorker::new(core, self.text))

@@ -188,6 +188,7 @@ impl ToPython for millpond::events::Stats {
             rate_left,
             done,
             schedules,
+            largest_partition,
             ..
         } = self;
         let values = [
@@ -206,6 +207,7 @@ impl ToPython for millpond::events::Stats {
             rate_left.to_python(py, text)?,
             done.to_python(py, text)?,
             schedules.to_python(py, text)?,
+            largest_partition.to_python(py, text)?,
         ];
         named_tuple(class!(py, "EventStats"), PyTuple::new(py, values)?)
     }

@@ -326,6 +326,7 @@ fn stats(stats: &Stats) -> Value {
         "dedup_ids": stats.dedup_ids, "ready_since_us": stats.ready_since_us, "now_us": stats.now_us,
         "concurrency": stats.concurrency, "rate": stats.rate, "rate_left": stats.rate_left,
         "done": stats.done, "schedules": stats.schedules,
+        "largest_partition": stats.largest_partition,
     })
 }
 
@@ -340,6 +341,9 @@ fn deliveries(queue: &EventQueue, request: &Value) -> Result<Value> {
     }
     if let Some(wait) = length(&request["wait_ms"])? {
         deliveries = deliveries.wait(wait);
+    }
+    if let Some(range) = given(&request["key_range"]) {
+        deliveries = deliveries.key_range(text(range)?);
     }
     let batch = deliveries.next().transpose()?.unwrap_or_default();
     Ok(batch.iter().map(shown).collect())
@@ -368,7 +372,10 @@ fn handle(client: &Client, queue: &EventQueue, call: &str, request: &Value) -> R
     if list(&request["jobs"], Ok)?.iter().any(|said| said["then"] == "finish") {
         return Err(unsupported("a modification as the end of an event"));
     }
-    let worker = worker!(queue.worker(), request);
+    let mut worker = worker!(queue.worker(), request);
+    if let Some(range) = given(&request["key_range"]) {
+        worker = worker.key_range(text(range)?);
+    }
     Ok(handled!(worker, Job, client, call, request, |outcome: Outcome| outcome.map(drop)))
 }
 

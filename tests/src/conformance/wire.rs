@@ -29,7 +29,7 @@ const IDS: [&str; 5] = ["id", "ids", "sampled", "done", "adds"];
 const OF_CONSUMER: [&str; 5] = ["read_many", "ack", "reclaim", "drain", "run"];
 
 /// The arguments of a worker; a lease is one as well, but only there.
-const WORKER: [&str; 13] = [
+const WORKER: [&str; 14] = [
     "queues",
     "lease_ms",
     "wait_ms",
@@ -38,6 +38,7 @@ const WORKER: [&str; 13] = [
     "backoff_ms",
     "backoff_max_ms",
     "error_queue",
+    "key_range",
     "concurrency",
     "prefetch",
     "timeout_ms",

@@ -185,15 +185,15 @@ fn a_volatile_hash() {
 fn a_recruiter() {
     User::of_docs("site").assert_smallest(&[], |user| {
         let client = user.connect();
-        let offer = |max_running| {
+        let offer = |max_running, lease| {
             let job = NewJob::new("mail").per_second(1_000.0).max_running(max_running);
-            Recruit::new("site", [job.budget(MILLISECOND).lease(MILLISECOND)])
+            Recruit::new("site", [job.budget(MILLISECOND).lease(lease)])
         };
-        client.run(offer(2))?;
+        client.run(offer(2, MILLISECOND))?;
         std::thread::sleep(MILLISECOND * 3);
         // The lease of the first is over, so its place is free.
-        let granted = client.run(offer(1))?.granted.unwrap();
-        client.run(offer(1))?;
+        let granted = client.run(offer(1, MINUTE))?.granted.unwrap();
+        client.run(offer(1, MINUTE))?;
         client.run(Report::end("site", "mail", granted.fence))?;
         // Ended already.
         client.run(Report::end("site", "mail", granted.fence))?;
@@ -201,9 +201,9 @@ fn a_recruiter() {
         recruiter.wake("mail")?;
         assert_eq!(recruiter.stats()?.jobs[0].late, 1);
         // As if the clock had been set back.
-        user.admin().run(offer(1))?;
+        user.admin().run(offer(1, MINUTE))?;
         set_clock_back(&user.server, "{site}:steal", "mail");
-        client.run(offer(1)).map(drop)
+        client.run(offer(1, MINUTE)).map(drop)
     });
 }
 

@@ -526,3 +526,97 @@ fn what_is_cancelled_in_a_long_lane_is_neither_read_nor_counted() {
         assert_eq!(queue.stats().expect("it is there").events, 1);
     }
 }
+
+/// Consumers of parts of the key space, by a client and by another one that reshards the queue.
+fn key_ranges(client: &Client, other: &Client) {
+    let (queue, others) = (client.events("orders"), other.events("orders"));
+    let taken = |range: &str| -> millpond::Result<Vec<String>> {
+        let batches = queue.deliveries().max(7).key_range(range);
+        let mut taken = Vec::new();
+        for batch in batches {
+            let batch = batch?;
+            queue.ack_many(&batch)?;
+            taken.extend(batch.iter().map(payload));
+        }
+        taken.sort_unstable();
+        Ok(taken)
+    };
+    let refused = |range: &str, owned: &str| {
+        let error = taken(range).expect_err("a partition has a part of it");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains(owned), "{error}");
+    };
+    let publish = || {
+        let events =
+            (0..200).map(|number| NewEvent::new(number.to_string()).key(number.to_string()));
+        queue.publish_many(events).expect("there is room");
+    };
+    publish();
+    refused("-80", "partition 0 owns -");
+    // This client does not know of it yet.
+    others.reshard(4).expect("it is there");
+    let lower = taken("-80").expect("two partitions own it");
+    let parts = [taken("80-c0"), taken("c0-")].map(|part| part.expect("a partition owns it"));
+    let upper = parts.concat();
+    assert!((60..140).contains(&lower.len()), "{lower:?}");
+    assert_eq!((parts[0].is_empty(), lower.len() + upper.len()), (false, 200));
+    assert_eq!(queue.stats().expect("it is there").events, 0);
+
+    // Partitions of the same numbers own other parts now.
+    publish();
+    others.reshard(3).expect("it is there");
+    refused("-80", "partition ");
+    for partitions in [1, 2] {
+        others.reshard(partitions).expect("it is there");
+    }
+    assert_eq!(taken("-80").expect("a partition owns it"), lower);
+    let drained = queue.worker().key_range("80-").concurrency(3).drain(|_: &Job| ());
+    assert_eq!(drained.expect("a partition owns it").done, upper.len() as u64);
+    let error = queue.worker().key_range("-4").drain(|_: &Job| ()).expect_err("no range");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+
+    // Only what belongs to it wakes one that waits.
+    let waits = |range| queue.deliveries().key_range(range).wait(Duration::from_secs(30));
+    let key_of = |part: &[String]| NewEvent::new("x").key(part[0].clone());
+    std::thread::scope(|threads| {
+        let waiting = threads.spawn(move || waits("80-").next().expect("one comes"));
+        std::thread::sleep(Duration::from_millis(50));
+        others.publish(key_of(&lower)).expect("there is room");
+        others.publish(key_of(&upper)).expect("there is room");
+        let found = waiting.join().expect("it ends").expect("it is there");
+        assert_eq!(*found[0].key, *upper[0].as_bytes());
+    });
+    assert_eq!(waits("-80").next().expect("one waits").expect("it is there").len(), 1);
+}
+
+#[test]
+fn key_range_whole_partitions() {
+    let memory = connect("memory:");
+    key_ranges(&memory, &memory);
+    let server = Redis::start();
+    key_ranges(&connect(&server.url()), &connect(&server.url()));
+    let cluster = Cluster::start();
+    key_ranges(&connect(&cluster.url()), &connect(&cluster.url()));
+}
+
+#[test]
+fn e13_statistics_show_the_largest_partition() {
+    let server = Redis::start();
+    for url in ["memory:", &server.url()] {
+        let queue = connect(url).events("orders");
+        let largest = || queue.stats().expect("it is there").largest_partition;
+        let keeps = config(|config| {
+            (config.partitions, config.retention) = (2, LONG);
+        });
+        queue.configure(keeps).expect("it is new");
+        assert_eq!(largest(), 0);
+        let events = ["a", "a", "a", "e"].map(|key| NewEvent::new("x").key(key));
+        queue.publish_many(events).expect("there is room");
+        assert_eq!(largest(), 3);
+        let received = queue.receive(1).expect("it is there");
+        queue.ack(&received[0]).expect("it is held");
+        queue.publish(NewEvent::new("x").key("e")).expect("there is room");
+        assert_eq!(largest(), 3);
+        assert_eq!(queue.stats().expect("it is there").events, 4);
+    }
+}

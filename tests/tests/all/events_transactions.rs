@@ -61,7 +61,7 @@ fn drain(queue: &EventQueue) -> Vec<String> {
 }
 
 #[test]
-fn a_change_and_its_event_happen_together_or_not_at_all() {
+fn e11_a_change_and_its_event_happen_together_or_not_at_all() {
     let server = Redis::start();
     let queue = connect(&server).events("orders");
     let call = queue.publish_call(NewEvent::new("paid").header("by", "anna")).unwrap();

@@ -152,7 +152,7 @@ fn put_changed_no_second_fire() {
 }
 
 #[test]
-fn put_old_revision_ignored() {
+fn e16_put_old_revision_ignored() {
     on_both(|engine| {
         assert_eq!(engine.put(&each_minute("a", "x").revision(5)), PutStatus::Created);
         assert_eq!(engine.put(&each_minute("a", "y").revision(4)), PutStatus::Ignored);
@@ -165,7 +165,7 @@ fn put_old_revision_ignored() {
 }
 
 #[test]
-fn sync_removes() {
+fn e16_sync_removes() {
     on_both(|engine| {
         let queue = &engine.queue;
         let ids = || {
@@ -299,7 +299,7 @@ fn ticks_keep_their_place() {
 }
 
 #[test]
-fn every_anchor_no_drift() {
+fn e16_every_anchor_no_drift() {
     on_both(|engine| {
         let schedule = Schedule::new("a").every(Duration::from_secs(90));
         engine.put(&schedule.anchor_ms((BEGAN + 7) * 1_000).payload("x"));

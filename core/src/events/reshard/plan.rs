@@ -1,6 +1,6 @@
 //! Which part of the key space moves next.
 
-use super::super::map::{Map, Moving, Owner, Range, VSLOTS};
+use super::super::map::{Map, Moving, Owner, Range, VSLOTS, merged};
 
 /// The map with the next move on the way to `partitions`, which share the key space evenly in the end; nothing
 /// if they do. As little as possible moves.
@@ -55,20 +55,6 @@ fn split(ranges: &[Range], mut count: u32) -> (Vec<Range>, Vec<Range>) {
     }
     taken.reverse();
     (kept, taken)
-}
-
-/// The same ranges in order, and as few as there can be.
-fn merged(ranges: &[Range]) -> Vec<Range> {
-    let mut sorted = ranges.to_vec();
-    sorted.sort_unstable();
-    let mut merged: Vec<Range> = Vec::with_capacity(sorted.len());
-    for (from, to) in sorted {
-        match merged.last_mut() {
-            Some(last) if last.1 != u16::MAX && last.1 + 1 == from => last.1 = to,
-            _ => merged.push((from, to)),
-        }
-    }
-    merged
 }
 
 #[cfg(test)]

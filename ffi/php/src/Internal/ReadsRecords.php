@@ -206,6 +206,7 @@ trait ReadsRecords
                 $words[$word + 12],
                 $words[$word + 13],
                 $words[$word + 14],
+                $words[$word + 15],
             );
         }
 

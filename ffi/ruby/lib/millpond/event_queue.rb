@@ -176,6 +176,10 @@ module Millpond
     #   instead; `Float::INFINITY` waits without limit
     # @param lease [Numeric, nil] how long events are leased, in seconds; by default as long as the queue's
     #   configuration says
+    # @param key_range [String, nil] takes only events of this part of the key space, in the notation of Vitess: such
+    #   as `-80`, `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two own `-80`
+    #   and `80-`, unless the queue was resharded to two from a number that is not one or four. An event without a key
+    #   or a deduplication id belongs to any part. By default events come from all partitions
     # @yieldparam events [Array<Event>]
     # @return [self] or, without a block, an Enumerator
     # @raise [TypeError] for arguments of other types
@@ -185,10 +189,11 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.publish_many(%w[a b c])
     #   queue.deliveries(max: 2).map { |events| queue.ack_many(events).size } # => [2, 1]
-    def deliveries(max: 1, wait: nil, lease: nil)
-      return enum_for(:deliveries, max: max, wait: wait, lease: lease) unless block_given?
+    def deliveries(max: 1, wait: nil, lease: nil, key_range: nil)
+      return enum_for(:deliveries, max: max, wait: wait, lease: lease, key_range: key_range) unless block_given?
 
-      settings = [TaskArguments.milliseconds("lease", lease), Convert.size("max", max), Batches.wait_ms(wait)]
+      range = key_range ? Convert.sized("key_range", key_range) : [nil, 0]
+      settings = [TaskArguments.milliseconds("lease", lease), Convert.size("max", max), Batches.wait_ms(wait), *range]
       loop = Call.handle(Native::EventsDeliveries) do |out, error|
         Native.millpond_events_deliveries_new(@native, *settings, out, error)
       end
@@ -209,6 +214,8 @@ module Millpond
     # @param budget [Numeric, nil] how long a drain takes jobs, in seconds
     # @param lease [Numeric, nil] how long an event is leased, in seconds; by default as long as the queue's
     #   configuration says. A native thread extends it three times per lease
+    # @param key_range [String, nil] takes only events of this part of the key space, such as `-80`, `40-80` or `80-`,
+    #   as {#deliveries} do. If it does not consist of whole partitions, the run ends with {InvalidArgumentError}
     # @return [EventWorker]
     # @raise [TypeError] for arguments of other types
     #
@@ -216,9 +223,10 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.publish("paid")
     #   queue.worker(concurrency: 4).drain { |job| job.event.payload }.done # => 1
-    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil)
+    def worker(concurrency: 1, prefetch: 0, timeout: nil, budget: nil, lease: nil, key_range: nil)
       options = Convert.options(Native::EventsWorkerOptions, concurrency: concurrency, prefetch: prefetch,
-                                                             timeout: timeout, budget: budget, lease: lease)
+                                                             timeout: timeout, budget: budget, lease: lease,
+                                                             key_range: key_range)
       EventWorker.new(@native, @encoding, concurrency, options)
     end
 

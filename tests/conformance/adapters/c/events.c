@@ -189,9 +189,10 @@ static json_t *call_deliveries(struct request *request) {
     int64_t lease_ms = whole(request, request->json, "lease_ms");
     int64_t wait_ms = wait_of(request, request->json, "wait_ms");
     uint64_t max = is_given(request->json, "max") ? size(request, "max") : 1;
+    millpond_bytes range = text(request, request->json, "key_range");
     millpond_events_result *result = NULL;
     millpond_events_deliveries *loop = NULL;
-    ON_QUEUE(millpond_events_deliveries_new(queue, lease_ms, max, wait_ms, &loop, &request->error));
+    ON_QUEUE(millpond_events_deliveries_new(queue, lease_ms, max, wait_ms, range.data, range.length, &loop, &request->error));
     if (loop != NULL)
         millpond_events_deliveries_next(loop, &result, &request->error);
     json_t *list = json_events(result);
@@ -487,14 +488,15 @@ static json_t *call_stats(struct request *request) {
     if (result == NULL)
         return NULL;
     const millpond_event_stats *stats = millpond_events_result_data(result)->stats;
-    json_t *json = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I,s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)stats->events,
+    json_t *json = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)stats->events,
                              "scheduled", (json_int_t)stats->scheduled, "ready", (json_int_t)stats->ready,
                              "leased", (json_int_t)stats->leased, "retry", (json_int_t)stats->retry, "dead",
                              (json_int_t)stats->dead, "behind", (json_int_t)stats->behind, "dedup_ids", (json_int_t)stats->dedup_ids,
                              "ready_since_us", json_known(stats->ready_since_us), "now_us",
                              (json_int_t)stats->now_us, "concurrency", (json_int_t)stats->concurrency, "rate",
                              (json_int_t)stats->rate, "rate_left", (json_int_t)stats->rate_left, "done", (json_int_t)stats->done, "schedules",
-                             (json_int_t)stats->schedules);
+                             (json_int_t)stats->schedules, "largest_partition",
+                             (json_int_t)stats->largest_partition);
     millpond_events_result_free(result);
     return json;
 }

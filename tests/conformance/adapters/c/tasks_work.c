@@ -80,6 +80,7 @@ static millpond_events_worker *events_worker_of(struct request *request) {
     millpond_events_worker_options options;
     millpond_events_worker_options_init(&options, sizeof options);
     SET_OPTIONS(request, options);
+    options.key_range = text(request, request->json, "key_range");
     millpond_events_queue *queue = events_of(request);
     if (queue != NULL)
         millpond_events_worker_new(queue, &options, &worker, &request->error);

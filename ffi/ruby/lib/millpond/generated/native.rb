@@ -15,7 +15,8 @@ module Millpond
     structure :event_receipt, id: Bytes, token: Bytes
     structure :event_stats, events: :uint64, scheduled: :uint64, ready: :uint64, leased: :uint64, retry: :uint64,
       dead: :uint64, behind: :uint64, dedup_ids: :uint64, ready_since_us: :int64, now_us: :uint64,
-      concurrency: :uint64, rate: :uint64, rate_left: :uint64, done: :uint64, schedules: :uint64
+      concurrency: :uint64, rate: :uint64, rate_left: :uint64, done: :uint64, schedules: :uint64,
+      largest_partition: :uint64
     structure :schedule_info, id: Bytes, cron: Bytes, zone: Bytes, every_ms: :int64, payload: Bytes,
       paused: :uint64, next_us: :int64, passed_us: :int64, missed: :uint64, revision: :uint64, owner: Bytes
     structure :schedules_synced, ignored: :uint64, created: :uint64, updated: :uint64, unchanged: :uint64,
@@ -38,7 +39,7 @@ module Millpond
       schedules: :pointer, schedule_count: :size_t, schedule_size: :size_t, synced: :pointer, text: :pointer,
       text_length: :size_t
     structure :events_worker_options, size: :size_t, concurrency: :uint32, prefetch: :uint32, lease_ms: :int64,
-      timeout_ms: :int64, budget_ms: :int64
+      key_range: Bytes, timeout_ms: :int64, budget_ms: :int64
     structure :ick_entry, member: :pointer, member_length: :size_t, score: :double
     structure :ick_pair, member: :pointer, member_length: :size_t, score: :double, score_is_now: :bool
     structure :ick_added, new_members: :uint64, lowered_members: :uint64
@@ -217,7 +218,8 @@ module Millpond
     function :events_sync_schedules, [:pointer, :pointer, :size_t, :uint64, :pointer, :size_t, :pointer, :pointer],
       :int, blocking: true
     function :events_queue_free, [:pointer], :void
-    function :events_deliveries_new, [:pointer, :int64, :size_t, :int64, :pointer, :pointer], :int
+    function :events_deliveries_new, [:pointer, :int64, :size_t, :int64, :pointer, :size_t, :pointer, :pointer],
+      :int
     function :events_deliveries_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :events_deliveries_free, [:pointer], :void
     function :events_job_is_lost, [:pointer, :pointer, :pointer], :int

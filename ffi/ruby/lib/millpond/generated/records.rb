@@ -352,8 +352,11 @@ module Millpond
   #   @return [Integer] events that are done, and kept for a time
   # @!attribute [r] schedules
   #   @return [Integer] schedules that have a tick to come; a schedule that is paused or at its end has none
+  # @!attribute [r] largest_partition
+  #   @return [Integer] events of the partition that has most, including those that are done. Plan at most a million
+  #     events, or 256 MiB, per partition: a cluster moves the keys of a partition from one server to another whole
   EventStats = Struct.new(:events, :scheduled, :ready, :leased, :retry, :dead, :behind, :dedup_ids,
-    :ready_since_us, :now_us, :concurrency, :rate, :rate_left, :done, :schedules)
+    :ready_since_us, :now_us, :concurrency, :rate, :rate_left, :done, :schedules, :largest_partition)
 
   # The result of {EventQueue#sync_schedules}.
   #
@@ -829,9 +832,10 @@ module Millpond
 
     def self.event_stats(row, texts)
       events, scheduled, ready, leased, retry_, dead, behind, dedup_ids, ready_since_us, now_us, concurrency, rate,
-        rate_left, done, schedules = row
+        rate_left, done, schedules, largest_partition = row
       EventStats.new(events, scheduled, ready, leased, retry_, dead, behind, dedup_ids, (ready_since_us unless
-        ready_since_us == Native::NOT_SET), now_us, concurrency, rate, rate_left, done, schedules).freeze
+        ready_since_us == Native::NOT_SET), now_us, concurrency, rate, rate_left, done, schedules,
+        largest_partition).freeze
     end
 
     def self.event_config(row, texts)
