@@ -7,8 +7,8 @@
 //! `server`, `rust`, `python`, `node`, `c`, `ruby`, `php`, `shuffle`, `shuffle-node`,
 //! `shuffle-python`, `fairness`, `tasks-sizes`, `tasks`, `tasks-looking`, `tasks-waking`,
 //! `tasks-server`, `events-server`, `events-peer`, `events-bodies`, `events-lateness`,
-//! `events-minute`, `volatile`, `recruiter`, `pages`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events`
-//! is all that begin so.
+//! `events-minute`, `events-waiting`, `events-together`, `events-embedded`, `events-partitions`, `events-resharding`,
+//! `volatile`, `recruiter`, `pages`, `worker`, `worker-node`, `worker-python`, `worker-ruby`, `embedded`. `events` is all that begin so.
 
 mod embedded;
 mod events;
@@ -33,7 +33,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 type Part = (&'static str, fn(&mut report::Report) -> Outcome);
 
-const PARTS: [Part; 29] = [
+const PARTS: [Part; 34] = [
     ("server", server_time::measure),
     ("shuffle", shuffle::measure),
     ("shuffle-node", |report| languages::SHUFFLE_NODE.measure(report)),
@@ -55,6 +55,11 @@ const PARTS: [Part; 29] = [
     ("events-bodies", events::bodies),
     ("events-lateness", events::lateness),
     ("events-minute", events::minute),
+    ("events-waiting", events::waiting),
+    ("events-together", events::together),
+    ("events-embedded", events::embedded),
+    ("events-partitions", events::power),
+    ("events-resharding", events::resharding),
     ("volatile", volatile::measure),
     ("recruiter", recruiter::measure),
     ("pages", pages::measure),

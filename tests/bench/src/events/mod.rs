@@ -1,6 +1,8 @@
-//! Events: the time that they cost the server, the memory that they take, and how late they come.
+//! Events: the time that they cost the server, the memory that they take, how late they come, and what partitions add.
 
 mod lateness;
+mod loads;
+mod partitions;
 mod peer;
 
 use std::cell::RefCell;
@@ -19,6 +21,8 @@ use crate::report::{Report, number, ratio};
 use crate::server_time::{send, spent};
 
 pub(crate) use lateness::{lateness, minute};
+pub(crate) use loads::{embedded, together, waiting};
+pub(crate) use partitions::{power, resharding};
 pub(crate) use peer::peer;
 
 const ROUNDS: usize = 9;
@@ -69,10 +73,16 @@ fn op(number: &mut u64) -> Op {
     Op { slot: *b"measured\0\x01", number: *number }
 }
 
-fn fill(server: &Redis, connection: &mut redis::Connection, calls: &mut u64) -> Outcome {
+/// Makes a queue on an empty server, with this many thousands of events that wait for their time.
+fn fill(
+    server: &Redis,
+    connection: &mut redis::Connection,
+    calls: &mut u64,
+    thousands: usize,
+) -> Outcome {
     server.cli(&["FLUSHALL"]);
     send(connection, &Open::create(partition()?, 1, Config::default())?)?;
-    for _ in 0..100 {
+    for _ in 0..thousands {
         let events = vec![NewEvent::new(PAYLOAD).delay(DAY); 1_000];
         send(connection, &Publish::new(partition()?, op(calls), events, 0)?)?;
     }
@@ -87,7 +97,7 @@ fn lives(
     steps: usize,
 ) -> Outcome<f64> {
     let mut calls = 0;
-    fill(server, connection, &mut calls)?;
+    fill(server, connection, &mut calls, 100)?;
     for _ in 0..steps {
         let events = vec![NewEvent::new(PAYLOAD); size];
         send(connection, &Publish::new(partition()?, op(&mut calls), events, 0)?)?;
@@ -126,7 +136,7 @@ fn bare_lives(
     steps: usize,
 ) -> Outcome<f64> {
     let mut calls = 0;
-    fill(server, connection, &mut calls)?;
+    fill(server, connection, &mut calls, 100)?;
     let state = [b's'; 16];
     for step in 0..steps {
         let ids: Vec<String> = (0..size).map(|n| format!("{:012}", step * size + n)).collect();
@@ -184,7 +194,7 @@ pub(crate) fn bodies(report: &mut Report) -> Outcome {
                 [Duration::ZERO, Duration::from_millis(1)].into_iter().zip(&mut spent)
             {
                 let mut calls = 0;
-                fill(&server, &mut connection, &mut calls)?;
+                fill(&server, &mut connection, &mut calls, 100)?;
                 let (steps, receives) = if delay.is_zero() { (STEPS, STEPS) } else { (20, 1) };
                 for _ in 0..steps {
                     let events = vec![NewEvent::new(vec![b'x'; bytes]).delay(delay); EVENTS];
