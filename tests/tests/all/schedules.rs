@@ -133,6 +133,28 @@ fn put_same_unchanged() {
     });
 }
 
+/// Deploys that raise the revision and nothing else, more often than it ticks, and when ticks are due.
+#[test]
+fn put_same_loses_no_tick() {
+    for missed in [Missed::Latest, Missed::Skip] {
+        on_both(|engine| {
+            let schedule = Schedule::new("a").every(Duration::from_secs(10)).payload("x");
+            let schedule = schedule.missed(missed).grace(MINUTE).overlap(Overlap::Allow);
+            let mut all = Vec::new();
+            for revision in 0..120 {
+                let queue = &engine.at(7 * revision).queue;
+                let synced = queue.sync_schedules("app", revision, [schedule.clone()]);
+                let synced = synced.expect("nothing is wrong");
+                assert_eq!((synced.updated, synced.ignored), (0, false));
+                all.extend(engine.fired());
+            }
+            let due: Vec<_> = (1..=83).map(|tick| of("x", 10 * tick)).collect();
+            assert_eq!(all, due);
+            assert_eq!(engine.info("a").missed, 0);
+        });
+    }
+}
+
 #[test]
 fn put_changed_no_second_fire() {
     on_both(|engine| {

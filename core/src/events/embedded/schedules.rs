@@ -54,6 +54,8 @@ impl State {
             }
             (record.missed, record.passed_us) = (before.missed, before.passed_us);
             record.last = before.last;
+            // What has fired here does not fire again.
+            record.ticks.retain(|tick| *tick > before.passed_us);
         }
         let first = record.ticks.first().copied();
         step.contents.set_schedule(&id, Some((record, first)));

@@ -411,7 +411,9 @@ impl Plan {
         if known < now {
             ticks.extend(self.passed(record, known, now));
         }
-        ticks.drain(..ticks.len().saturating_sub(TICKS_MAX - TICKS_MIN));
+        // Of those that have passed the last ones, where too many have; of those that come all.
+        let (room, passed) = (TICKS_MAX - TICKS_MIN, ticks.partition_point(|tick| *tick <= now));
+        ticks.drain(..ticks.len().saturating_sub(room).min(passed));
         let after = ticks.last().copied().unwrap_or(0).max(now);
         self.behind(ticks, after, now)
     }

@@ -27,6 +27,10 @@ if before then
     freed = freed + made
   end
   schedule.missed, schedule.passed, schedule.last = before.missed, before.passed, before.last
+  -- What has fired here does not fire again.
+  while schedule.ticks[1] and schedule.ticks[1] <= schedule.passed do
+    table.remove(schedule.ticks, 1)
+  end
 end
 schedules.put(id, schedule, schedule.ticks[1])
 if template ~= '' then gather('HSET', TEMPLATES, id, template) end
