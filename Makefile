@@ -40,7 +40,7 @@ help:
 
 # DIR=folder indexes a copy of another folder.
 demo:
-	@echo "Building the demo; the first time takes about a minute."
+	@echo "Building the demo; the first time takes two to three minutes."
 	@$(CARGO) run --quiet --locked -p millpond-examples --bin search-index -- $(if $(DIR),"$(DIR)")
 
 check:

@@ -2865,11 +2865,14 @@ export interface EventPage {
   next: EventPosition | null
 }
 
-/** How many events a partition has in each state. */
+/**
+ * How many events a queue has in each state, in all its partitions; one partition, where it is of
+ * `ReadStats`.
+ */
 export interface EventStats {
   /** Events that are not done, including dead letters. */
   events: number
-  /** Events that wait for their time. */
+  /** Events that wait for their time, and those whose time has come since the last receive. */
   scheduled: number
   /** Events that are ready to be received. */
   ready: number
@@ -2883,7 +2886,10 @@ export interface EventStats {
   behind: number
   /** Deduplication ids that are remembered. */
   dedupIds: number
-  /** Since when the oldest ready event has been ready, in microseconds since the Unix epoch. */
+  /**
+   * Since when the event that has waited longest could have been received, in microseconds since
+   * the Unix epoch; also one whose time has come or whose lease has expired while nobody receives.
+   */
   readySinceUs: number | null
   /** The time, in microseconds since the Unix epoch. */
   nowUs: number
@@ -2908,26 +2914,37 @@ export interface EventStats {
 /** How a queue treats its events; settings that {@link EventQueue.configure} omits have their defaults. */
 export interface EventConfig {
   /**
-   * How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait for
-   * each other, and may run on different servers of a cluster. {@link EventQueue.reshard} changes
-   * it later.
+   * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions do
+   * not wait for each other, and may run on different servers of a cluster.
+   * {@link EventQueue.reshard} changes it later; {@link EventQueue.configure} leaves it as it is.
    */
   partitions: number
-  /** How long an event is leased to its receiver. */
+  /** How long an event is leased to its receiver; 30 s by default. */
   leaseMs: number
-  /** How often an event is delivered before it becomes a dead letter; 0 for no limit. */
+  /**
+   * How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no limit.
+   */
   maxAttempts: number
-  /** How often a lease of an event may expire before it becomes a dead letter; 0 for no limit. */
+  /**
+   * How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0 for
+   * no limit.
+   */
   maxCrashes: number
-  /** The longest delay before the second attempt; it doubles with each attempt. */
+  /** The longest delay before the second attempt, 1 s by default; it doubles with each attempt. */
   backoffMinMs: number
-  /** The longest delay before any attempt. */
+  /** The longest delay before any attempt; 1 h by default. */
   backoffMaxMs: number
-  /** How many events a partition may hold, including dead letters; 0 for no limit. */
+  /** How many events a partition may hold, including dead letters; 0, the default, for no limit. */
   eventsMax: number
-  /** How many deduplication ids a partition remembers. */
+  /**
+   * How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
+   * early: while it remembers that many, an event with another one is refused.
+   */
   dedupIdsMax: number
-  /** Whether delivery is paused. */
+  /**
+   * Whether delivery is paused. It is {@link EventQueue.pause} and {@link EventQueue.resume} that
+   * change this; {@link EventQueue.configure} leaves it as it is.
+   */
   paused: boolean
   /**
    * How many events may be leased at a time; 0 for no limit. Each partition allows an equal part of
@@ -2987,7 +3004,11 @@ export interface NewEvent extends PublishOptions {
 export interface Schedule {
   /** Its id, up to 256 bytes, which is the key of its events. */
   id: string
-  /** It fires when the clock of its `zone` matches a cron expression. */
+  /**
+   * It fires when the clock of its `zone` matches a cron expression: minute, hour, day of the
+   * month, month and day of the week, or six fields with the second before these, or a word such as
+   * `@daily`.
+   */
   cron?: string | undefined
   /**
    * The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
@@ -3099,8 +3120,9 @@ export interface RedriveEventsOptions extends CallOptions {
   /** At most this many. */
   max?: number | bigint | undefined
   /**
-   * At this rate, 1 to 1,000,000,000 a second in all partitions together, instead of all now: those
-   * that have to wait fire later, one after the other, so nobody has to stay for it.
+   * At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
+   * later, one after the other, so nobody has to stay for it. Each call counts from its own
+   * beginning.
    */
   perSecond?: number | bigint | undefined
 }
@@ -3135,10 +3157,11 @@ export interface DeliveriesOptions extends CallOptions {
   waitMs?: number | undefined
   /**
    * Takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
-   * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two own
-   * `-80` and `80-`, unless the queue was resharded to two from a number that is not one or four.
-   * An event without a key or a deduplication id belongs to any part. By default events come from
-   * all partitions.
+   * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the two
+   * of a new queue own `-80` and `80-`, and twice as many partitions own halves of what they owned.
+   * Any other {@link EventQueue.reshard} moves as little as possible, and so can leave a partition
+   * with several parts, as the error says. An event with neither a key nor a deduplication id
+   * belongs to some part. By default events come from all partitions.
    */
   keyRange?: string | undefined
 }
@@ -3244,10 +3267,11 @@ export class EventQueue {
 
   /**
    * Gives the queue this configuration, and makes the queue if it does not exist. When the call
-   * returns, every partition has it.
+   * returns, every partition has it. A program can make this call at each of its starts: the number
+   * of partitions and a pause are of a queue that is new, and stay as they are in one that exists.
    *
-   * @throws {@link InvalidArgumentError} for a configuration beyond its limits, and for another
-   * number of partitions than the queue has.
+   * @throws {@link InvalidArgumentError} for a configuration beyond its limits, and for a
+   * `concurrency` below the number of partitions that the queue has.
    */
   configure(options?: Partial<EventConfig> & CallOptions): Promise<void>
 
@@ -3562,7 +3586,9 @@ export class EventQueue {
    * The queue stays in use, but the two partitions between which events move deliver nothing until
    * those events have arrived: some 20 s for a million events. Nothing is lost or delivered out of
    * order, and leases and their tokens stay valid. A repeated call continues where an earlier one
-   * stopped. Consumers that wait for events also continue a move that no caller drives any more.
+   * stopped. Consumers that wait for events also complete a move that no caller drives any more,
+   * but begin no other one: until the call has returned, `config` shows how far it is. Consumers of
+   * a `keyRange` fail with {@link InvalidArgumentError} when a partition owns only a part of it.
    *
    * The call takes many steps. After an error some events have moved and the others have not: make
    * the call again.
@@ -3608,7 +3634,8 @@ export class EventQueue {
   /**
    * Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events unless
+   * they may overlap
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   removeSchedule(id: string, options?: CallOptions): Promise<boolean>
@@ -3616,7 +3643,8 @@ export class EventQueue {
   /**
    * Reads a schedule, if it exists.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events unless
+   * they may overlap
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   getSchedule(id: string, options?: CallOptions): Promise<ScheduleInfo | null>
@@ -3631,7 +3659,8 @@ export class EventQueue {
   /**
    * Pauses a schedule: its ticks pass without events. Returns whether it exists.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events unless
+   * they may overlap
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   pauseSchedule(id: string, options?: CallOptions): Promise<boolean>
@@ -3640,7 +3669,8 @@ export class EventQueue {
    * Resumes a schedule after a {@link EventQueue.pauseSchedule}, with its first tick after now.
    * Returns whether it exists.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events unless
+   * they may overlap
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   resumeSchedule(id: string, options?: CallOptions): Promise<boolean>
@@ -3649,7 +3679,8 @@ export class EventQueue {
    * Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns
    * the result, if there is such a schedule.
    *
-   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events
+   * @param id - the id of a schedule, up to 256 bytes, which is also the key of its events unless
+   * they may overlap
    * @throws {@link InvalidArgumentError} for an id that is empty or too long.
    */
   triggerSchedule(id: string, options?: CallOptions): Promise<Published | null>

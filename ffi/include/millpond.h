@@ -2399,7 +2399,8 @@ typedef struct {
 } millpond_event_position;
 
 /**
- * How many events a partition has in each state.
+ * How many events a queue has in each state, in all its partitions; one partition, where it is
+ * of `ReadStats`.
  */
 typedef struct {
     /**
@@ -2407,7 +2408,7 @@ typedef struct {
      */
     uint64_t events;
     /**
-     * Events that wait for their time.
+     * Events that wait for their time, and those whose time has come since the last receive.
      */
     uint64_t scheduled;
     /**
@@ -2435,8 +2436,9 @@ typedef struct {
      */
     uint64_t dedup_ids;
     /**
-     * Since when the oldest ready event has been ready, in microseconds since the Unix epoch.
-     * `MILLPOND_NOT_SET`: none.
+     * Since when the event that has waited longest could have been received, in microseconds since
+     * the Unix epoch; also one whose time has come or whose lease has expired while nobody
+     * receives. `MILLPOND_NOT_SET`: none.
      */
     int64_t ready_since_us;
     /**
@@ -2482,42 +2484,47 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
-     * for each other, and may run on different servers of a cluster. `millpond_events_reshard`
-     * changes it later.
+     * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
+     * do not wait for each other, and may run on different servers of a cluster.
+     * `millpond_events_reshard` changes it later; `millpond_events_configure` leaves it as it is.
      */
     uint64_t partitions;
     /**
-     * How long an event is leased to its receiver. `MILLPOND_NOT_SET`: the default.
+     * How long an event is leased to its receiver; 30 s by default. `MILLPOND_NOT_SET`: the
+     * default.
      */
     int64_t lease_ms;
     /**
-     * How often an event is delivered before it becomes a dead letter; 0 for no limit.
+     * How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
+     * limit.
      */
     uint64_t max_attempts;
     /**
-     * How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
+     * How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
+     * for no limit.
      */
     uint64_t max_crashes;
     /**
-     * The longest delay before the second attempt; it doubles with each attempt.
+     * The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t backoff_min_ms;
     /**
-     * The longest delay before any attempt. `MILLPOND_NOT_SET`: the default.
+     * The longest delay before any attempt; 1 h by default. `MILLPOND_NOT_SET`: the default.
      */
     int64_t backoff_max_ms;
     /**
-     * How many events a partition may hold, including dead letters; 0 for no limit.
+     * How many events a partition may hold, including dead letters; 0, the default, for no limit.
      */
     uint64_t events_max;
     /**
-     * How many deduplication ids a partition remembers.
+     * How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
+     * early: while it remembers that many, an event with another one is refused.
      */
     uint64_t dedup_ids_max;
     /**
-     * Whether delivery is paused.
+     * Whether delivery is paused. It is `millpond_events_pause` and `millpond_events_resume` that
+     * change this; `millpond_events_configure` leaves it as it is.
      */
     bool paused;
     /**
@@ -3150,7 +3157,9 @@ typedef struct {
      */
     millpond_bytes id;
     /**
-     * It fires when the clock of its `zone` matches a cron expression. NULL: not set.
+     * It fires when the clock of its `zone` matches a cron expression: minute, hour, day of the
+     * month, month and day of the week, or six fields with the second before these, or a word such
+     * as `@daily`. NULL: not set.
      */
     millpond_bytes cron;
     /**
@@ -3276,9 +3285,9 @@ typedef struct {
      */
     int64_t max;
     /**
-     * At this rate, 1 to 1,000,000,000 a second in all partitions together, instead of all now:
-     * those that have to wait fire later, one after the other, so nobody has to stay for it.
-     * `MILLPOND_NOT_SET`: the default.
+     * At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
+     * later, one after the other, so nobody has to stay for it. Each call counts from its own
+     * beginning. `MILLPOND_NOT_SET`: the default.
      */
     int64_t per_second;
 } millpond_event_redrive_filter;
@@ -7677,10 +7686,12 @@ millpond_status millpond_events_stats(millpond_events_queue *queue,
 
 /**
  * Gives the queue this configuration, and makes the queue if it does not exist. When the call
- * returns, every partition has it.
+ * returns, every partition has it. A program can make this call at each of its starts: the
+ * number of partitions and a pause are of a queue that is new, and stay as they are in one
+ * that exists.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for another
- * number of partitions than the queue has; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for a
+ * `concurrency` below the number of partitions that the queue has; those of the connection.
  *
  * Threads: any.
  */
@@ -7728,8 +7739,10 @@ millpond_status millpond_events_resume(millpond_events_queue *queue, millpond_er
  * The queue stays in use, but the two partitions between which events move deliver nothing
  * until those events have arrived: some 20 s for a million events. Nothing is lost or
  * delivered out of order, and leases and their tokens stay valid. A repeated call continues
- * where an earlier one stopped. Consumers that wait for events also continue a move that no
- * caller drives any more.
+ * where an earlier one stopped. Consumers that wait for events also complete a move that no
+ * caller drives any more, but begin no other one: until the call has returned, `config` shows
+ * how far it is. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a
+ * partition owns only a part of it.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024; `MILLPOND_WRONG_TYPE`
  * if a key holds something else; those of the connection.
@@ -7932,10 +7945,12 @@ void millpond_events_queue_free(millpond_events_queue *queue);
  * event that becomes ready, by a step or because its time has come, wakes one of them. 0 does
  * not wait, -1 waits without limit. `millpond_close` on the client ends the wait. `key_range`:
  * takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
- * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two
- * own `-80` and `80-`, unless the queue was resharded to two from a number that is not one or
- * four. An event without a key or a deduplication id belongs to any part. By default events
- * come from all partitions. NULL: the default.
+ * `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the
+ * two of a new queue own `-80` and `80-`, and twice as many partitions own halves of what they
+ * owned. Any other `millpond_events_reshard` moves as little as possible, and so can leave a
+ * partition with several parts, as the error says. An event with neither a key nor a
+ * deduplication id belongs to some part. By default events come from all partitions. NULL: the
+ * default.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
  *

@@ -9,24 +9,28 @@ use crate::error::{Result, ensure};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait for each other, and
-    /// may run on different servers of a cluster. [`reshard`](super::EventQueue::reshard) changes it later.
+    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions do not wait for each
+    /// other, and may run on different servers of a cluster. [`reshard`](super::EventQueue::reshard) changes it later;
+    /// [`configure`](super::EventQueue::configure) leaves it as it is.
     pub partitions: u16,
-    /// How long an event is leased to its receiver.
+    /// How long an event is leased to its receiver; 30 s by default.
     pub lease: Duration,
-    /// How often an event is delivered before it becomes a dead letter; 0 for no limit.
+    /// How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no limit.
     pub max_attempts: u16,
-    /// How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
+    /// How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0 for no limit.
     pub max_crashes: u16,
-    /// The longest delay before the second attempt; it doubles with each attempt.
+    /// The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
     pub backoff_min: Duration,
-    /// The longest delay before any attempt.
+    /// The longest delay before any attempt; 1 h by default.
     pub backoff_max: Duration,
-    /// How many events a partition may hold, including dead letters; 0 for no limit.
+    /// How many events a partition may hold, including dead letters; 0, the default, for no limit.
     pub events_max: u64,
-    /// How many deduplication ids a partition remembers.
+    /// How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten early: while it
+    /// remembers that many, an event with another one is refused.
     pub dedup_ids_max: u64,
-    /// Whether delivery is paused.
+    /// Whether delivery is paused. It is [`pause`](super::EventQueue::pause) and
+    /// [`resume`](super::EventQueue::resume) that change this; [`configure`](super::EventQueue::configure) leaves it as
+    /// it is.
     pub paused: bool,
     /// How many events may be leased at a time; 0 for no limit. Each partition allows an equal part of that, rounded
     /// down, so the number must not be below the number of partitions.

@@ -210,9 +210,8 @@ impl<M: Mode> Calls<M> {
     async fn redrive_all(&self, filter: RedriveFilter) -> Result<u64> {
         let Some(map) = self.look().await? else { return Ok(0) };
         let mut redriven = 0;
-        let partitions = map.owners.len();
-        for number in 0..partitions {
-            let mut left = Some(filter.range(number, partitions));
+        for number in 0..map.owners.len() {
+            let mut left = Some(filter.range(redriven));
             while let Some(range) = left.filter(|_| redriven < filter.most()) {
                 let most = (filter.most() - redriven).min(STEP_EVENTS_MAX as u64) as usize;
                 let make = |partition, op| RedriveAll::of(partition, op, range.clone(), most);

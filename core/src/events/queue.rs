@@ -387,7 +387,8 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Gives the queue this configuration, and makes the queue if it does not exist. When the call returns, every
-    /// partition has it.
+    /// partition has it. A program can make this call at each of its starts: the number of partitions and a pause are of
+    /// a queue that is new, and stay as they are in one that exists.
     ///
     /// ```
     /// use millpond::events::Config;
@@ -398,24 +399,26 @@ impl<M: Mode> EventQueue<M> {
     /// queue.configure(config.clone())?;
     /// assert_eq!(queue.config()?.as_ref(), Some(&config));
     ///
-    /// config.partitions = 8;
-    /// assert_eq!(queue.configure(config).unwrap_err().kind(), millpond::ErrorKind::InvalidArgument);
+    /// queue.reshard(8)?;
+    /// queue.pause()?;
+    /// queue.configure(config)?;
+    /// let config = queue.config()?.expect("it is there");
+    /// assert_eq!((config.partitions, config.paused), (8, true));
     /// # Ok::<(), millpond::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a configuration beyond its limits, and for another number of partitions than the queue
-    /// has.
+    /// `INVALID_ARGUMENT` for a configuration beyond its limits, and for a `concurrency` below the number of partitions
+    /// that the queue has.
     pub fn configure(&self, config: Config) -> M::Reply<()> {
         self.call(config.check().map(|()| config), async |calls, config| {
             let change = |known: Option<&Config>| {
-                let (wanted, has) = (config.partitions, known.map(|known| known.partitions));
-                ensure!(
-                    has.is_none_or(|has| has == wanted),
-                    "the queue has {} partitions, not {wanted}: reshard changes that",
-                    has.unwrap_or_default()
-                );
-                Ok(config.clone())
+                let mut config = config.clone();
+                if let Some(known) = known {
+                    (config.partitions, config.paused) = (known.partitions, known.paused);
+                    config.check()?;
+                }
+                Ok(config)
             };
             calls.configure(change).await
         })

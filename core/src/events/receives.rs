@@ -79,9 +79,10 @@ impl<M: Mode> Deliveries<M> {
     }
 
     /// Takes only events of this part of the key space, in the notation of Vitess: such as `-80`, `40-80` or `80-`, or
-    /// several parts, `-40,c0-`. It has to consist of whole partitions: two own `-80` and `80-`, unless the queue was
-    /// resharded to two from a number that is not one or four. An event without a key or a deduplication id belongs to
-    /// any part. By default events come from all partitions.
+    /// several parts, `-40,c0-`. It has to consist of whole partitions: the two of a new queue own `-80` and `80-`, and
+    /// twice as many partitions own halves of what they owned. Any other [`reshard`](EventQueue::reshard) moves as
+    /// little as possible, and so can leave a partition with several parts, as the error says. An event with neither a
+    /// key nor a deduplication id belongs to some part. By default events come from all partitions.
     ///
     /// ```
     /// use millpond::events::{Config, NewEvent};
@@ -277,10 +278,14 @@ impl<M: Mode> Calls<M> {
         let mut waiting: VecDeque<_> = (0..numbers.len())
             .map(|turn| numbers[first.wrapping_add(turn) % numbers.len()])
             .collect();
+        let chosen = map.clone();
         let mut received = Received { events: Vec::new(), map, numbers, looks: Vec::new() };
         while let Some(number) = waiting.pop_front() {
             let left = max - received.events.len();
-            let is_asked = |map: &Map| Ok(of(map)?.contains(&number).then_some(number));
+            let is_asked = |map: &Map| match std::ptr::eq(map, &*chosen) {
+                true => Ok(Some(number)),
+                false => Ok(of(map)?.contains(&number).then_some(number)),
+            };
             let make = |partition, op| {
                 let (token, seed) = (ids::unique_bytes(), ids::seed());
                 let waits = self.waits(&partition, listens);

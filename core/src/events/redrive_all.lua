@@ -9,7 +9,6 @@
 -- ARGV[8] after_id  its id; nothing to begin
 -- ARGV[9] rate      how many turns to fire there are a second; 0 to have all fire now
 -- ARGV[10] turn     of the first, counted from 0
--- ARGV[11] every    how many turns there are from one to the next
 -- Returns {how many were redriven, until}, and, if there may be more, the time and the id of the last that was looked
 -- at behind it.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
@@ -50,7 +49,7 @@ for i, id in ipairs(ids) do
     local failure = redrive(id, heads[i], states[i], fire_at)
     if failure then return failure end
     if fire_at > NOW then alarm = alarm or fire_at end
-    reply[1], turn = reply[1] + 1, turn + tonumber(ARGV[11])
+    reply[1], turn = reply[1] + 1, turn + 1
   end
 end
 if reply[1] > 0 then remember(slot, step, reply) end

@@ -60,8 +60,8 @@ impl RedriveFilter {
         Self { max: Some(max), ..self }
     }
 
-    /// At this rate, 1 to 1,000,000,000 a second in all partitions together, instead of all now: those that have to wait
-    /// fire later, one after the other, so nobody has to stay for it.
+    /// At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire later, one after the
+    /// other, so nobody has to stay for it. Each call counts from its own beginning.
     pub fn per_second(self, per_second: u64) -> Self {
         Self { per_second: Some(per_second), ..self }
     }
@@ -80,18 +80,14 @@ impl RedriveFilter {
         self.max.unwrap_or(u64::MAX)
     }
 
-    /// Those of this partition, of a queue with this many, from the first on.
-    pub(super) fn range(&self, partition: usize, partitions: usize) -> RedriveRange {
+    /// Those of a partition, from the first on, after this many of other ones.
+    pub(super) fn range(&self, redriven: u64) -> RedriveRange {
         let before = self.before.unwrap_or(limits::TIME_US_MAX).min(limits::TIME_US_MAX);
         RedriveRange {
             reason: self.reason,
             until: before.saturating_sub(1),
             after: self.since.and_then(EventPosition::before),
-            turns: Turns {
-                per_second: self.per_second.unwrap_or(0),
-                next: partition as u64,
-                every: partitions as u64,
-            },
+            turns: Turns { per_second: self.per_second.unwrap_or(0), next: redriven },
         }
     }
 }
@@ -113,21 +109,19 @@ pub(super) struct Turns {
     pub(super) per_second: u64,
     /// The turn of the next dead letter, counted from 0 in the whole queue.
     pub(super) next: u64,
-    /// How many turns there are from one to the next: each partition has one of them.
-    pub(super) every: u64,
 }
 
 impl Turns {
     /// In how many microseconds the next one fires; the one after it has a later turn.
     pub(super) fn take(&mut self) -> u64 {
         let turn = self.next;
-        self.next += self.every;
+        self.next += 1;
         (turn * 1_000_000).checked_div(self.per_second).unwrap_or(0)
     }
 
     /// After this many.
     fn after(self, taken: u64) -> Self {
-        Self { next: self.next + taken * self.every, ..self }
+        Self { next: self.next + taken, ..self }
     }
 }
 
@@ -156,7 +150,7 @@ impl RedriveAll {
     /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000, and for a rate outside its limits.
     pub fn new(partition: Partition, op: Op, filter: &RedriveFilter, max: usize) -> Result<Self> {
         filter.check()?;
-        Self::of(partition, op, filter.range(0, 1), max)
+        Self::of(partition, op, filter.range(0), max)
     }
 
     pub(super) fn of(
@@ -197,11 +191,8 @@ impl Operation for RedriveAll {
             args.push_number(self.max as u64);
             args.push_number(self.range.until);
             EventPosition::push(self.range.after.as_ref(), args);
-            for number in
-                [self.range.turns.per_second, self.range.turns.next, self.range.turns.every]
-            {
-                args.push_number(number);
-            }
+            args.push_number(self.range.turns.per_second);
+            args.push_number(self.range.turns.next);
         })
     }
 

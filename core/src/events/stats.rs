@@ -28,13 +28,13 @@ pub struct ReadStats {
     partition: Partition,
 }
 
-/// How many events a partition has in each state.
+/// How many events a queue has in each state, in all its partitions; one partition, where it is of [`ReadStats`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Events that are not done, including dead letters.
     pub events: u64,
-    /// Events that wait for their time.
+    /// Events that wait for their time, and those whose time has come since the last receive.
     pub scheduled: u64,
     /// Events that are ready to be received.
     pub ready: u64,
@@ -48,7 +48,8 @@ pub struct Stats {
     pub behind: u64,
     /// Deduplication ids that are remembered.
     pub dedup_ids: u64,
-    /// Since when the oldest ready event has been ready, in microseconds since the Unix epoch.
+    /// Since when the event that has waited longest could have been received, in microseconds since the Unix epoch; also
+    /// one whose time has come or whose lease has expired while nobody receives.
     pub ready_since_us: Option<Timestamp>,
     /// The time, in microseconds since the Unix epoch.
     pub now_us: Timestamp,

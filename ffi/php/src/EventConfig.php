@@ -16,20 +16,26 @@ use Millpond\Internal\Arguments;
 final class EventConfig
 {
     /**
-     * @param int        $partitions  how many partitions a new queue has, 1 to 1,024: steps of different
-     *                                partitions do not wait for each other, and may run on different servers of a
-     *                                cluster. `EventQueue::reshard()` changes it later
-     * @param float      $lease       how long in seconds an event is leased to its receiver
-     * @param int        $maxAttempts how often an event is delivered before it becomes a dead letter; 0 for no
-     *                                limit
-     * @param int        $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 0
+     * @param int        $partitions  how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
+     *                                different partitions do not wait for each other, and may run on different
+     *                                servers of a cluster. `EventQueue::reshard()` changes it later;
+     *                                `EventQueue::configure()` leaves it as it is
+     * @param float      $lease       how long in seconds an event is leased to its receiver; 30 s by default
+     * @param int        $maxAttempts how often an event is delivered before it becomes a dead letter; 20 by
+     *                                default, 0 for no limit
+     * @param int        $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 3
+     *                                by default, 0 for no limit
+     * @param float      $backoffMin  the longest delay before the second attempt, 1 s by default; it doubles with
+     *                                each attempt, in seconds
+     * @param float      $backoffMax  the longest delay before any attempt; 1 h by default, in seconds
+     * @param int        $eventsMax   how many events a partition may hold, including dead letters; 0, the default,
      *                                for no limit
-     * @param float      $backoffMin  the longest delay before the second attempt; it doubles with each attempt, in
-     *                                seconds
-     * @param float      $backoffMax  the longest delay before any attempt, in seconds
-     * @param int        $eventsMax   how many events a partition may hold, including dead letters; 0 for no limit
-     * @param int        $dedupIdsMax how many deduplication ids a partition remembers
-     * @param bool       $paused      whether delivery is paused
+     * @param int        $dedupIdsMax how many deduplication ids a partition remembers, 1,000,000 by default. None
+     *                                is forgotten early: while it remembers that many, an event with another one
+     *                                is refused
+     * @param bool       $paused      whether delivery is paused. It is `EventQueue::pause()` and
+     *                                `EventQueue::resume()` that change this; `EventQueue::configure()` leaves it
+     *                                as it is
      * @param int        $concurrency how many events may be leased at a time; 0 for no limit. Each partition
      *                                allows an equal part of that, rounded down, so the number must not be below
      *                                the number of partitions

@@ -20,9 +20,11 @@ interface EventQueueInterface
      *                              configuration says
      * @param string|null $keyRange takes only events of this part of the key space, in the notation of Vitess:
      *                              such as `-80`, `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist
-     *                              of whole partitions: two own `-80` and `80-`, unless the queue was resharded to
-     *                              two from a number that is not one or four. An event without a key or a
-     *                              deduplication id belongs to any part. By default events come from all
+     *                              of whole partitions: the two of a new queue own `-80` and `80-`, and twice as
+     *                              many partitions own halves of what they owned. Any other
+     *                              `EventQueue::reshard()` moves as little as possible, and so can leave a
+     *                              partition with several parts, as the error says. An event with neither a key
+     *                              nor a deduplication id belongs to some part. By default events come from all
      *                              partitions
      */
     public function deliveries(
@@ -56,7 +58,8 @@ interface EventQueueInterface
 
     /**
      * Gives the queue this configuration, and makes the queue if it does not exist. When the call returns,
-     * every partition has it.
+     * every partition has it. A program can make this call at each of its starts: the number of partitions
+     * and a pause are of a queue that is new, and stay as they are in one that exists.
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
      *     $queue->configure(new EventConfig(partitions: 4, maxAttempts: 5));
@@ -64,8 +67,8 @@ interface EventQueueInterface
      *
      * @param EventConfig $config how the queue treats its events
      *
-     * @throws Exception\InvalidArgumentException for a configuration beyond its limits, and for another
-     *     number of partitions than the queue has
+     * @throws Exception\InvalidArgumentException for a configuration beyond its limits, and for a
+     *     `concurrency` below the number of partitions that the queue has
      */
     public function configure(EventConfig $config): void;
 
@@ -136,9 +139,9 @@ interface EventQueueInterface
      * @param int|null        $beforeUs  only those that were given up earlier than this, in microseconds since the
      *                                   Unix epoch
      * @param int|null        $max       at most this many
-     * @param int|null        $perSecond at this rate, 1 to 1,000,000,000 a second in all partitions together,
-     *                                   instead of all now: those that have to wait fire later, one after the
-     *                                   other, so nobody has to stay for it
+     * @param int|null        $perSecond at this rate, 1 to 1,000,000,000 a second, instead of all now: those that
+     *                                   have to wait fire later, one after the other, so nobody has to stay for
+     *                                   it. Each call counts from its own beginning
      *
      * @throws Exception\InvalidArgumentException for a filter with a maximum of 0 or a rate outside its
      *     limits
@@ -448,7 +451,9 @@ interface EventQueueInterface
      * The queue stays in use, but the two partitions between which events move deliver nothing until those
      * events have arrived: some 20 s for a million events. Nothing is lost or delivered out of order, and
      * leases and their tokens stay valid. A repeated call continues where an earlier one stopped. Consumers
-     * that wait for events also continue a move that no caller drives any more.
+     * that wait for events also complete a move that no caller drives any more, but begin no other one:
+     * until the call has returned, `config` shows how far it is. Consumers of a `keyRange` fail with
+     * InvalidArgumentException when a partition owns only a part of it.
      *
      * The call takes many steps. After an error some events have moved and the others have not: make the
      * call again.
@@ -493,7 +498,8 @@ interface EventQueueInterface
     /**
      * Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+     *                   overlap
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
@@ -502,7 +508,8 @@ interface EventQueueInterface
     /**
      * Reads a schedule, if it exists.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+     *                   overlap
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
@@ -520,7 +527,8 @@ interface EventQueueInterface
     /**
      * Pauses a schedule: its ticks pass without events. Returns whether it exists.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+     *                   overlap
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
@@ -529,7 +537,8 @@ interface EventQueueInterface
     /**
      * Resumes a schedule after a pauseSchedule(), with its first tick after now. Returns whether it exists.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+     *                   overlap
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */
@@ -539,7 +548,8 @@ interface EventQueueInterface
      * Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns the
      * result, if there is such a schedule.
      *
-     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events
+     * @param string $id the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+     *                   overlap
      *
      * @throws Exception\InvalidArgumentException for an id that is empty or too long
      */

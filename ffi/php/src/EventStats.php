@@ -6,21 +6,24 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * How many events a partition has in each state.
+ * How many events a queue has in each state, in all its partitions; one partition, where it is of
+ * `ReadStats`.
  */
 final class EventStats
 {
     /**
      * @param int      $events           events that are not done, including dead letters
-     * @param int      $scheduled        events that wait for their time
+     * @param int      $scheduled        events that wait for their time, and those whose time has come since the
+     *                                   last receive
      * @param int      $ready            events that are ready to be received
      * @param int      $leased           events that are leased
      * @param int      $retry            events that failed and wait to be tried again
      * @param int      $dead             events that are dead letters
      * @param int      $behind           events that wait behind another event of their key
      * @param int      $dedupIds         deduplication ids that are remembered
-     * @param int|null $readySinceUs     since when the oldest ready event has been ready, in microseconds since
-     *                                   the Unix epoch
+     * @param int|null $readySinceUs     since when the event that has waited longest could have been received, in
+     *                                   microseconds since the Unix epoch; also one whose time has come or whose
+     *                                   lease has expired while nobody receives
      * @param int      $nowUs            the time, in microseconds since the Unix epoch
      * @param int      $concurrency      how many events the partitions allow to be leased at a time; 0 for any
      *                                   number

@@ -25,8 +25,12 @@ final class Schedule
     /**
      * @param string                                                 $id       the id of a schedule, up to 256 bytes,
      *                                                                         which is also the key of its events
+     *                                                                         unless they may overlap
      * @param string|null                                            $cron     it fires when the clock of its `zone`
-     *                                                                         matches a cron expression
+     *                                                                         matches a cron expression: minute, hour,
+     *                                                                         day of the month, month and day of the
+     *                                                                         week, or six fields with the second
+     *                                                                         before these, or a word such as `@daily`
      * @param string|null                                            $zone     the time zone of a cron expression, a
      *                                                                         name of the tz database such as
      *                                                                         `Europe/Berlin`, whose data ships with

@@ -202,13 +202,14 @@ impl Element for millpond_event_receipt {
     }
 }
 
-/// How many events a partition has in each state.
+/// How many events a queue has in each state, in all its partitions; one partition, where it is
+/// of `ReadStats`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_stats {
     /// Events that are not done, including dead letters.
     pub events: u64,
-    /// Events that wait for their time.
+    /// Events that wait for their time, and those whose time has come since the last receive.
     pub scheduled: u64,
     /// Events that are ready to be received.
     pub ready: u64,
@@ -222,8 +223,9 @@ pub struct millpond_event_stats {
     pub behind: u64,
     /// Deduplication ids that are remembered.
     pub dedup_ids: u64,
-    /// Since when the oldest ready event has been ready, in microseconds since the Unix epoch.
-    /// `MILLPOND_NOT_SET`: none.
+    /// Since when the event that has waited longest could have been received, in microseconds since
+    /// the Unix epoch; also one whose time has come or whose lease has expired while nobody
+    /// receives. `MILLPOND_NOT_SET`: none.
     pub ready_since_us: i64,
     /// The time, in microseconds since the Unix epoch.
     pub now_us: u64,
@@ -458,26 +460,31 @@ pub unsafe extern "C" fn millpond_new_event_init(options: *mut millpond_new_even
 pub struct millpond_event_config {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
-    /// How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
-    /// for each other, and may run on different servers of a cluster. `millpond_events_reshard`
-    /// changes it later.
+    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
+    /// do not wait for each other, and may run on different servers of a cluster.
+    /// `millpond_events_reshard` changes it later; `millpond_events_configure` leaves it as it is.
     pub partitions: u64,
-    /// How long an event is leased to its receiver. `MILLPOND_NOT_SET`: the default.
+    /// How long an event is leased to its receiver; 30 s by default. `MILLPOND_NOT_SET`: the
+    /// default.
     pub lease_ms: i64,
-    /// How often an event is delivered before it becomes a dead letter; 0 for no limit.
+    /// How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
+    /// limit.
     pub max_attempts: u64,
-    /// How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
+    /// How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
+    /// for no limit.
     pub max_crashes: u64,
-    /// The longest delay before the second attempt; it doubles with each attempt.
+    /// The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
     /// `MILLPOND_NOT_SET`: the default.
     pub backoff_min_ms: i64,
-    /// The longest delay before any attempt. `MILLPOND_NOT_SET`: the default.
+    /// The longest delay before any attempt; 1 h by default. `MILLPOND_NOT_SET`: the default.
     pub backoff_max_ms: i64,
-    /// How many events a partition may hold, including dead letters; 0 for no limit.
+    /// How many events a partition may hold, including dead letters; 0, the default, for no limit.
     pub events_max: u64,
-    /// How many deduplication ids a partition remembers.
+    /// How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
+    /// early: while it remembers that many, an event with another one is refused.
     pub dedup_ids_max: u64,
-    /// Whether delivery is paused.
+    /// Whether delivery is paused. It is `millpond_events_pause` and `millpond_events_resume` that
+    /// change this; `millpond_events_configure` leaves it as it is.
     pub paused: c_bool,
     /// How many events may be leased at a time; 0 for no limit. Each partition allows an equal part
     /// of that, rounded down, so the number must not be below the number of partitions.
@@ -582,7 +589,9 @@ pub struct millpond_schedule {
     /// The schedule's id, up to 256 bytes, which is also the key of its events, unless they may
     /// overlap.
     pub id: millpond_bytes,
-    /// It fires when the clock of its `zone` matches a cron expression. NULL: not set.
+    /// It fires when the clock of its `zone` matches a cron expression: minute, hour, day of the
+    /// month, month and day of the week, or six fields with the second before these, or a word such
+    /// as `@daily`. NULL: not set.
     pub cron: millpond_bytes,
     /// The time zone of a cron expression, a name of the tz database such as `Europe/Berlin`, whose
     /// data ships with Millpond; `UTC` by default. NULL: not set.
@@ -783,9 +792,9 @@ pub struct millpond_event_redrive_filter {
     pub before_us: i64,
     /// At most this many. `MILLPOND_NOT_SET`: the default.
     pub max: i64,
-    /// At this rate, 1 to 1,000,000,000 a second in all partitions together, instead of all now:
-    /// those that have to wait fire later, one after the other, so nobody has to stay for it.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// At this rate, 1 to 1,000,000,000 a second, instead of all now: those that have to wait fire
+    /// later, one after the other, so nobody has to stay for it. Each call counts from its own
+    /// beginning. `MILLPOND_NOT_SET`: the default.
     pub per_second: i64,
 }
 

@@ -756,10 +756,12 @@ pub unsafe extern "C" fn millpond_events_stats(
 }
 
 /// Gives the queue this configuration, and makes the queue if it does not exist. When the call
-/// returns, every partition has it.
+/// returns, every partition has it. A program can make this call at each of its starts: the
+/// number of partitions and a pause are of a queue that is new, and stay as they are in one
+/// that exists.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for another
-/// number of partitions than the queue has; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for a
+/// `concurrency` below the number of partitions that the queue has; those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -850,8 +852,10 @@ pub unsafe extern "C" fn millpond_events_resume(
 /// The queue stays in use, but the two partitions between which events move deliver nothing
 /// until those events have arrived: some 20 s for a million events. Nothing is lost or
 /// delivered out of order, and leases and their tokens stay valid. A repeated call continues
-/// where an earlier one stopped. Consumers that wait for events also continue a move that no
-/// caller drives any more.
+/// where an earlier one stopped. Consumers that wait for events also complete a move that no
+/// caller drives any more, but begin no other one: until the call has returned, `config` shows
+/// how far it is. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a
+/// partition owns only a part of it.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024; `MILLPOND_WRONG_TYPE`
 /// if a key holds something else; those of the connection.
@@ -1196,10 +1200,12 @@ pub struct millpond_events_deliveries {
 /// event that becomes ready, by a step or because its time has come, wakes one of them. 0 does
 /// not wait, -1 waits without limit. `millpond_close` on the client ends the wait. `key_range`:
 /// takes only events of this part of the key space, in the notation of Vitess: such as `-80`,
-/// `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two
-/// own `-80` and `80-`, unless the queue was resharded to two from a number that is not one or
-/// four. An event without a key or a deduplication id belongs to any part. By default events
-/// come from all partitions. NULL: the default.
+/// `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the
+/// two of a new queue own `-80` and `80-`, and twice as many partitions own halves of what they
+/// owned. Any other `millpond_events_reshard` moves as little as possible, and so can leave a
+/// partition with several parts, as the error says. An event with neither a key nor a
+/// deduplication id belongs to some part. By default events come from all partitions. NULL: the
+/// default.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a `wait_ms` below -1.
 ///

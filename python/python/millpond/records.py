@@ -91,26 +91,36 @@ class EventConfig(NamedTuple):
     """How a queue treats its events."""
 
     partitions: int
-    """How many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
-    for each other, and may run on different servers of a cluster. :meth:`EventQueue.reshard`
-    changes it later.
+    """How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different
+    partitions do not wait for each other, and may run on different servers of a cluster.
+    :meth:`EventQueue.reshard` changes it later; :meth:`EventQueue.configure` leaves it as it is.
     """
     lease: float
-    """How long an event is leased to its receiver, in seconds."""
+    """How long an event is leased to its receiver, in seconds; 30 s by default."""
     max_attempts: int
-    """How often an event is delivered before it becomes a dead letter; 0 for no limit."""
+    """How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
+    limit.
+    """
     max_crashes: int
-    """How often a lease of an event may expire before it becomes a dead letter; 0 for no limit."""
+    """How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
+    for no limit.
+    """
     backoff_min: float
-    """The longest delay before the second attempt, in seconds; it doubles with each attempt."""
+    """The longest delay before the second attempt, in seconds, 1 s by default; it doubles with
+    each attempt.
+    """
     backoff_max: float
-    """The longest delay before any attempt, in seconds."""
+    """The longest delay before any attempt, in seconds; 1 h by default."""
     events_max: int
-    """How many events a partition may hold, including dead letters; 0 for no limit."""
+    """How many events a partition may hold, including dead letters; 0, the default, for no limit."""
     dedup_ids_max: int
-    """How many deduplication ids a partition remembers."""
+    """How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
+    early: while it remembers that many, an event with another one is refused.
+    """
     paused: bool
-    """Whether delivery is paused."""
+    """Whether delivery is paused. It is :meth:`EventQueue.pause` and :meth:`EventQueue.resume`
+    that change this; :meth:`EventQueue.configure` leaves it as it is.
+    """
     concurrency: int
     """How many events may be leased at a time; 0 for no limit. Each partition allows an equal
     part of that, rounded down, so the number must not be below the number of partitions.
@@ -231,12 +241,14 @@ class ScheduleInfo(NamedTuple):
 
 
 class EventStats(NamedTuple):
-    """How many events a partition has in each state."""
+    """How many events a queue has in each state, in all its partitions; one partition, where it
+    is of ``ReadStats``.
+    """
 
     events: int
     """Events that are not done, including dead letters."""
     scheduled: int
-    """Events that wait for their time."""
+    """Events that wait for their time, and those whose time has come since the last receive."""
     ready: int
     """Events that are ready to be received."""
     leased: int
@@ -250,7 +262,10 @@ class EventStats(NamedTuple):
     dedup_ids: int
     """Deduplication ids that are remembered."""
     ready_since_us: int | None
-    """Since when the oldest ready event has been ready, in microseconds since the Unix epoch."""
+    """Since when the event that has waited longest could have been received, in microseconds
+    since the Unix epoch; also one whose time has come or whose lease has expired while nobody
+    receives.
+    """
     now_us: int
     """The time, in microseconds since the Unix epoch."""
     concurrency: int

@@ -620,3 +620,56 @@ fn e13_statistics_show_the_largest_partition() {
         assert_eq!(queue.stats().expect("it is there").events, 4);
     }
 }
+
+/// However dead letters are spread over partitions, all of them are redriven at the rate.
+#[test]
+fn a_rate_of_redriving_is_that_of_the_queue() {
+    let server = Redis::start();
+    for url in ["memory:", &server.url()] {
+        let queue = connect(url).events("orders");
+        queue.configure(config(|config| config.partitions = 8)).expect("it is new");
+        // Most of one customer, and some of others.
+        let key =
+            |number: usize| if number < 30 { "broken".to_owned() } else { number.to_string() };
+        let events = (0..50).map(|number| NewEvent::new("x").key(key(number)));
+        queue.publish_many(events).expect("there is room");
+        let reject = |_: &Job| Err::<(), _>(Failure::Reject("not now".to_owned()));
+        assert_eq!(queue.worker().drain(reject).expect("it is there").dead, 50);
+        let redriven = queue.redrive_all(RedriveFilter::new().per_second(4)).expect("it is there");
+        assert_eq!(redriven, 50);
+        let query = EventQuery::new().limit(50);
+        let waiting = queue.list(EventState::Scheduled, query).expect("it is there").events;
+        let mut times: Vec<_> = waiting.iter().map(|event| event.fire_at_us).collect();
+        times.sort_unstable();
+        // The first one fires now, and a step of a partition may be a moment after the one before.
+        assert_eq!(times.len(), 49);
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 250_000));
+        let of_one =
+            waiting.iter().filter(|event| &*event.key == b"broken").map(|event| event.fire_at_us);
+        let of_one: Vec<_> = of_one.collect();
+        assert!(of_one.windows(2).all(|pair| (pair[1] - pair[0]) % 250_000 == 0), "{of_one:?}");
+    }
+}
+
+/// Statistics show what is due while nobody receives.
+#[test]
+fn what_is_due_waits_although_nobody_receives() {
+    let server = Redis::start();
+    for url in ["memory:", &server.url()] {
+        let queue = connect(url).events("orders");
+        let since = || queue.stats().expect("it is there").ready_since_us;
+        let soon = Duration::from_millis(1);
+        let published = queue.publish(NewEvent::new("x").delay(soon)).expect("there is room");
+        queue.publish(NewEvent::new("later").delay(LONG)).expect("there is room");
+        std::thread::sleep(soon);
+        assert_eq!(since(), Some(published.fire_at_us));
+        let received = queue.receive(10).expect("it is there");
+        assert_eq!((received.len(), since()), (1, None));
+        queue.extend(&received, Some(soon)).expect("it is held");
+        let until = queue.fetch([&received[0].id]).expect("it is there")[0]
+            .as_ref()
+            .map(|event| event.state_at_us);
+        std::thread::sleep(soon);
+        assert_eq!(since(), until);
+    }
+}

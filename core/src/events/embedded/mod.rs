@@ -169,6 +169,14 @@ impl State {
 
     pub(super) fn stats(&self, context: &StepContext<'_>) -> Stats {
         let contents = self.lock();
+        let now = context.now();
+        let firsts = [
+            contents.ready.first(),
+            contents.scheduled.first(),
+            contents.leased.first(),
+            contents.retry.first(),
+        ];
+        let due = firsts.into_iter().flatten().map(|(at, _)| *at).filter(|at| *at <= now);
         Stats {
             events: contents.events_left() as u64,
             scheduled: contents.scheduled.len() as u64,
@@ -177,13 +185,13 @@ impl State {
             retry: contents.retry.len() as u64,
             dead: contents.dead.len() as u64,
             dedup_ids: contents.names.len() as u64,
-            ready_since_us: contents.ready.first().map(|(since, _)| *since),
-            now_us: context.now(),
+            ready_since_us: due.min(),
+            now_us: now,
             concurrency: contents.concurrency().unwrap_or(0) as u64,
             rate: contents.root.config.rate,
             done: contents.done.len() as u64,
             schedules: contents.ticks.len() as u64,
-            rate_left: contents.rate_left(context.now()).map_or(0, |(left, _)| left as u64),
+            rate_left: contents.rate_left(now).map_or(0, |(left, _)| left as u64),
             ..Stats::default()
         }
     }

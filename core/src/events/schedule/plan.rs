@@ -134,7 +134,8 @@ impl Schedule {
         }
     }
 
-    /// It fires when the clock of its [zone](Self::zone) matches a cron expression.
+    /// It fires when the clock of its [zone](Self::zone) matches a cron expression: minute, hour, day of the month, month
+    /// and day of the week, or six fields with the second before these, or a word such as `@daily`.
     pub fn cron(self, expression: impl AsRef<str>) -> Self {
         Self { cron: Some(expression.as_ref().into()), ..self }
     }

@@ -177,9 +177,10 @@ module Millpond
     # @param lease [Numeric, nil] how long events are leased, in seconds; by default as long as the queue's
     #   configuration says
     # @param key_range [String, nil] takes only events of this part of the key space, in the notation of Vitess: such
-    #   as `-80`, `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: two own `-80`
-    #   and `80-`, unless the queue was resharded to two from a number that is not one or four. An event without a key
-    #   or a deduplication id belongs to any part. By default events come from all partitions
+    #   as `-80`, `40-80` or `80-`, or several parts, `-40,c0-`. It has to consist of whole partitions: the two of a new
+    #   queue own `-80` and `80-`, and twice as many partitions own halves of what they owned. Any other {#reshard}
+    #   moves as little as possible, and so can leave a partition with several parts, as the error says. An event with
+    #   neither a key nor a deduplication id belongs to some part. By default events come from all partitions
     # @yieldparam events [Array<Event>]
     # @return [self] or, without a block, an Enumerator
     # @raise [TypeError] for arguments of other types
@@ -534,8 +535,8 @@ module Millpond
     # @param before_us [Integer, nil] only those that were given up earlier than this, in microseconds since the Unix
     #   epoch
     # @param max [Integer, nil] at most this many
-    # @param per_second [Integer, nil] at this rate, 1 to 1,000,000,000 a second in all partitions together, instead
-    #   of all now: those that have to wait fire later, one after the other, so nobody has to stay for it
+    # @param per_second [Integer, nil] at this rate, 1 to 1,000,000,000 a second, instead of all now: those that have
+    #   to wait fire later, one after the other, so nobody has to stay for it. Each call counts from its own beginning
     # @return [Integer]
     # @raise [InvalidArgumentError] for a filter with a maximum of 0 or a rate outside its limits
     # @raise [WrongTypeError] if a key holds something else
@@ -588,8 +589,9 @@ module Millpond
     #
     # The queue stays in use, but the two partitions between which events move deliver nothing until those events have
     # arrived: some 20 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
-    # stay valid. A repeated call continues where an earlier one stopped. Consumers that wait for events also continue
-    # a move that no caller drives any more.
+    # stay valid. A repeated call continues where an earlier one stopped. Consumers that wait for events also complete
+    # a move that no caller drives any more, but begin no other one: until the call has returned, `config` shows how
+    # far it is. Consumers of a `key_range` fail with {InvalidArgumentError} when a partition owns only a part of it.
     #
     # The call takes many steps. After an error some events have moved and the others have not: make the call again.
     #
@@ -660,22 +662,26 @@ module Millpond
     end
 
     # Gives the queue this configuration, and makes the queue if it does not exist. When the call returns, every
-    # partition has it.
+    # partition has it. A program can make this call at each of its starts: the number of partitions and a pause are
+    # of a queue that is new, and stay as they are in one that exists.
     #
-    # @param partitions [Integer, nil] how many partitions a new queue has, 1 to 1,024: steps of different partitions
-    #   do not wait for each other, and may run on different servers of a cluster. {#reshard} changes it later; 1 by
-    #   default
-    # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 seconds by default
-    # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 0 for no
-    #   limit; 20 by default
-    # @param max_crashes [Integer, nil] how often a lease of an event may expire before it becomes a dead letter; 0
-    #   for no limit; 3 by default
-    # @param backoff_min [Numeric, nil] the longest delay before the second attempt, in seconds; it doubles with each
-    #   attempt; 1 second by default
-    # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 hour by default
-    # @param events_max [Integer, nil] how many events a partition may hold, including dead letters; 0 for no limit
-    # @param dedup_ids_max [Integer, nil] how many deduplication ids a partition remembers; 1,000,000 by default
-    # @param paused [Boolean] whether delivery is paused
+    # @param partitions [Integer, nil] how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
+    #   different partitions do not wait for each other, and may run on different servers of a cluster. {#reshard}
+    #   changes it later; {#configure} leaves it as it is
+    # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 s by default
+    # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 20 by
+    #   default, 0 for no limit
+    # @param max_crashes [Integer, nil] how often a lease of an event may expire before it becomes a dead letter; 3 by
+    #   default, 0 for no limit
+    # @param backoff_min [Numeric, nil] the longest delay before the second attempt, 1 s by default, in seconds; it
+    #   doubles with each attempt
+    # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 h by default
+    # @param events_max [Integer, nil] how many events a partition may hold, including dead letters; 0, the default,
+    #   for no limit
+    # @param dedup_ids_max [Integer, nil] how many deduplication ids a partition remembers, 1,000,000 by default. None
+    #   is forgotten early: while it remembers that many, an event with another one is refused
+    # @param paused [Boolean] whether delivery is paused. It is {#pause} and {#resume} that change this; {#configure}
+    #   leaves it as it is
     # @param concurrency [Integer, nil] how many events may be leased at a time; 0 for no limit. Each partition allows
     #   an equal part of that, rounded down, so the number must not be below the number of partitions
     # @param rate [Integer, nil] how many events per second may be delivered, including those that are delivered
@@ -685,8 +691,8 @@ module Millpond
     # @param retention [Numeric, nil] how long an event can still be read after it is done, in seconds; by default it
     #   is not kept
     # @return [nil]
-    # @raise [InvalidArgumentError] for a configuration beyond its limits, and for another number of partitions than
-    #   the queue has
+    # @raise [InvalidArgumentError] for a configuration beyond its limits, and for a `concurrency` below the number of
+    #   partitions that the queue has
     # @raise [TypeError] for arguments of other types
     #
     # @example
@@ -729,8 +735,10 @@ module Millpond
     #
     # A tick that is due fires once, according to the schedule that existed when it came.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
-    # @param cron [String, nil] it fires when the clock of its `zone` matches a cron expression
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+    #   overlap
+    # @param cron [String, nil] it fires when the clock of its `zone` matches a cron expression: minute, hour, day of
+    #   the month, month and day of the week, or six fields with the second before these, or a word such as `@daily`
     # @param zone [String, nil] the time zone of a cron expression, a name of the tz database such as `Europe/Berlin`,
     #   whose data ships with Millpond; `UTC` by default
     # @param every [Numeric, nil] it fires at a fixed interval of a second or more, in seconds. An event that is
@@ -795,7 +803,8 @@ module Millpond
 
     # Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+    #   overlap
     # @return [Boolean]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -812,7 +821,8 @@ module Millpond
 
     # Reads a schedule, if it exists.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+    #   overlap
     # @return [ScheduleInfo, nil]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -846,7 +856,8 @@ module Millpond
 
     # Pauses a schedule: its ticks pass without events. Returns whether it exists.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+    #   overlap
     # @return [Boolean]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -863,7 +874,8 @@ module Millpond
 
     # Resumes a schedule after a {#pause_schedule}, with its first tick after now. Returns whether it exists.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+    #   overlap
     # @return [Boolean]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types
@@ -881,7 +893,8 @@ module Millpond
     # Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns the result, if
     # there is such a schedule.
     #
-    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events
+    # @param id [String] the id of a schedule, up to 256 bytes, which is also the key of its events unless they may
+    #   overlap
     # @return [Published, nil]
     # @raise [InvalidArgumentError] for an id that is empty or too long
     # @raise [TypeError] for arguments of other types

@@ -255,9 +255,11 @@ class EventQueue:
           configuration says
         :param key_range: takes only events of this part of the key space, in the notation of
           Vitess: such as ``-80``, ``40-80`` or ``80-``, or several parts, ``-40,c0-``. It has to
-          consist of whole partitions: two own ``-80`` and ``80-``, unless the queue was resharded
-          to two from a number that is not one or four. An event without a key or a deduplication id
-          belongs to any part. By default events come from all partitions
+          consist of whole partitions: the two of a new queue own ``-80`` and ``80-``, and twice as
+          many partitions own halves of what they owned. Any other :meth:`EventQueue.reshard` moves
+          as little as possible, and so can leave a partition with several parts, as the error says.
+          An event with neither a key nor a deduplication id belongs to some part. By default events
+          come from all partitions
         """
         return Deliveries(self._native.deliveries(max, wait, lease, key_range))
 
@@ -528,9 +530,9 @@ class EventQueue:
         :param before_us: only those that were given up earlier than this, in microseconds since
           the Unix epoch
         :param max: at most this many
-        :param per_second: at this rate, 1 to 1,000,000,000 a second in all partitions together,
-          instead of all now: those that have to wait fire later, one after the other, so nobody has
-          to stay for it
+        :param per_second: at this rate, 1 to 1,000,000,000 a second, instead of all now: those
+          that have to wait fire later, one after the other, so nobody has to stay for it. Each call
+          counts from its own beginning
         :raises: :class:`~millpond.InvalidArgumentError` for a filter with a maximum of 0 or a
           rate outside its limits; :class:`~millpond.WrongTypeError` if a key holds something else.
         """
@@ -574,8 +576,10 @@ class EventQueue:
         The queue stays in use, but the two partitions between which events move deliver nothing
         until those events have arrived: some 20 s for a million events. Nothing is lost or
         delivered out of order, and leases and their tokens stay valid. A repeated call continues
-        where an earlier one stopped. Consumers that wait for events also continue a move that no
-        caller drives any more.
+        where an earlier one stopped. Consumers that wait for events also complete a move that no
+        caller drives any more, but begin no other one: until the call has returned, ``config``
+        shows how far it is. Consumers of a ``key_range`` fail with
+        :class:`~millpond.InvalidArgumentError` when a partition owns only a part of it.
 
         The call takes many steps. After an error some events have moved and the others have not:
         make the call again.
@@ -627,7 +631,10 @@ class EventQueue:
         A tick that is due fires once, according to the schedule that existed when it came.
 
         :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
-        :param cron: it fires when the clock of its ``zone`` matches a cron expression
+          unless they may overlap
+        :param cron: it fires when the clock of its ``zone`` matches a cron expression: minute,
+          hour, day of the month, month and day of the week, or six fields with the second before
+          these, or a word such as ``@daily``
         :param zone: the time zone of a cron expression, a name of the tz database such as
           ``Europe/Berlin``, whose data ships with Millpond; ``UTC`` by default
         :param every: it fires at a fixed interval of a second or more, in seconds. An event that
@@ -693,6 +700,7 @@ class EventQueue:
         stay.
 
         :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
+          unless they may overlap
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.remove_schedule(id)
@@ -701,6 +709,7 @@ class EventQueue:
         """Reads a schedule, if it exists.
 
         :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
+          unless they may overlap
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.get_schedule(id)
@@ -716,6 +725,7 @@ class EventQueue:
         """Pauses a schedule: its ticks pass without events. Returns whether it exists.
 
         :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
+          unless they may overlap
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.pause_schedule(id)
@@ -725,6 +735,7 @@ class EventQueue:
         Returns whether it exists.
 
         :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
+          unless they may overlap
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.resume_schedule(id)
@@ -734,6 +745,7 @@ class EventQueue:
         Returns the result, if there is such a schedule.
 
         :param id: the id of a schedule, up to 256 bytes, which is also the key of its events
+          unless they may overlap
         :raises: :class:`~millpond.InvalidArgumentError` for an id that is empty or too long.
         """
         return await self._native.trigger_schedule(id)
@@ -776,23 +788,30 @@ class EventQueue:
         retention: Seconds | None = None,
     ) -> None:
         """Gives the queue this configuration, and makes the queue if it does not exist. When the
-        call returns, every partition has it.
+        call returns, every partition has it. A program can make this call at each of its starts:
+        the number of partitions and a pause are of a queue that is new, and stay as they are in
+        one that exists.
 
-        :param partitions: how many partitions a new queue has, 1 to 1,024: steps of different
-          partitions do not wait for each other, and may run on different servers of a cluster.
-          :meth:`EventQueue.reshard` changes it later
-        :param lease: how long an event is leased to its receiver, in seconds
-        :param max_attempts: how often an event is delivered before it becomes a dead letter; 0
-          for no limit
+        :param partitions: how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
+          different partitions do not wait for each other, and may run on different servers of a
+          cluster. :meth:`EventQueue.reshard` changes it later; :meth:`EventQueue.configure` leaves
+          it as it is
+        :param lease: how long an event is leased to its receiver, in seconds; 30 s by default
+        :param max_attempts: how often an event is delivered before it becomes a dead letter; 20
+          by default, 0 for no limit
         :param max_crashes: how often a lease of an event may expire before it becomes a dead
-          letter; 0 for no limit
-        :param backoff_min: the longest delay before the second attempt, in seconds; it doubles
-          with each attempt
-        :param backoff_max: the longest delay before any attempt, in seconds
-        :param events_max: how many events a partition may hold, including dead letters; 0 for no
-          limit
-        :param dedup_ids_max: how many deduplication ids a partition remembers
-        :param paused: whether delivery is paused
+          letter; 3 by default, 0 for no limit
+        :param backoff_min: the longest delay before the second attempt, 1 s by default, in
+          seconds; it doubles with each attempt
+        :param backoff_max: the longest delay before any attempt, in seconds; 1 h by default
+        :param events_max: how many events a partition may hold, including dead letters; 0, the
+          default, for no limit
+        :param dedup_ids_max: how many deduplication ids a partition remembers, 1,000,000 by
+          default. None is forgotten early: while it remembers that many, an event with another one
+          is refused
+        :param paused: whether delivery is paused. It is :meth:`EventQueue.pause` and
+          :meth:`EventQueue.resume` that change this; :meth:`EventQueue.configure` leaves it as it
+          is
         :param concurrency: how many events may be leased at a time; 0 for no limit. Each
           partition allows an equal part of that, rounded down, so the number must not be below the
           number of partitions
@@ -804,7 +823,7 @@ class EventQueue:
         :param retention: how long an event can still be read after it is done, in seconds; by
           default it is not kept
         :raises: :class:`~millpond.InvalidArgumentError` for a configuration beyond its limits,
-          and for another number of partitions than the queue has.
+          and for a ``concurrency`` below the number of partitions that the queue has.
         """
         return await self._native.configure(
             partitions,

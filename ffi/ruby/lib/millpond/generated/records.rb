@@ -187,24 +187,30 @@ module Millpond
   # How a queue treats its events.
   #
   # @!attribute [r] partitions
-  #   @return [Integer] how many partitions a new queue has, 1 to 1,024: steps of different partitions do not wait
-  #     for each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it later
+  #   @return [Integer] how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
+  #     do not wait for each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it
+  #     later; {EventQueue#configure} leaves it as it is
   # @!attribute [r] lease
-  #   @return [Float] how long an event is leased to its receiver, in seconds
+  #   @return [Float] how long an event is leased to its receiver, in seconds; 30 s by default
   # @!attribute [r] max_attempts
-  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for no limit
+  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
+  #     limit
   # @!attribute [r] max_crashes
-  #   @return [Integer] how often a lease of an event may expire before it becomes a dead letter; 0 for no limit
+  #   @return [Integer] how often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
+  #     for no limit
   # @!attribute [r] backoff_min
-  #   @return [Float] the longest delay before the second attempt, in seconds; it doubles with each attempt
+  #   @return [Float] the longest delay before the second attempt, 1 s by default, in seconds; it doubles with each
+  #     attempt
   # @!attribute [r] backoff_max
-  #   @return [Float] the longest delay before any attempt, in seconds
+  #   @return [Float] the longest delay before any attempt, in seconds; 1 h by default
   # @!attribute [r] events_max
-  #   @return [Integer] how many events a partition may hold, including dead letters; 0 for no limit
+  #   @return [Integer] how many events a partition may hold, including dead letters; 0, the default, for no limit
   # @!attribute [r] dedup_ids_max
-  #   @return [Integer] how many deduplication ids a partition remembers
+  #   @return [Integer] how many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
+  #     early: while it remembers that many, an event with another one is refused
   # @!attribute [r] paused
-  #   @return [Boolean] whether delivery is paused
+  #   @return [Boolean] whether delivery is paused. It is {EventQueue#pause} and {EventQueue#resume} that change
+  #     this; {EventQueue#configure} leaves it as it is
   # @!attribute [r] concurrency
   #   @return [Integer] how many events may be leased at a time; 0 for no limit. Each partition allows an equal part
   #     of that, rounded down, so the number must not be below the number of partitions
@@ -320,12 +326,12 @@ module Millpond
   ScheduleInfo = Struct.new(:id, :cron, :zone, :every, :payload, :paused, :next_us, :passed_us, :missed,
     :revision, :owner)
 
-  # How many events a partition has in each state.
+  # How many events a queue has in each state, in all its partitions; one partition, where it is of `ReadStats`.
   #
   # @!attribute [r] events
   #   @return [Integer] events that are not done, including dead letters
   # @!attribute [r] scheduled
-  #   @return [Integer] events that wait for their time
+  #   @return [Integer] events that wait for their time, and those whose time has come since the last receive
   # @!attribute [r] ready
   #   @return [Integer] events that are ready to be received
   # @!attribute [r] leased
@@ -339,7 +345,8 @@ module Millpond
   # @!attribute [r] dedup_ids
   #   @return [Integer] deduplication ids that are remembered
   # @!attribute [r] ready_since_us
-  #   @return [Integer, nil] since when the oldest ready event has been ready, in microseconds since the Unix epoch
+  #   @return [Integer, nil] since when the event that has waited longest could have been received, in microseconds
+  #     since the Unix epoch; also one whose time has come or whose lease has expired while nobody receives
   # @!attribute [r] now_us
   #   @return [Integer] the time, in microseconds since the Unix epoch
   # @!attribute [r] concurrency
