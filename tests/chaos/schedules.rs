@@ -3,7 +3,7 @@
 //! which is delivered until somebody has acknowledged it, and no tick is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use millpond::events::{Config, Event, EventQueue, Missed, Overlap, Schedule};
 use millpond::{Client, Result};
@@ -33,11 +33,16 @@ fn queue(client: &Client) -> EventQueue {
     client.events("chaos")
 }
 
-/// What fires each second, for a minute if nobody is there.
+/// What fires each second, for a minute if nobody is there. The revision of every other one rises some times a second,
+/// and nothing else of it changes.
 fn schedules() -> impl Iterator<Item = Schedule> {
-    (0..SCHEDULES).map(|number| {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let revision = since.as_millis() as u64 / 300;
+    (0..SCHEDULES).map(move |number| {
         let schedule = Schedule::new(format!("s{number}")).every(SECOND);
+        let revision = if number % 2 == 1 { revision } else { 0 };
         schedule
+            .revision(revision)
             .missed(Missed::Skip)
             .grace(60 * SECOND)
             .overlap(Overlap::Allow)
