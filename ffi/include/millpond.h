@@ -2399,8 +2399,7 @@ typedef struct {
 } millpond_event_position;
 
 /**
- * How many events a queue has in each state, in all its partitions; one partition, where it is
- * of `ReadStats`.
+ * How many events a queue has in each state, in all its partitions together.
  */
 typedef struct {
     /**
@@ -7737,7 +7736,7 @@ millpond_status millpond_events_resume(millpond_events_queue *queue, millpond_er
  * made if it does not exist.
  *
  * The queue stays in use, but the two partitions between which events move deliver nothing
- * until those events have arrived: some 20 s for a million events. Nothing is lost or
+ * until those events have arrived: some 40 s for a million events. Nothing is lost or
  * delivered out of order, and leases and their tokens stay valid. A repeated call continues
  * where an earlier one stopped. Consumers that wait for events also complete a move that no
  * caller drives any more, but begin no other one: until the call has returned, `config` shows
@@ -7903,7 +7902,8 @@ millpond_status millpond_events_trigger_schedule(millpond_events_queue *queue,
  * Makes the schedules of an owner match a list: puts each of them, and removes all others that
  * were put for this owner. For a program that says at each start which schedules it has. The
  * revision counts for all of them: a call with a lower revision than an earlier call for this
- * owner changes nothing. Returns the result.
+ * owner changes nothing. An id is for one owner: of two that have it in their lists the one
+ * with the higher revision gets it. Returns the result.
  *
  * `result` is set to what it came to, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.

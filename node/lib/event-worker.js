@@ -23,7 +23,7 @@ const KIND = {
     const found = event(reader)
     return new EventJob(reader.one(), found)
   },
-  name: ({ event }) => `event ${event.id}`,
+  name: ({ event }) => `event ${event.id} (attempt ${event.attempts})`,
   // For any other return value of the handler, the event is done.
   finish(value, entries) {
     if (Object.keys(value).length > 0 && pushModification(value, entries) !== undefined) {

@@ -330,7 +330,7 @@ class EventJob:
     def time_left(self) -> float | None: ...
 
     def __str__(self) -> str:
-        return f"event {self.event.id}"
+        return f"event {self.event.id} (attempt {self.event.attempts})"
 
 
 EventWorker._job = EventJob

@@ -230,7 +230,8 @@ fn report<M: Mode>(
     text: &str,
     error: Option<Error>,
 ) -> Report<Arc<JobCore<M>>> {
-    let message = format!("event {} {}", job.event.id, kind.told(text));
+    let (event, told) = (&job.event, kind.told(text));
+    let message = format!("event {} (attempt {}) {told}", event.id, event.attempts);
     Report { kind, job: Some(job), error, message }
 }
 

@@ -22,13 +22,13 @@ pub(crate) const KIND: Kind = Kind {
     },
 };
 
-/// Reads how many events a partition has in each state.
+/// Reads how many events a partition has in each state: [`Stats`] of it alone.
 #[derive(Clone, Debug)]
 pub struct ReadStats {
     partition: Partition,
 }
 
-/// How many events a queue has in each state, in all its partitions; one partition, where it is of [`ReadStats`].
+/// How many events a queue has in each state, in all its partitions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

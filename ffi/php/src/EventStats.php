@@ -6,8 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * How many events a queue has in each state, in all its partitions; one partition, where it is of
- * `ReadStats`.
+ * How many events a queue has in each state, in all its partitions together.
  */
 final class EventStats
 {

@@ -282,7 +282,7 @@ final class EventQueueTest extends TestCase
         $queue = Millpond::connect('memory:', logger: $logger)->events('q');
         $id = $queue->publish(new NewEvent('x', 'k'))->id;
         $queue->worker()->drain(static fn () => throw new \DomainException('why'));
-        self::assertSame([['error', 'millpond: event {event} failed', ['event' => $id, 'key' => 'k', 'attempts' => 1]]], $logger->lines);
+        self::assertSame([['error', 'millpond: event {event} (attempt {attempts}) failed', ['event' => $id, 'key' => 'k', 'attempts' => 1]]], $logger->lines);
     }
 
     public function testAnEventOfATransaction(): void

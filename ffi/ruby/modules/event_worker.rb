@@ -48,7 +48,7 @@ module Millpond
 
     # @api private
     def name
-      "event #{@event.id}"
+      "event #{@event.id} (attempt #{@event.attempts})"
     end
 
     # @api private

@@ -202,8 +202,7 @@ impl Element for millpond_event_receipt {
     }
 }
 
-/// How many events a queue has in each state, in all its partitions; one partition, where it is
-/// of `ReadStats`.
+/// How many events a queue has in each state, in all its partitions together.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct millpond_event_stats {

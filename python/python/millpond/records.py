@@ -241,9 +241,7 @@ class ScheduleInfo(NamedTuple):
 
 
 class EventStats(NamedTuple):
-    """How many events a queue has in each state, in all its partitions; one partition, where it
-    is of ``ReadStats``.
-    """
+    """How many events a queue has in each state, in all its partitions together."""
 
     events: int
     """Events that are not done, including dead letters."""

@@ -38,7 +38,7 @@ impl<M: Mode> EventQueue<M> {
     /// exist.
     ///
     /// The queue stays in use, but the two partitions between which events move deliver nothing until those events have
-    /// arrived: some 20 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
+    /// arrived: some 40 s for a million events. Nothing is lost or delivered out of order, and leases and their tokens
     /// stay valid. A repeated call continues where an earlier one stopped. Consumers that wait for events also complete
     /// a move that no caller drives any more, but begin no other one: until the call has returned, `config` shows how
     /// far it is. Consumers of a `key_range` fail with `INVALID_ARGUMENT` when a partition owns only a part of it.

@@ -171,7 +171,8 @@ impl<M: Mode> EventQueue<M> {
 
     /// Makes the schedules of an owner match a list: puts each of them, and removes all others that were put for this
     /// owner. For a program that says at each start which schedules it has. The revision counts for all of them: a call
-    /// with a lower revision than an earlier call for this owner changes nothing. Returns the result.
+    /// with a lower revision than an earlier call for this owner changes nothing. An id is for one owner: of two that
+    /// have it in their lists the one with the higher revision gets it. Returns the result.
     ///
     /// ```
     /// use millpond::events::Schedule;

@@ -42,7 +42,7 @@ final class WorkerLog
     {
         $name = match (true) {
             $job instanceof Job => 'task {task} of queue {queue}',
-            $job instanceof EventJob => 'event {event}',
+            $job instanceof EventJob => 'event {event} (attempt {attempts})',
             default => 'message {message}',
         };
         if ($failure instanceof DependencyException && $failure->onlyClaims()) {

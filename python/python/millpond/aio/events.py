@@ -574,7 +574,7 @@ class EventQueue:
         queue is made if it does not exist.
 
         The queue stays in use, but the two partitions between which events move deliver nothing
-        until those events have arrived: some 20 s for a million events. Nothing is lost or
+        until those events have arrived: some 40 s for a million events. Nothing is lost or
         delivered out of order, and leases and their tokens stay valid. A repeated call continues
         where an earlier one stopped. Consumers that wait for events also complete a move that no
         caller drives any more, but begin no other one: until the call has returned, ``config``
@@ -682,7 +682,8 @@ class EventQueue:
         """Makes the schedules of an owner match a list: puts each of them, and removes all others
         that were put for this owner. For a program that says at each start which schedules it
         has. The revision counts for all of them: a call with a lower revision than an earlier
-        call for this owner changes nothing. Returns the result.
+        call for this owner changes nothing. An id is for one owner: of two that have it in their
+        lists the one with the higher revision gets it. Returns the result.
 
         The call is not one step: after an error a part of it may have been done, and the same
         call again does the rest.
@@ -958,7 +959,7 @@ class EventJob:
         return self._native.time_left
 
     def __str__(self) -> str:
-        return f"event {self.event.id}"
+        return f"event {self.event.id} (attempt {self.event.attempts})"
 
 
 EventWorker._job = EventJob

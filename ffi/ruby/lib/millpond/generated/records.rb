@@ -326,7 +326,7 @@ module Millpond
   ScheduleInfo = Struct.new(:id, :cron, :zone, :every, :payload, :paused, :next_us, :passed_us, :missed,
     :revision, :owner)
 
-  # How many events a queue has in each state, in all its partitions; one partition, where it is of `ReadStats`.
+  # How many events a queue has in each state, in all its partitions together.
   #
   # @!attribute [r] events
   #   @return [Integer] events that are not done, including dead letters
