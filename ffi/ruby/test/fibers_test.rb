@@ -15,7 +15,8 @@ class FibersTest < MillpondTest
     before = Thread.list
     took = seconds { Scheduler.run(&block) }
     assert_operator took, :<, LONG / 2
-    assert_empty Thread.list - before
+    # One that has ended may be there for a moment.
+    assert_empty((Thread.list - before).reject { |thread| thread.join(5) })
   end
 
   Kinds.each_wait do |name, kind, how|

@@ -14,8 +14,6 @@ class Scheduler
       rescue Exception => failure
         failed = failure
       end
-      # The fibers run to their ends here, and not when the thread ends: Ruby 3.1 may crash in code that it runs then.
-      Fiber.set_scheduler(nil)
     end.join
     raise failed if failed
   end
@@ -23,13 +21,13 @@ class Scheduler
   def initialize
     @waking = {} # what to do, by the time and a number
     @ready = Thread::Queue.new
-    @blocked = 0
+    @blocked = {}.compare_by_identity # the fibers, which nothing else may hold
     @number = 0
     @woken, @wakes = IO.pipe
   end
 
   def close
-    until @waking.empty? && @blocked.zero? && @ready.empty?
+    until @waking.empty? && @blocked.empty? && @ready.empty?
       wait
       @ready.pop.resume until @ready.empty?
       due = @waking.keys.select { |(time, _)| time <= now }.sort
@@ -49,10 +47,10 @@ class Scheduler
   def block(_blocker, timeout = nil)
     fiber = Fiber.current
     key = timeout && later(timeout) { fiber.resume }
-    @blocked += 1
+    @blocked[fiber] = true
     Fiber.yield
   ensure
-    @blocked -= 1
+    @blocked.delete(fiber)
     @waking.delete(key)
   end
 
