@@ -28,8 +28,8 @@ pub(crate) fn power(report: &mut Report) -> Outcome {
     let cluster = Cluster::start();
     let section = report.section(
         "Partitions of a queue of events",
-        "Microseconds of redis-server's own time, in all masters of a cluster together, for one event with a key of \
-         its own that is published, received and acknowledged (`INFO commandstats`): by 100 a step, through the calls \
+        "Microseconds of redis-server's own time, in all masters of a cluster together, for one event with a \
+         different key each that is published, received and acknowledged (`INFO commandstats`): by 100 a step, through the calls \
          of a client. The fullest partition is the most that one has of 40 thousand keys, as a share of an even part. \
          From both follows how much more a queue does than one of one partition, where each has a core to itself. Aim \
          for four: 3.4 times.",
@@ -86,9 +86,9 @@ fn lives(cluster: &Cluster, partitions: u16) -> Outcome<(f64, f64)> {
 pub(crate) fn resharding(report: &mut Report) -> Outcome {
     let section = report.section(
         "Resharding of events",
-        "A million events with a payload of 100 bytes and a key of their own wait for their time, and one client calls \
-         `reshard`, with nobody else there: events moved a second, and the seconds that it takes in all. The two \
-         partitions between which events move deliver nothing meanwhile. Aim: 50,000 a second.",
+        "A million events with a payload of 100 bytes, each with a different key, are scheduled, and one client calls \
+         `reshard` while no other client uses the queue: events moved per second, and the duration in seconds. The two \
+         partitions between which events move deliver nothing during the call. Aim: 50,000 a second.",
         &["queue", "partitions", "events moved", "a second", "seconds"],
     );
     for (name, url) in [("Redis", None), ("memory:", Some("memory:"))] {
