@@ -7,6 +7,7 @@
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 /// A result whose error is a Millpond [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -138,7 +139,7 @@ struct Inner {
     kind: ErrorKind,
     operation: &'static str,
     message: String,
-    details: Option<Box<dyn Any + Send + Sync>>,
+    details: Option<Arc<dyn Any + Send + Sync>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -159,9 +160,11 @@ impl Error {
         self
     }
 
-    /// A copy of the error for another caller that it concerns: its kind, operation and message.
+    /// A copy of the error for another caller that it concerns, without its source.
     pub(crate) fn copy(&self) -> Self {
-        Self::new(self.kind(), self.message()).in_operation(self.operation())
+        let mut copy = Self::new(self.kind(), self.message()).in_operation(self.operation());
+        copy.0.details.clone_from(&self.0.details);
+        copy
     }
 
     /// The same error, with the error of another library that caused it.
@@ -174,7 +177,7 @@ impl Error {
     /// The same error, with details that a queue adds to the message.
     #[must_use]
     pub(crate) fn with_details(mut self, details: impl Any + Send + Sync) -> Self {
-        self.0.details = Some(Box::new(details));
+        self.0.details = Some(Arc::new(details));
         self
     }
 

@@ -19,6 +19,7 @@ use super::{EventQueue, NewEvent};
 use crate::client::{Mode, WeakClient, closed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::Operation;
+use crate::step::reply::Refusal;
 
 /// How often a call reads the map again that does not fit the partitions.
 pub(super) const STALE_MAX: usize = 16;
@@ -466,15 +467,15 @@ fn divide<I: Item>(
 }
 
 fn gone() -> Error {
-    Error::new(ErrorKind::Unavailable, "STALE the queue is not there")
+    Refusal::Stale.error("the queue is not there")
 }
 
 /// Whether a step did nothing as it has to do with all of the partition, and a part of it is on its way.
 fn is_on_its_way(error: &Error) -> bool {
-    is_stale(error) && error.message().ends_with("on its way")
+    Refusal::of(error) == Some(Refusal::Moving)
 }
 
 /// Whether a step did nothing as the partition is another one than the map says.
 pub(super) fn is_stale(error: &Error) -> bool {
-    error.kind() == ErrorKind::Unavailable && error.message().starts_with("STALE")
+    Refusal::of(error) == Some(Refusal::Stale)
 }

@@ -6,7 +6,7 @@
 -- ARGV[5] key    of those that are behind it
 -- ARGV[6] until  the last time of the state that counts; of what is ready, dead or done it is not after now
 -- Returns {how many were removed, 1 if there may be more, until}.
--- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+-- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
 local PURGED_MAX = 1000
 local PLACES = {scheduled = SCHEDULED, ready = READY, retry = RETRY, dead = DEAD, done = DONE}
@@ -15,7 +15,7 @@ local failure, reply = begin(ARGV[2], ARGV[3])
 if failure then return failure end
 local slot, step = ARGV[2], tonumber(ARGV[3])
 if reply then return reply end
-if FROZEN then return redis.error_reply('STALE a part of the key space is on its way') end
+if FROZEN then return redis.error_reply('MOVING a part of the key space is on its way') end
 
 local place, until_when = PLACES[ARGV[4]], tonumber(ARGV[6])
 if place == READY or place == DEAD or place == DONE then until_when = math.min(until_when, NOW) end

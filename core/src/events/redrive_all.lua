@@ -11,7 +11,7 @@
 -- ARGV[10] turn     of the first, counted from 0
 -- Returns {how many were redriven, until}, and, if there may be more, the time and the id of the last that was looked
 -- at behind it.
--- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
+-- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
 local LOOKED_MAX = 1000
 
@@ -19,7 +19,7 @@ local failure, reply = begin(ARGV[2], ARGV[3])
 if failure then return failure end
 local slot, step = ARGV[2], tonumber(ARGV[3])
 if reply then return reply end
-if FROZEN then return redis.error_reply('STALE a part of the key space is on its way') end
+if FROZEN then return redis.error_reply('MOVING a part of the key space is on its way') end
 
 local reason, max = tonumber(ARGV[4]), tonumber(ARGV[5])
 -- What dies from now on is not redriven by the same call.

@@ -1,6 +1,8 @@
 //! Replies of a server, independent of any client library, so that a step can be sent over a connection of another
 //! library and its reply can still be decoded.
 
+use std::fmt;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::score;
 
@@ -205,13 +207,41 @@ pub(crate) fn server_error(text: &str) -> Error {
         "NOPERM" => with_word(ErrorKind::PermissionDenied),
         "OOM" => with_word(ErrorKind::OutOfMemory),
         "CROSSSLOT" => with_word(ErrorKind::CrossSlot),
-        "AGAIN" | "STALE" | "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN"
-        | "READONLY" | "MISCONF" | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
+        "STALE" => Refusal::Stale.error(rest),
+        "MOVING" => Refusal::Moving.error(rest),
+        "AGAIN" | "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "READONLY"
+        | "MISCONF" | "NOREPLICAS" => with_word(ErrorKind::Unavailable),
         "ERR" if rest.starts_with("max number of clients") => with_word(ErrorKind::Unavailable),
         "ERR" if ACL_FAILURES.iter().any(|failure| rest.contains(failure)) => {
             with_word(ErrorKind::PermissionDenied)
         }
         _ => with_word(ErrorKind::Server),
+    }
+}
+
+/// Why a step on a part of a queue did nothing. Its caller reads anew what the queue consists of; a detail of an
+/// `UNAVAILABLE` error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The part is not as the caller knows it.
+    Stale,
+    /// Something moves between this part and another one, and the step needs all of it.
+    Moving,
+}
+
+impl Refusal {
+    /// The error of a step that was refused, in the words that a script returns behind the code.
+    pub(crate) fn error(self, message: impl fmt::Display) -> Error {
+        let code = match self {
+            Refusal::Stale => "STALE",
+            Refusal::Moving => "MOVING",
+        };
+        Error::new(ErrorKind::Unavailable, format!("{code} {message}")).with_details(self)
+    }
+
+    /// Why the step of this error was refused; `None` for any other error.
+    pub(crate) fn of(error: &Error) -> Option<Self> {
+        error.details().copied()
     }
 }
 
@@ -253,6 +283,21 @@ mod tests {
             ("ERR something else", ErrorKind::Server),
         ] {
             assert_eq!(server_error(text).kind(), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_known_by_its_code() {
+        for (text, refusal) in [
+            ("STALE the generation is 7", Some(Refusal::Stale)),
+            ("MOVING anything", Some(Refusal::Moving)),
+            ("LOADING STALE data is on its way", None),
+            ("ERR STALE", None),
+        ] {
+            let error = server_error(text);
+            assert_eq!(Refusal::of(&error), refusal, "{text}");
+            assert_eq!(Refusal::of(&error.copy()), refusal, "{text}");
+            assert_eq!(error.message(), text);
         }
     }
 }

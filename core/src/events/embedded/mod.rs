@@ -32,6 +32,7 @@ use super::state::{Attempts, DeadReason, Delivery};
 use super::stats::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync::lock;
+use crate::step::reply::Refusal;
 use crate::step::{self, Chance, Snapshot, StepContext, Timestamp, When};
 
 /// The number of a partition in the journal.
@@ -822,7 +823,7 @@ impl Step<'_> {
 }
 
 fn stale(what: &str) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("STALE {what}"))
+    Refusal::Stale.error(what)
 }
 
 /// The first events of an order whose time has come.

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::contents::{Order, Phase, Root};
 use super::journal::Changes;
-use super::{BYTES_MAX, State, Step, stale};
+use super::{BYTES_MAX, State, Step};
 use crate::error::Result;
 use crate::events::delete::Deleted;
 use crate::events::event::{Event, flag};
@@ -15,6 +15,7 @@ use crate::events::purge::{PURGE_EVENTS_MAX, PurgeRange, Purged};
 use crate::events::redrive::Redriven;
 use crate::events::redrive_all::{RedriveRange, RedrivenAll};
 use crate::events::state::{Attempts, EventState};
+use crate::step::reply::Refusal;
 use crate::step::{StepContext, Timestamp};
 
 /// Among how many dead letters a step looks for those that fit, as in the script.
@@ -186,7 +187,7 @@ impl Step<'_> {
     /// Refuses a partition from which a part is on its way, or to which.
     fn check_complete(&self) -> Result<()> {
         match self.contents.transfer {
-            Some(_) => Err(stale("a part of the key space is on its way")),
+            Some(_) => Err(Refusal::Moving.error("a part of the key space is on its way")),
             None => Ok(()),
         }
     }
