@@ -84,7 +84,8 @@ impl NewEvent {
         Self { at: When::After(delay), ..self }
     }
 
-    /// How long after its time it is dropped if it was not received.
+    /// How long after its time it is dropped if it was not received by then. Once it was received it does not expire:
+    /// it is delivered again if it fails, is released or its lease expires, however late that is.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl: Some(ttl), ..self }
     }
@@ -213,7 +214,8 @@ pub struct Event {
     pub fire_at_us: Timestamp,
     /// When it was published, in microseconds since the Unix epoch.
     pub published_at_us: Timestamp,
-    /// When it is dropped if it was not received by then, in microseconds since the Unix epoch.
+    /// When it is dropped if it was not received by then, in microseconds since the Unix epoch. It does not expire once it
+    /// was received.
     pub expires_at_us: Option<Timestamp>,
     /// Its deduplication id.
     pub dedup_id: Option<Arc<str>>,

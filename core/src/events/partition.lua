@@ -44,8 +44,9 @@ local LAYOUT = 'events.v1'
 -- An id is 12 bytes, higher ones first: the generation of the partition (4), the sequence in it (6), and the part of
 -- the key space (2).
 -- A head begins with HEAD: the format 1, flags, and four times in microseconds since 1970: when it fires, when it was
--- published, when it expires (0 for never), and until when its name is remembered. Then a name: length (2) and bytes
--- of the key, length (1) and bytes of the deduplication id. Then the length of the body (4).
+-- published, when it expires unless it was delivered by then (0 for never), and until when its name is remembered.
+-- Then a name: length (2) and bytes of the key, length (1) and bytes of the deduplication id. Then the length of the
+-- body (4).
 local HEAD = '>BBI8I8I8I8'
 local HEAD_BYTES, EXPIRES_AT = 34, 19
 -- Flags of a head.

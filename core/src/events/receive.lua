@@ -158,7 +158,7 @@ if late then known[RETRY] = nil end
 failure = expire_done() or commit()
 if failure then return failure end
 
--- Events that are ready are leased, and those that have expired are dropped.
+-- Events that are ready are leased, and those that have expired are dropped: what was delivered once does not expire.
 local failure, room = leases_left()
 if failure then return failure end
 local most = PAUSED and 0 or math.min(max, room, (rate_left(NOW)))
@@ -177,7 +177,7 @@ while not is_full and #taken < most do
     local head, record = heads[i], states[i]
     local expires = struct.unpack('>I8', head, EXPIRES_AT)
     gather('ZREM', READY, id)
-    if expires > 0 and expires <= NOW or flag(string.byte(head, 2), CANCELLED) then
+    if not record and expires > 0 and expires <= NOW or flag(string.byte(head, 2), CANCELLED) then
       local failure = remove(id, head) or free_lane(head)
       if failure then return failure end
       skipped = skipped + 1

@@ -810,7 +810,7 @@ impl Ledger {
         let was_dead = |life: &&mut Life| life.may_be_dead || has_run_out(life);
         let life = self.lives.get_mut(&id).filter(was_dead);
         let life = life.ok_or_else(|| format!("{id} was no dead letter, and was redriven"))?;
-        (life.leased_until, life.expires_at_us) = (None, None);
+        life.leased_until = None;
         (life.may_be_dead, life.is_redriven) = (false, true);
         Ok(())
     }
@@ -871,6 +871,8 @@ impl Ledger {
         }
         if let Some(life) = self.lives.get_mut(&id) {
             (life.leased_until, life.may_be_dead) = (Some(leased_until), false);
+            // What was delivered once does not expire.
+            life.expires_at_us = None;
         }
         Ok(())
     }

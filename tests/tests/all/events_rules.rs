@@ -338,6 +338,39 @@ fn e17_an_event_expires_so_long_after_its_time() {
     });
 }
 
+/// What was delivered once does not expire, however that delivery ended: it is not lost without a trace.
+#[test]
+fn e17_an_event_that_was_delivered_once_does_not_expire() {
+    on_both(|queue| {
+        let ends = [
+            ("it failed", Some(failed(3 * SECOND))),
+            ("it failed and takes its turn at once", Some(failed(Duration::ZERO))),
+            ("it was released", Some(End::Released(None))),
+            ("it was released for later", Some(End::Released(Some(3 * SECOND)))),
+            ("its lease ran out", None),
+        ];
+        for (what, end) in ends {
+            queue.publish(NewEvent::new("a").key("k").ttl(SECOND));
+            let (receipt, _) = queue.take();
+            queue.publish(NewEvent::new("behind").key("k").ttl(SECOND));
+            queue.advance(2 * SECOND);
+            match end {
+                Some(end) => assert_eq!(queue.settle(receipt, end), Settled::Ended),
+                None => {
+                    queue.advance(30 * SECOND);
+                    assert!(queue.payloads().is_empty(), "it fails by that");
+                }
+            }
+            queue.advance(3 * SECOND);
+            let (receipt, event) = queue.take();
+            assert_eq!(&*event.payload, b"a", "{what}");
+            assert_eq!(queue.settle(receipt, End::Done), Settled::Ended);
+            assert!(queue.payloads().is_empty(), "the other one was never delivered");
+            assert_eq!(queue.stats().events, 0);
+        }
+    });
+}
+
 #[test]
 fn dead_after_max_with_each_reason() {
     on_both(|queue| {

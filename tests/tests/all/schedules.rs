@@ -272,6 +272,23 @@ fn missed_skip_grace() {
     });
 }
 
+/// An event that was received within its grace is not missed, whatever becomes of that delivery.
+#[test]
+fn missed_skip_once_received() {
+    on_both(|engine| {
+        let hourly = Schedule::new("a").every(60 * MINUTE).anchor_ms(BEGAN * 1_000);
+        engine.put(&hourly.missed(Missed::Skip).payload("x"));
+        let received = engine.at(3_600).events(10);
+        assert_eq!(received.iter().map(fired).collect::<Vec<_>>(), [of("x", 3_600)]);
+        engine.queue.nack(&received[0], "later", 2 * MINUTE).expect("it is leased");
+        assert_eq!(engine.at(3_719).fired(), []);
+        let again = engine.at(3_720).events(10);
+        assert_eq!(again.iter().map(fired).collect::<Vec<_>>(), [of("x", 3_600)]);
+        engine.queue.release(&again[0], None).expect("it is leased");
+        assert_eq!(engine.at(3_800).fired(), [of("x", 3_600)]);
+    });
+}
+
 #[test]
 fn overlap_wait() {
     on_both(|engine| {

@@ -669,7 +669,7 @@ impl Step<'_> {
         due.len() == DUE_MAX
     }
 
-    /// Leases up to `max` events that are ready; drops those that have expired.
+    /// Leases up to `max` events that are ready; drops those that have expired. What was delivered once does not.
     fn take(
         &mut self,
         max: usize,
@@ -685,8 +685,9 @@ impl Step<'_> {
             if taken.len() == max || expired.len() == SKIPPED_MAX || bytes > BYTES_MAX {
                 break;
             }
-            let Stored { head, body, .. } = &self.contents.events[id];
-            if head.expires_at_us > 0 && head.expires_at_us <= self.now {
+            let Stored { head, body, delivery, .. } = &self.contents.events[id];
+            let has_expired = head.expires_at_us > 0 && head.expires_at_us <= self.now;
+            if has_expired && delivery.is_none() {
                 expired.push(*id);
             } else {
                 taken.push(*id);

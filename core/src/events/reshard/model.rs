@@ -70,6 +70,8 @@ struct Known {
     state: State,
     /// Somebody has asked to cancel it, and does not know yet, or never will, whether it was.
     is_doubted: bool,
+    /// It has a time to live, and is not known to have been delivered, after which it does not expire.
+    may_expire: bool,
 }
 
 #[derive(Default)]
@@ -102,6 +104,7 @@ impl Ledger {
             place,
             state: State::Open,
             is_doubted: false,
+            may_expire: false,
         });
         note(format!(
             "{} {id} of {key} for {} is delivered until {}, attempt {}",
@@ -110,12 +113,13 @@ impl Ledger {
         assert_ne!(known.state, State::Ended, "{id} fires after its end");
         assert_ne!(known.state, State::Dead, "{id} is dead and fires");
         let place = known.place;
-        known.state = State::Held;
+        (known.state, known.may_expire) = (State::Held, false);
         for (other, of) in &self.events {
             if key == 0 || of.key != key || *other == id {
                 continue;
             }
-            let is_open = matches!(of.state, State::Open | State::Held) && !of.is_doubted;
+            let is_sure = !of.is_doubted && !of.may_expire;
+            let is_open = matches!(of.state, State::Open | State::Held) && is_sure;
             let is_before = place.zip(of.place).is_some_and(|(place, of)| of < place);
             assert!(!(is_open && is_before), "{id} of {key} is delivered before {other}");
             let is_leased =
@@ -274,6 +278,10 @@ impl World {
         if self.draw.is_one_in(3) {
             event = event.delay(Duration::from_millis(self.draw.below(4_000)));
         }
+        let has_ttl = self.draw.is_one_in(4);
+        if has_ttl {
+            event = event.ttl(Duration::from_millis(1 + self.draw.below(8_000)));
+        }
         let name = self.draw.is_one_in(3).then(|| {
             self.names += self.draw.below(2);
             (key, self.names)
@@ -293,7 +301,9 @@ impl World {
                 ledger.now, published.id, published.fire_at_us, published.status
             ));
             let place = Some((published.fire_at_us, published.id)).filter(|(at, _)| *at > 0);
-            let known = Known { key, place, state: State::Open, is_doubted: false };
+            // Of a duplicate the first one counts, of which nothing may be known.
+            let may_expire = has_ttl || place.is_none();
+            let known = Known { key, place, state: State::Open, is_doubted: false, may_expire };
             ledger.events.entry(published.id).or_insert(known);
         });
     }
@@ -485,7 +495,8 @@ impl World {
         let count = config.map(|config: Config| usize::from(config.partitions));
         assert_eq!(count, Some(partitions));
         let open = |(_, known): &(&EventId, &Known)| {
-            matches!(known.state, State::Open | State::Held | State::Dead) && !known.is_doubted
+            let is_sure = !known.is_doubted && !known.may_expire;
+            matches!(known.state, State::Open | State::Held | State::Dead) && is_sure
         };
         let ledger = self.ledger.borrow();
         let left: Vec<_> = ledger.events.iter().filter(open).collect();

@@ -79,7 +79,7 @@ pub enum Missed {
     /// It waits until the next tick, whose event replaces it.
     #[default]
     Latest,
-    /// It is dropped when the schedule's grace is over.
+    /// It is dropped when the schedule's grace is over, unless it was received by then.
     Skip,
 }
 
@@ -171,7 +171,8 @@ impl Schedule {
         Self { event: self.event.headers(headers), ..self }
     }
 
-    /// How long after its time an event is dropped if it was not received.
+    /// How long after its time an event is dropped if it was not received by then. Once it was received it does not
+    /// expire.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { event: self.event.ttl(ttl), ..self }
     }
@@ -181,7 +182,8 @@ impl Schedule {
         Self { missed, ..self }
     }
 
-    /// How long an event can be received before it is missed, with [`Missed::Skip`]; 60 seconds by default.
+    /// How long an event can be received before it is missed, with [`Missed::Skip`]; 60 seconds by default. One that was
+    /// received within it is not missed, even if it is delivered again later.
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
