@@ -27,9 +27,10 @@ local slot, step, token = ARGV[2], tonumber(ARGV[3]), ARGV[6]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 if lease == 0 then lease = LEASE end
 
--- The same call again: what it took and is leased by it still.
+-- The same call again: what it took and is leased by it still; how much there is to do, it does not know any more.
 local reply = {NOW + lease, 0, -1, -1, 0}
 if before then
+  reply[3] = 0
   local failure, heads, states = records_of(before)
   if failure then return failure end
   for i, id in ipairs(before) do
@@ -228,8 +229,8 @@ elseif alarm then
   reply[3] = math.max(0, alarm - CLOCK)
 end
 freed = math.min(freed, left)
--- Who was told of an event may have taken another one: whoever leaves some tells the next.
-if may_take and took > 0 then freed = math.max(freed, 1) end
+-- Who was told of an event may have taken another one: whoever leaves some, or work undone, tells the next.
+if (may_take or is_more) and took > 0 then freed = math.max(freed, 1) end
 
 -- The process waits on, or not any more.
 local process, waits = ARGV[8], tonumber(ARGV[9])

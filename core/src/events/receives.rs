@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::calls::Calls;
 use super::key_range::KeyRange;
+use super::limits::STEP_BYTES_MAX;
 use super::map::Map;
 use super::receive::{PLACES, RECEIVE_EVENTS_MAX, Waits};
 use super::{Event, EventQueue, HandOn, Partition, Receive};
@@ -142,6 +143,16 @@ pub(super) struct Received {
 
 /// How much later each process after the first looks when an event is due that nobody has taken.
 const APART: Duration = Duration::from_millis(25);
+
+/// How often one receive goes on with a partition whose step has left something undone.
+const AGAIN_MAX: usize = 256;
+
+impl Received {
+    /// Whether there is more to do now, so that nobody may wait yet.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.looks.iter().any(|(_, next_in, _)| *next_in == Some(0))
+    }
+}
 
 impl<M: Mode> Receives<M> {
     pub(super) fn new(queue: EventQueue<M>) -> Self {
@@ -280,6 +291,7 @@ impl<M: Mode> Calls<M> {
             .collect();
         let chosen = map.clone();
         let mut received = Received { events: Vec::new(), map, numbers, looks: Vec::new() };
+        let (mut bytes, mut again) = (0, 0);
         while let Some(number) = waiting.pop_front() {
             let left = max - received.events.len();
             let is_asked = |map: &Map| match std::ptr::eq(map, &*chosen) {
@@ -294,12 +306,18 @@ impl<M: Mode> Calls<M> {
             match self.on_one(is_asked, make).await {
                 Ok(None) => {}
                 Ok(Some(of)) => {
+                    bytes += of.events.iter().map(|event| event.payload.len()).sum::<usize>();
                     received.events.extend(of.events);
                     // What was received is worked on, whatever comes of this: who receives next tries again.
-                    match self.refill(&of.refills).await.unwrap_or(false) {
-                        true if received.events.len() < max => waiting.push_front(number),
-                        true => received.looks.push((number, Some(0), of.place)),
-                        false => received.looks.push((number, of.next_in, of.place)),
+                    let is_refilled = self.refill(&of.refills).await.unwrap_or(false);
+                    let next_in = if is_refilled { Some(0) } else { of.next_in };
+                    // A step does a part of what is due, and what it did may have made nothing ready.
+                    let has_room = received.events.len() < max && bytes <= STEP_BYTES_MAX;
+                    if next_in == Some(0) && has_room && again < AGAIN_MAX {
+                        again += 1;
+                        waiting.push_front(number);
+                    } else {
+                        received.looks.push((number, next_in, of.place));
                     }
                 }
                 Err(error) if received.events.is_empty() => return Err(error),
@@ -346,6 +364,7 @@ impl<M: Mode> Source for Receives<M> {
         let received = result?;
         self.announce(&received, waiting)?;
         Ok(match received.events.is_empty() {
+            true if received.is_unfinished() => Found::Nothing,
             true => Found::Idle(None),
             false => Found::Item(received.events),
         })

@@ -288,6 +288,7 @@ impl<M: Mode> Source for Takes<M> {
         let (received, asked_at) = result?;
         self.receives.announce(&received, waiting)?;
         Ok(match received.events.is_empty() {
+            true if received.is_unfinished() => Found::Nothing,
             true => Found::Idle(None),
             false => Found::Item(self.jobs(received, asked_at)),
         })

@@ -120,6 +120,41 @@ fn earlier_event_rearms() {
     });
 }
 
+/// A step ends 100 leases that are over, and none of these events is ready before its backoff is.
+#[test]
+fn wake_on_more_leases_over_than_a_step_ends() {
+    on_both(|client, queue| {
+        let mut config = Config::default();
+        (config.backoff_min, config.backoff_max) = (SOON, SOON);
+        config.lease = 2 * SOON;
+        queue.configure(config).expect("it is new");
+        let published =
+            queue.publish_many((0..250).map(|number| NewEvent::new(number.to_string())));
+        assert_eq!(published.expect("there is room").len(), 250);
+        assert_eq!(queue.receive(250).expect("they are ready").len(), 250);
+        let (began, received) = (Instant::now(), consumer(client));
+        for _ in 0..250 {
+            received.recv_timeout(LONG / 10).expect("it comes");
+        }
+        let took = began.elapsed();
+        assert!(took < LOOK, "they took {took:?}");
+    });
+}
+
+/// A step makes 1,000 events due, and none of these is ready while another one of their key is leased.
+#[test]
+fn wake_behind_more_events_than_a_step_makes_due() {
+    on_both(|client, queue| {
+        publish(queue, NewEvent::new("busy").key("k"));
+        queue.receive(1).expect("it is ready");
+        let at = 3 * SOON;
+        let behind = (0..2_500).map(|_| NewEvent::new("behind").key("k").delay(at));
+        queue.publish_many(behind).expect("there is room");
+        let received = consumer(client);
+        wakes(&received, "free", || publish(queue, NewEvent::new("free").delay(at + SOON)));
+    });
+}
+
 /// How many steps the server has done.
 fn steps(server: &Redis) -> u64 {
     server.calls_of("evalsha").unwrap_or(0)
