@@ -49,7 +49,7 @@ local function settle(id, head, record, leased_until, token, how, delay, err)
   if how == 'done' then
     failure = complete(id, head, record)
   elseif flag(marks, ASKED_TO_STOP) then
-    failure = remove(id, head)
+    failure = remove(id, head, true)
   else
     return fail(id, head, read_state(record), how, delay, err)
   end

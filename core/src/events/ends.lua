@@ -1,16 +1,16 @@
 -- How an event ends.
 
 -- Its name is remembered or free from now on; returns an error.
-local function free_name(id, head)
-  if flag(string.byte(head, 2), NAMED) then return use_names().free(id, head) end
+local function free_name(id, head, is_cancelled)
+  if flag(string.byte(head, 2), NAMED) then return use_names().free(id, head, is_cancelled) end
 end
 
 -- Gathers what removes an event, but not from the places where it waits; returns an error.
-local function remove(id, head)
+local function remove(id, head, is_cancelled)
   gather('HDEL', EVENTS, id)
   gather('HDEL', STATE, id)
   if flag(string.byte(head, 2), LONG) then gather('HDEL', BODIES, id) end
-  return free_name(id, head)
+  return free_name(id, head, is_cancelled)
 end
 
 -- How many events this step adds to those that are kept.

@@ -95,7 +95,8 @@ impl NewEvent {
         Self { dedup_id: Some(id.as_ref().into()), ..self }
     }
 
-    /// How long the id is remembered, even if the event has ended; five minutes by default.
+    /// How long the id is remembered, even if the event has ended; five minutes by default. The id of an event that is
+    /// cancelled is free at once.
     pub fn dedup_window(self, window: Duration) -> Self {
         Self { dedup_window: window, ..self }
     }

@@ -6,15 +6,16 @@ local function use_names()
   -- Names that other events get in this step.
   names = {given = {}}
 
-  -- The name of an event that has ended is remembered for as long as it was to be, or free; returns an error.
-  function names.free(id, head)
+  -- The name of an event that has ended is remembered for as long as it was to be, or free, as that of one that was
+  -- cancelled is; returns an error.
+  function names.free(id, head, is_cancelled)
     local name = name_of(head)
     if names.given[name] then return end
     local failure, owner = read('HGET', NAMES, name)
     if failure then return failure end
     if owner ~= id then return end
     local _, _, _, _, _, until_when = struct.unpack(HEAD, head)
-    if until_when > NOW then
+    if until_when > NOW and not is_cancelled then
       gather('ZADD', FORGET, number(until_when), name)
     else
       gather('HDEL', NAMES, name)

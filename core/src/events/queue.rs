@@ -296,7 +296,8 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    /// of leased events are told to stop, and these events are not tried again. Returns the result for each.
+    /// of leased events are told to stop, and these events are not tried again. The deduplication id of an event that is
+    /// cancelled is free at once. Returns the result for each.
     ///
     /// ```
     /// use std::time::Duration;
@@ -322,7 +323,8 @@ impl<M: Mode> EventQueue<M> {
         })
     }
 
-    /// Reschedules events whose time has not come: they fire this long from now. Returns the result for each.
+    /// Reschedules events whose time has not come: they fire this long from now. One that waits to be tried again is
+    /// tried this long from now. Returns the result for each.
     ///
     /// ```
     /// use std::time::Duration;
@@ -345,8 +347,8 @@ impl<M: Mode> EventQueue<M> {
         self.reschedule_to(ids, When::After(delay))
     }
 
-    /// Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a time in the past is
-    /// now. Returns the result for each.
+    /// Reschedules events whose time has not come, and those that wait to be tried again, to a time in milliseconds
+    /// since the Unix epoch; a time in the past is now. Returns the result for each.
     ///
     /// # Errors
     /// As [`cancel`](Self::cancel); `INVALID_ARGUMENT` for a time after the year 2199.

@@ -129,7 +129,7 @@ if late then
     unleased = unleased + 1
     local failure
     if flag(state.marks, ASKED_TO_STOP) then
-      failure = remove(id, heads[i]) or free_lane(heads[i])
+      failure = remove(id, heads[i], true) or free_lane(heads[i])
     else
       state.marks = RAN_OUT
       if is_used_up(state) then

@@ -1,18 +1,21 @@
--- Reschedule: another time for events that were not delivered yet.
+-- Reschedule: another time for events that wait for theirs, or for that of their retry.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  the partition's, as the map says
 -- ARGV[2] at          as in publish.lua
 -- ARGV[3…]            ids
--- Returns of each {0 if it is not there, 1 if it fires then, 2 if it is ready, leased, to be tried again or dead
--- already}.
+-- Returns of each {0 if it is not there, 1 if it fires or is tried again then, 2 if it is ready, leased or dead already,
+-- or behind another one of its key}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()
 if failure then return failure end
 local fire_at = time_of(ARGV[2])
-local failure, next_at = first_of(SCHEDULED)
+local failure, first = first_of(SCHEDULED)
 if failure then return failure end
+local failure, first_retry = first_of(RETRY)
+if failure then return failure end
+local next_at = math.min(first or math.huge, first_retry or math.huge)
 local ids, results, is_sooner = every(ARGV, 3, 1), {}, false
 local failure, heads = read_fields(EVENTS, ids)
 failure = failure or hide_done(ids, heads)
@@ -21,8 +24,16 @@ for i, id in ipairs(ids) do
   local head = heads[i]
   local failure, before = read('ZSCORE', SCHEDULED, id)
   if failure then return failure end
-  results[i] = not head and 0 or before and 1 or 2
-  if before then
+  local failure, tried_at = read('ZSCORE', RETRY, id)
+  if failure then return failure end
+  results[i] = not head and 0 or (before or tried_at) and 1 or 2
+  if tried_at and fire_at > NOW then
+    gather('ZADD', RETRY, number(fire_at), id)
+    is_sooner = is_sooner or fire_at < next_at
+  elseif tried_at then
+    gather('ZREM', RETRY, id)
+    make_ready(id, NOW)
+  elseif before then
     local format, flags, old, published, expires, named = struct.unpack(HEAD, head)
     if expires > 0 then expires = expires - old + fire_at end
     gather('HSET', EVENTS, id, struct.pack(HEAD, format, flags, fire_at, published, expires, named) ..
@@ -34,6 +45,6 @@ end
 local failure = commit()
 if failure then return failure end
 -- What is due is promoted by whoever hears of it.
-if is_sooner and fire_at <= NOW then freed = 1 end
+if is_sooner and fire_at <= NOW then freed = math.max(freed, 1) end
 announce(is_sooner and fire_at)
 return results

@@ -1,4 +1,4 @@
-//! Reschedule: another time for events that wait for theirs.
+//! Reschedule: another time for events that wait for theirs, or for that of their retry.
 
 use super::cancel::results;
 use super::id::EventId;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, When, head};
 
-/// Reschedules events that were not due yet.
+/// Reschedules events that were not due yet, or wait to be tried again.
 #[derive(Clone, Debug)]
 pub struct Reschedule {
     partition: Partition,
@@ -21,9 +21,9 @@ pub struct Reschedule {
 pub enum Rescheduled {
     /// It does not exist: it has ended, or never existed.
     Gone,
-    /// It fires at the new time.
+    /// It fires at the new time, or is tried again then.
     Rescheduled,
-    /// Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
+    /// Its time had come: it is ready, leased or a dead letter, or waits behind another event of its key.
     TooLate,
 }
 

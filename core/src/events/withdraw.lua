@@ -30,9 +30,9 @@ local function withdraw(id, head)
     end
   end
   if not flag(string.byte(head, 2), KEYED) or found == SCHEDULED or found == DEAD then
-    return remove(id, head)
+    return remove(id, head, true)
   end
-  if found or keep_from_ready(id) then return remove(id, head) or free_lane(head) end
+  if found or keep_from_ready(id) then return remove(id, head, true) or free_lane(head) end
   -- It waits behind another one of its key.
   local key = key_of(head)
   local failure, lane = use_lanes().of(key)
@@ -40,17 +40,17 @@ local function withdraw(id, head)
   for at, other in ipairs(lane.behind) do
     if other == id then
       table.remove(lane.behind, at)
-      return remove(id, head)
+      return remove(id, head, true)
     end
   end
   local failure, length = read('LLEN', LANE .. key)
   if failure then return failure end
   if length <= SEARCHED_MAX then
     lane.removed[id] = true
-    return remove(id, head)
+    return remove(id, head, true)
   end
   local marked = struct.pack('>BB', 1, string.byte(head, 2) + CANCELLED) .. string.sub(head, 3)
   gather('HDEL', BODIES, id)
   gather('HSET', EVENTS, id, marked)
-  return free_name(id, head)
+  return free_name(id, head, true)
 end

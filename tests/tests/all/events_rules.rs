@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use millpond::events::{
-    Cancel, Config, DeadReason, End, Event, EventId, EventQuery, EventState, Extend, Fetch, HandOn,
-    Held, IfExists, List, NewEvent, Op, Open, Partition, Publish, Published, ReadStats, Receipt,
-    Receive, Received, Redrive, Redriven, Settle, Settled, Settlement, Stats, Status,
+    Cancel, Cancelled, Config, DeadReason, End, Event, EventId, EventQuery, EventState, Extend,
+    Fetch, HandOn, Held, IfExists, List, NewEvent, Op, Open, Partition, Publish, Published,
+    ReadStats, Receipt, Receive, Received, Redrive, Redriven, Rescheduled, Settle, Settled,
+    Settlement, Stats, Status,
 };
 use millpond::step::{Operation, When};
 use millpond::{Client, ErrorKind, ManualClock, Options};
@@ -17,6 +18,8 @@ use millpond_tests::servers::{Redis, Reply};
 /// Microseconds since the Unix epoch, in 2026.
 const BEGAN: u64 = 1_790_000_000_000_000;
 const SECOND: Duration = Duration::from_secs(1);
+/// For how long a deduplication id is remembered by default.
+const DEDUP_WINDOW: Duration = Duration::from_secs(300);
 const MICROSECOND: Duration = Duration::from_micros(1);
 const ROOT: &str = "{orders}:events";
 
@@ -785,6 +788,88 @@ fn reschedule_later() {
         assert!(queue.payloads().is_empty());
         queue.advance(MICROSECOND);
         assert_eq!(queue.payloads(), ["a"]);
+    });
+}
+
+#[test]
+fn reschedule_retry() {
+    on_both(|queue| {
+        let minute = 60 * SECOND;
+        let retried = |queue: &mut Queue<'_>| {
+            let id = queue.publish(NewEvent::new("first").key("k").ttl(SECOND)).id;
+            let next = queue.publish(NewEvent::new("next").key("k")).id;
+            let (receipt, _) = queue.take();
+            assert_eq!(queue.settle(receipt, failed(minute)), Settled::Ended);
+            (id, next)
+        };
+        let move_to = |queue: &Queue<'_>, ids: &[EventId], at| {
+            let step = millpond::events::Reschedule::new(queue.partition.clone(), ids.into(), at);
+            queue.run(step).expect("it is there")
+        };
+        // Forward, back and now; what waits behind it goes on waiting.
+        let (id, next) = retried(queue);
+        assert_eq!(
+            move_to(queue, &[id, next], When::After(SECOND)),
+            [Rescheduled::Rescheduled, Rescheduled::TooLate]
+        );
+        let (_, nothing) = queue.receive(1);
+        assert_eq!((nothing.events.len(), nothing.next_in), (0, Some(1_000_000)));
+        assert_eq!(move_to(queue, &[id], When::After(2 * minute)), [Rescheduled::Rescheduled]);
+        queue.advance(minute);
+        assert!(queue.payloads().is_empty());
+        assert_eq!(queue.stats().retry, 1);
+        assert_eq!(move_to(queue, &[id], When::Now), [Rescheduled::Rescheduled]);
+        assert_eq!(move_to(queue, &[id], When::Now), [Rescheduled::TooLate]);
+        let event = queue.fetch(id).expect("it is ready");
+        assert_eq!((event.state, event.attempts, event.fire_at_us), (EventState::Ready, 1, BEGAN));
+        assert_eq!(queue.stats().ready, 1);
+    });
+}
+
+/// Whatever an event waits for, and however long the lane is that it is cancelled in.
+#[test]
+fn cancel_frees_name() {
+    on_both(|queue| {
+        let reminder = || NewEvent::new("reminder").key("k").dedup_id("d");
+        let cancel = |queue: &Queue<'_>, id, also_running| {
+            let step = Cancel::new(queue.partition.clone(), vec![id], also_running);
+            queue.run(step).expect("it is there")[0]
+        };
+        let is_free = |queue: &mut Queue<'_>| {
+            assert_eq!(queue.stats().dedup_ids, 0);
+            let again = queue.publish(reminder());
+            assert_eq!(again.status, Status::Created);
+            again.id
+        };
+        let scheduled = queue.publish(reminder().delay(SECOND)).id;
+        assert_eq!(cancel(queue, scheduled, false), Cancelled::Removed);
+        let ready = is_free(queue);
+        assert_eq!(cancel(queue, ready, false), Cancelled::Removed);
+        // It waits for its retry, and is a dead letter.
+        for end in [failed(SECOND), End::Dead(String::new())] {
+            let id = is_free(queue);
+            let (receipt, _) = queue.take();
+            queue.settle(receipt, end);
+            assert_eq!(cancel(queue, id, false), Cancelled::Removed);
+        }
+        // It is leased: once its delivery ends, unless it was done.
+        for end in [failed(SECOND), End::Done] {
+            let id = is_free(queue);
+            let (receipt, _) = queue.take();
+            assert_eq!(cancel(queue, id, true), Cancelled::Running);
+            assert_eq!(queue.publish(reminder()).status, Status::Duplicate);
+            let is_done = end == End::Done;
+            queue.settle(receipt, end);
+            assert_eq!(queue.stats().dedup_ids, u64::from(is_done));
+        }
+        queue.advance(DEDUP_WINDOW);
+        for _ in 0..1_001 {
+            queue.publish(NewEvent::new("before").key("k"));
+        }
+        let deep = queue.publish(reminder()).id;
+        queue.publish(NewEvent::new("behind").key("k"));
+        assert_eq!(cancel(queue, deep, false), Cancelled::Removed);
+        is_free(queue);
     });
 }
 

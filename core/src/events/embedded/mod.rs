@@ -367,7 +367,7 @@ impl State {
         let cancelled = ids.iter().map(|id| {
             let Some(stored) = step.contents.open_event(*id) else { return Cancelled::Gone };
             if !matches!(stored.phase, Phase::Leased(_)) {
-                step.remove(*id);
+                step.withdraw(*id);
                 return Cancelled::Removed;
             }
             let mut delivery = stored.delivery.as_deref().cloned().unwrap_or_default();
@@ -391,12 +391,13 @@ impl State {
     ) -> Result<Vec<Rescheduled>> {
         let mut step = self.begin(partition, context)?;
         let fire_at_us = at.resolve_micros(step.now).max(step.now);
-        let next_at = step.contents.scheduled.first().map(|(at, _)| *at);
+        let firsts = [step.contents.scheduled.first(), step.contents.retry.first()];
+        let next_at = firsts.into_iter().flatten().map(|(at, _)| *at).min();
         let rescheduled: Vec<_> = ids.iter().map(|id| step.reschedule(*id, fire_at_us)).collect();
         let is_sooner = rescheduled.contains(&Rescheduled::Rescheduled)
             && next_at.is_some_and(|next_at| fire_at_us < next_at);
         if is_sooner && fire_at_us <= step.now {
-            step.freed = 1;
+            step.freed = step.freed.max(1);
         }
         step.finish(partition, is_sooner.then_some(fire_at_us), None, context);
         Ok(rescheduled)
@@ -577,6 +578,18 @@ impl Step<'_> {
         self.free_lane(&head);
     }
 
+    /// Removes an event that was cancelled: its name is free, whatever its window says.
+    fn withdraw(&mut self, id: EventId) {
+        let Some(stored) = self.contents.events.get(&id) else { return };
+        let name = stored.head.is(flag::NAMED).then(|| stored.head.name());
+        self.remove(id);
+        if let Some(name) = name
+            && self.contents.names.get(&*name).is_some_and(|named| named.id == id)
+        {
+            self.contents.set_name(&name, None);
+        }
+    }
+
     /// The event is done: it is removed, or kept for as long as the configuration says.
     fn complete(&mut self, id: EventId, delivery: Delivery) {
         if self.contents.root.config.retention.is_zero() {
@@ -640,7 +653,7 @@ impl Step<'_> {
             let mut delivery = self.delivery_of(*id);
             delivery.counts.crashes += 1;
             if delivery.is_cancelled {
-                self.remove(*id);
+                self.withdraw(*id);
                 continue;
             }
             delivery.has_run_out = true;
@@ -738,7 +751,7 @@ impl Step<'_> {
             return Settled::Ended;
         }
         if delivery.is_cancelled {
-            self.remove(*id);
+            self.withdraw(*id);
             return Settled::Cancelled;
         }
         let (_, delay, err) = end.parts();
@@ -773,8 +786,17 @@ impl Step<'_> {
 
     fn reschedule(&mut self, id: EventId, fire_at_us: Timestamp) -> Rescheduled {
         let Some(stored) = self.contents.open_event(id) else { return Rescheduled::Gone };
-        if !matches!(stored.phase, Phase::Scheduled(_)) {
-            return Rescheduled::TooLate;
+        match stored.phase {
+            Phase::Scheduled(_) => {}
+            Phase::Retry(_) if fire_at_us > self.now => {
+                self.contents.put(id, Phase::Retry(fire_at_us));
+                return Rescheduled::Rescheduled;
+            }
+            Phase::Retry(_) => {
+                self.make_ready(id, self.now);
+                return Rescheduled::Rescheduled;
+            }
+            _ => return Rescheduled::TooLate,
         }
         let (old, expires_at_us) = (stored.head.fire_at_us, stored.head.expires_at_us);
         let expires_at_us = if expires_at_us > 0 { expires_at_us - old + fire_at_us } else { 0 };
