@@ -2797,7 +2797,10 @@ export interface Event {
   fireAtUs: number
   /** When it was published, in microseconds since the Unix epoch. */
   publishedAtUs: number
-  /** When it is dropped if it was not received by then, in microseconds since the Unix epoch. */
+  /**
+   * When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
+   * does not expire once it was received.
+   */
   expiresAtUs: number | null
   /** Its deduplication id. */
   dedupId: string | null
@@ -2974,15 +2977,19 @@ export interface PublishOptions {
   atMs?: number | bigint | undefined
   /** How long after publishing it fires. In milliseconds. */
   delayMs?: number | undefined
-  /** How long after its time it is dropped if it was not received. In milliseconds. */
+  /**
+   * How long after its time it is dropped if it was not received by then. Once it was received it
+   * does not expire: it is delivered again if it fails, is released or its lease expires, however
+   * late that is. In milliseconds.
+   */
   ttlMs?: number | undefined
   /**
    * Of all events of one key with this id, only one is added; for producers that may publish twice.
    */
   dedupId?: string | undefined
   /**
-   * How long the id is remembered, even if the event has ended; five minutes by default. In
-   * milliseconds.
+   * How long the id is remembered, even if the event has ended; five minutes by default. The id of
+   * an event that is cancelled is free at once. In milliseconds.
    */
   dedupWindowMs?: number | undefined
   /** What happens if the id is taken; `'ignore'` by default. */
@@ -3023,12 +3030,16 @@ export interface Schedule {
   payload?: Member | undefined
   /** The headers of its events: each a name with any bytes as its value. */
   headers?: Fields | undefined
-  /** How long after its time an event is dropped if it was not received. In milliseconds. */
+  /**
+   * How long after its time an event is dropped if it was not received by then. Once it was
+   * received it does not expire. In milliseconds.
+   */
   ttlMs?: number | undefined
   /** What becomes of an event that was not received in time; `'latest'` by default. */
   missed?: 'latest' | 'skip' | undefined
   /**
-   * How long an event can be received before it is missed, with `'skip'`; 60 seconds by default. In
+   * How long an event can be received before it is missed, with `'skip'`; 60 seconds by default.
+   * One that was received within it is not missed, even if it is delivered again later. In
    * milliseconds.
    */
   graceMs?: number | undefined
@@ -3506,7 +3517,8 @@ export class EventQueue {
   /**
    * Removes events that are not leased, whatever they wait for, and dead letters. With
    * `alsoRunning`, the holders of leased events are told to stop, and these events are not tried
-   * again. Returns the result for each.
+   * again. The deduplication id of an event that is cancelled is free at once. Returns the result
+   * for each.
    *
    * @param ids - ids of events
    * @param options.alsoRunning - whether leased events are cancelled too, whose holders are then
@@ -3520,8 +3532,8 @@ export class EventQueue {
   ): Promise<('gone' | 'removed' | 'running')[]>
 
   /**
-   * Reschedules events whose time has not come: they fire this long from now. Returns the result
-   * for each.
+   * Reschedules events whose time has not come: they fire this long from now. One that waits to be
+   * tried again is tried this long from now. Returns the result for each.
    *
    * @param ids - ids of events
    * @param delayMs - how long from now, in milliseconds
@@ -3534,8 +3546,8 @@ export class EventQueue {
   ): Promise<('gone' | 'rescheduled' | 'too_late')[]>
 
   /**
-   * Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a
-   * time in the past is now. Returns the result for each.
+   * Reschedules events whose time has not come, and those that wait to be tried again, to a time in
+   * milliseconds since the Unix epoch; a time in the past is now. Returns the result for each.
    *
    * @param ids - ids of events
    * @throws As {@link EventQueue.cancel}; {@link InvalidArgumentError} for a time after the year

@@ -484,11 +484,12 @@ typedef enum {
      */
     MILLPOND_EVENT_RESCHEDULE_GONE = 1,
     /**
-     * It fires at the new time.
+     * It fires at the new time, or is tried again then.
      */
     MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
     /**
-     * Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
+     * Its time had come: it is ready, leased or a dead letter, or waits behind another event of
+     * its key.
      */
     MILLPOND_EVENT_RESCHEDULE_TOO_LATE = 3,
 } millpond_events_rescheduled;
@@ -520,7 +521,7 @@ typedef enum {
      */
     MILLPOND_MISSED_LATEST = 1,
     /**
-     * It is dropped when the schedule's grace is over.
+     * It is dropped when the schedule's grace is over, unless it was received by then.
      */
     MILLPOND_MISSED_SKIP = 2,
 } millpond_events_missed;
@@ -2319,8 +2320,8 @@ typedef struct {
      */
     uint64_t published_at_us;
     /**
-     * When it is dropped if it was not received by then, in microseconds since the Unix epoch.
-     * `MILLPOND_NOT_SET`: none.
+     * When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
+     * does not expire once it was received. `MILLPOND_NOT_SET`: none.
      */
     int64_t expires_at_us;
     /**
@@ -3113,8 +3114,9 @@ typedef struct {
      */
     int64_t delay_ms;
     /**
-     * How long after its time it is dropped if it was not received. `MILLPOND_NOT_SET`: the
-     * default.
+     * How long after its time it is dropped if it was not received by then. Once it was received
+     * it does not expire: it is delivered again if it fails, is released or its lease expires,
+     * however late that is. `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
     /**
@@ -3123,8 +3125,8 @@ typedef struct {
      */
     millpond_bytes dedup_id;
     /**
-     * How long the id is remembered, even if the event has ended; five minutes by default.
-     * `MILLPOND_NOT_SET`: the default.
+     * How long the id is remembered, even if the event has ended; five minutes by default. The id
+     * of an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
      */
     int64_t dedup_window_ms;
     /**
@@ -3185,8 +3187,8 @@ typedef struct {
      */
     millpond_bytes headers;
     /**
-     * How long after its time an event is dropped if it was not received. `MILLPOND_NOT_SET`: the
-     * default.
+     * How long after its time an event is dropped if it was not received by then. Once it was
+     * received it does not expire. `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
     /**
@@ -3196,7 +3198,8 @@ typedef struct {
     int64_t missed;
     /**
      * How long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
-     * seconds by default. `MILLPOND_NOT_SET`: the default.
+     * seconds by default. One that was received within it is not missed, even if it is delivered
+     * again later. `MILLPOND_NOT_SET`: the default.
      */
     int64_t grace_ms;
     /**
@@ -7616,7 +7619,8 @@ millpond_status millpond_events_extend(millpond_events_queue *queue,
 /**
  * Removes events that are not leased, whatever they wait for, and dead letters. With
  * `also_running`, the holders of leased events are told to stop, and these events are not
- * tried again. Returns the result for each.
+ * tried again. The deduplication id of an event that is cancelled is free at once. Returns the
+ * result for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *
@@ -7633,8 +7637,8 @@ millpond_status millpond_events_cancel(millpond_events_queue *queue,
                                        millpond_error **error);
 
 /**
- * Reschedules events whose time has not come: they fire this long from now. Returns the result
- * for each.
+ * Reschedules events whose time has not come: they fire this long from now. One that waits to
+ * be tried again is tried this long from now. Returns the result for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  * `delay_ms`: how long from now.
@@ -7652,8 +7656,9 @@ millpond_status millpond_events_reschedule(millpond_events_queue *queue,
                                            millpond_error **error);
 
 /**
- * Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a
- * time in the past is now. Returns the result for each.
+ * Reschedules events whose time has not come, and those that wait to be tried again, to a time
+ * in milliseconds since the Unix epoch; a time in the past is now. Returns the result for
+ * each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *

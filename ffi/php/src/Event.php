@@ -18,7 +18,8 @@ final class Event
      * @param int                   $fireAtUs      when it fires, in microseconds since the Unix epoch
      * @param int                   $publishedAtUs when it was published, in microseconds since the Unix epoch
      * @param int|null              $expiresAtUs   when it is dropped if it was not received by then, in
-     *                                             microseconds since the Unix epoch
+     *                                             microseconds since the Unix epoch. It does not expire once it
+     *                                             was received
      * @param string|null           $dedupId       its deduplication id
      * @param int                   $attempts      how often it was delivered, including this time, since it was
      *                                             published or redriven

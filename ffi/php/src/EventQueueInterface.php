@@ -373,8 +373,8 @@ interface EventQueueInterface
 
     /**
      * Removes events that are not leased, whatever they wait for, and dead letters. With `alsoRunning`, the
-     * holders of leased events are told to stop, and these events are not tried again. Returns the result
-     * for each.
+     * holders of leased events are told to stop, and these events are not tried again. The deduplication id
+     * of an event that is cancelled is free at once. Returns the result for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids         ids of events
      * @param bool                                                    $alsoRunning whether leased events are cancelled too,
@@ -388,7 +388,8 @@ interface EventQueueInterface
     public function cancel(Event|Published|string|iterable $ids, bool $alsoRunning = false): array;
 
     /**
-     * Reschedules events whose time has not come: they fire this long from now. Returns the result for each.
+     * Reschedules events whose time has not come: they fire this long from now. One that waits to be tried
+     * again is tried this long from now. Returns the result for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids   ids of events
      * @param float                                                   $delay how long in seconds from now
@@ -401,8 +402,8 @@ interface EventQueueInterface
     public function reschedule(Event|Published|string|iterable $ids, float $delay): array;
 
     /**
-     * Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a time in
-     * the past is now. Returns the result for each.
+     * Reschedules events whose time has not come, and those that wait to be tried again, to a time in
+     * milliseconds since the Unix epoch; a time in the past is now. Returns the result for each.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids  ids of events
      * @param int                                                     $atMs when, in milliseconds since the Unix

@@ -16,7 +16,7 @@ enum Missed: string
     case Latest = 'latest';
 
     /**
-     * It is dropped when the schedule's grace is over.
+     * It is dropped when the schedule's grace is over, unless it was received by then.
      */
     case Skip = 'skip';
 }

@@ -16,12 +16,12 @@ enum Rescheduled: string
     case Gone = 'gone';
 
     /**
-     * It fires at the new time.
+     * It fires at the new time, or is tried again then.
      */
     case Rescheduled = 'rescheduled';
 
     /**
-     * Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
+     * Its time had come: it is ready, leased or a dead letter, or waits behind another event of its key.
      */
     case TooLate = 'too_late';
 }

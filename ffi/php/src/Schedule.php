@@ -48,12 +48,17 @@ final class Schedule
      *                                                                         with any bytes as its value
      * @param float|null                                             $ttl      how long in seconds after its time an
      *                                                                         event is dropped if it was not received
+     *                                                                         by then. Once it was received it does
+     *                                                                         not expire
      * @param Missed|null                                            $missed   what becomes of an event that was not
      *                                                                         received in time; `Missed::Latest` by
      *                                                                         default
      * @param float                                                  $grace    how long in seconds an event can be
      *                                                                         received before it is missed, with
-     *                                                                         `Missed::Skip`; 60 seconds by default
+     *                                                                         `Missed::Skip`; 60 seconds by default.
+     *                                                                         One that was received within it is not
+     *                                                                         missed, even if it is delivered again
+     *                                                                         later
      * @param Overlap|null                                           $overlap  whether events wait for each other;
      *                                                                         `Overlap::Wait` by default
      * @param int                                                    $fromMs   the time before which no tick comes, in

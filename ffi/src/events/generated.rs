@@ -36,8 +36,8 @@ pub struct millpond_event {
     pub fire_at_us: u64,
     /// When it was published, in microseconds since the Unix epoch.
     pub published_at_us: u64,
-    /// When it is dropped if it was not received by then, in microseconds since the Unix epoch.
-    /// `MILLPOND_NOT_SET`: none.
+    /// When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
+    /// does not expire once it was received. `MILLPOND_NOT_SET`: none.
     pub expires_at_us: i64,
     /// Its deduplication id. NULL: none.
     pub dedup_id: millpond_bytes,
@@ -372,14 +372,15 @@ pub struct millpond_new_event {
     pub at_ms: i64,
     /// How long after publishing it fires. `MILLPOND_NOT_SET`: the default.
     pub delay_ms: i64,
-    /// How long after its time it is dropped if it was not received. `MILLPOND_NOT_SET`: the
-    /// default.
+    /// How long after its time it is dropped if it was not received by then. Once it was received
+    /// it does not expire: it is delivered again if it fails, is released or its lease expires,
+    /// however late that is. `MILLPOND_NOT_SET`: the default.
     pub ttl_ms: i64,
     /// Of all events of one key with this id, only one is added; for producers that may publish
     /// twice. NULL: not set.
     pub dedup_id: millpond_bytes,
-    /// How long the id is remembered, even if the event has ended; five minutes by default.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// How long the id is remembered, even if the event has ended; five minutes by default. The id
+    /// of an event that is cancelled is free at once. `MILLPOND_NOT_SET`: the default.
     pub dedup_window_ms: i64,
     /// What happens if the id is taken; `MILLPOND_IF_EXISTS_IGNORE` by default. `MILLPOND_NOT_SET`:
     /// the default.
@@ -605,14 +606,15 @@ pub struct millpond_schedule {
     pub payload: millpond_bytes,
     /// The headers of its events: each a name with any bytes as its value. NULL: not set.
     pub headers: millpond_bytes,
-    /// How long after its time an event is dropped if it was not received. `MILLPOND_NOT_SET`: the
-    /// default.
+    /// How long after its time an event is dropped if it was not received by then. Once it was
+    /// received it does not expire. `MILLPOND_NOT_SET`: the default.
     pub ttl_ms: i64,
     /// What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub missed: i64,
     /// How long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
-    /// seconds by default. `MILLPOND_NOT_SET`: the default.
+    /// seconds by default. One that was received within it is not missed, even if it is delivered
+    /// again later. `MILLPOND_NOT_SET`: the default.
     pub grace_ms: i64,
     /// Whether events wait for each other; `MILLPOND_OVERLAP_WAIT` by default. `MILLPOND_NOT_SET`:
     /// the default.
@@ -1041,9 +1043,10 @@ pub enum millpond_events_cancelled {
 pub enum millpond_events_rescheduled {
     /// It does not exist: it has ended, or never existed.
     MILLPOND_EVENT_RESCHEDULE_GONE = 1,
-    /// It fires at the new time.
+    /// It fires at the new time, or is tried again then.
     MILLPOND_EVENT_RESCHEDULE_RESCHEDULED = 2,
-    /// Its time had come: it is ready, leased, waiting to be tried again, or a dead letter.
+    /// Its time had come: it is ready, leased or a dead letter, or waits behind another event of
+    /// its key.
     MILLPOND_EVENT_RESCHEDULE_TOO_LATE = 3,
 }
 
@@ -1065,7 +1068,7 @@ pub enum millpond_events_redriven {
 pub enum millpond_events_missed {
     /// It waits until the next tick, whose event replaces it.
     MILLPOND_MISSED_LATEST = 1,
-    /// It is dropped when the schedule's grace is over.
+    /// It is dropped when the schedule's grace is over, unless it was received by then.
     MILLPOND_MISSED_SKIP = 2,
 }
 

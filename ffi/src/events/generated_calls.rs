@@ -639,7 +639,8 @@ pub unsafe extern "C" fn millpond_events_extend(
 
 /// Removes events that are not leased, whatever they wait for, and dead letters. With
 /// `also_running`, the holders of leased events are told to stop, and these events are not
-/// tried again. Returns the result for each.
+/// tried again. The deduplication id of an event that is cancelled is free at once. Returns the
+/// result for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///
@@ -668,8 +669,8 @@ pub unsafe extern "C" fn millpond_events_cancel(
     })
 }
 
-/// Reschedules events whose time has not come: they fire this long from now. Returns the result
-/// for each.
+/// Reschedules events whose time has not come: they fire this long from now. One that waits to
+/// be tried again is tried this long from now. Returns the result for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 /// `delay_ms`: how long from now.
@@ -700,8 +701,9 @@ pub unsafe extern "C" fn millpond_events_reschedule(
     })
 }
 
-/// Reschedules events whose time has not come to a time in milliseconds since the Unix epoch; a
-/// time in the past is now. Returns the result for each.
+/// Reschedules events whose time has not come, and those that wait to be tried again, to a time
+/// in milliseconds since the Unix epoch; a time in the past is now. Returns the result for
+/// each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///

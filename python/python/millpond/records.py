@@ -156,7 +156,9 @@ class Event(NamedTuple):
     published_at_us: int
     """When it was published, in microseconds since the Unix epoch."""
     expires_at_us: int | None
-    """When it is dropped if it was not received by then, in microseconds since the Unix epoch."""
+    """When it is dropped if it was not received by then, in microseconds since the Unix epoch. It
+    does not expire once it was received.
+    """
     dedup_id: str | None
     """Its deduplication id."""
     attempts: int

@@ -38,11 +38,13 @@ module Millpond
     #   default an event has no key
     # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past is now
     # @param delay [Numeric, nil] how long after publishing it fires, in seconds
-    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received, in seconds
+    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received by then, in seconds. Once
+    #   it was received it does not expire: it is delivered again if it fails, is released or its lease expires, however
+    #   late that is
     # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
     #   publish twice
     # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; five
-    #   minutes by default
+    #   minutes by default. The id of an event that is cancelled is free at once
     # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
     #   name with any bytes as its value
@@ -91,11 +93,13 @@ module Millpond
     #   default an event has no key
     # @param at_ms [Integer, Time, nil] when it fires, in milliseconds since the Unix epoch; a time in the past is now
     # @param delay [Numeric, nil] how long after publishing it fires, in seconds
-    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received, in seconds
+    # @param ttl [Numeric, nil] how long after its time it is dropped if it was not received by then, in seconds. Once
+    #   it was received it does not expire: it is delivered again if it fails, is released or its lease expires, however
+    #   late that is
     # @param dedup_id [String, nil] of all events of one key with this id, only one is added; for producers that may
     #   publish twice
     # @param dedup_window [Numeric, nil] how long the id is remembered, even if the event has ended, in seconds; five
-    #   minutes by default
+    #   minutes by default. The id of an event that is cancelled is free at once
     # @param if_exists [Symbol, nil] what happens if the id is taken; `:ignore` by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] all its headers, as `header` adds them: each a
     #   name with any bytes as its value
@@ -385,7 +389,8 @@ module Millpond
     end
 
     # Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    # of leased events are told to stop, and these events are not tried again. Returns the result for each.
+    # of leased events are told to stop, and these events are not tried again. The deduplication id of an event that
+    # is cancelled is free at once. Returns the result for each.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @param also_running [Boolean] whether leased events are cancelled too, whose holders are then told to stop
@@ -404,7 +409,8 @@ module Millpond
       end
     end
 
-    # Reschedules events whose time has not come: they fire this long from now. Returns the result for each.
+    # Reschedules events whose time has not come: they fire this long from now. One that waits to be tried again is
+    # tried this long from now. Returns the result for each.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @param delay [Numeric, nil] how long from now, in seconds
@@ -747,10 +753,11 @@ module Millpond
     # @param payload [String, nil] what its events carry, at most 16 MiB; nothing by default
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] the headers of its events: each a name with any
     #   bytes as its value
-    # @param ttl [Numeric, nil] how long after its time an event is dropped if it was not received, in seconds
+    # @param ttl [Numeric, nil] how long after its time an event is dropped if it was not received by then, in
+    #   seconds. Once it was received it does not expire
     # @param missed [Symbol, nil] what becomes of an event that was not received in time; `:latest` by default
     # @param grace [Numeric, nil] how long an event can be received before it is missed, with `:skip`, in seconds; 60
-    #   seconds by default
+    #   seconds by default. One that was received within it is not missed, even if it is delivered again later
     # @param overlap [Symbol, nil] whether events wait for each other; `:wait` by default
     # @param from_ms [Integer, nil] the time before which no tick comes, in milliseconds since the Unix epoch
     # @param until_ms [Integer, nil] the time from which on no tick comes, in milliseconds since the Unix epoch

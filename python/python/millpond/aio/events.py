@@ -106,11 +106,13 @@ class EventQueue:
         :param at_ms: when it fires, in milliseconds since the Unix epoch; a time in the past is
           now
         :param delay: how long after publishing it fires, in seconds
-        :param ttl: how long after its time it is dropped if it was not received, in seconds
+        :param ttl: how long after its time it is dropped if it was not received by then, in
+          seconds. Once it was received it does not expire: it is delivered again if it fails, is
+          released or its lease expires, however late that is
         :param dedup_id: of all events of one key with this id, only one is added; for producers
           that may publish twice
         :param dedup_window: how long the id is remembered, even if the event has ended, in
-          seconds; five minutes by default
+          seconds; five minutes by default. The id of an event that is cancelled is free at once
         :param if_exists: what happens if the id is taken; ``"ignore"`` by default
         :param headers: all its headers, as ``header`` adds them: each a name with any bytes as
           its value
@@ -175,11 +177,13 @@ class EventQueue:
         :param at_ms: when it fires, in milliseconds since the Unix epoch; a time in the past is
           now
         :param delay: how long after publishing it fires, in seconds
-        :param ttl: how long after its time it is dropped if it was not received, in seconds
+        :param ttl: how long after its time it is dropped if it was not received by then, in
+          seconds. Once it was received it does not expire: it is delivered again if it fails, is
+          released or its lease expires, however late that is
         :param dedup_id: of all events of one key with this id, only one is added; for producers
           that may publish twice
         :param dedup_window: how long the id is remembered, even if the event has ended, in
-          seconds; five minutes by default
+          seconds; five minutes by default. The id of an event that is cancelled is free at once
         :param if_exists: what happens if the id is taken; ``"ignore"`` by default
         :param headers: all its headers, as ``header`` adds them: each a name with any bytes as
           its value
@@ -397,7 +401,8 @@ class EventQueue:
     ) -> builtins.list[Literal["gone", "removed", "running"]]:
         """Removes events that are not leased, whatever they wait for, and dead letters. With
         ``also_running``, the holders of leased events are told to stop, and these events are not
-        tried again. Returns the result for each.
+        tried again. The deduplication id of an event that is cancelled is free at once. Returns
+        the result for each.
 
         :param ids: ids of events
         :param also_running: whether leased events are cancelled too, whose holders are then told
@@ -415,8 +420,8 @@ class EventQueue:
         at: datetime | None = None,
         at_ms: int | None = None,
     ) -> builtins.list[Literal["gone", "rescheduled", "too_late"]]:
-        """Reschedules events whose time has not come: they fire this long from now. Returns the
-        result for each.
+        """Reschedules events whose time has not come: they fire this long from now. One that
+        waits to be tried again is tried this long from now. Returns the result for each.
 
         :param ids: ids of events
         :param delay: how long from now, in seconds
@@ -643,11 +648,13 @@ class EventQueue:
           by default
         :param payload: what its events carry, at most 16 MiB; nothing by default
         :param headers: the headers of its events: each a name with any bytes as its value
-        :param ttl: how long after its time an event is dropped if it was not received, in seconds
+        :param ttl: how long after its time an event is dropped if it was not received by then, in
+          seconds. Once it was received it does not expire
         :param missed: what becomes of an event that was not received in time; ``"latest"`` by
           default
         :param grace: how long an event can be received before it is missed, with ``"skip"``, in
-          seconds; 60 seconds by default
+          seconds; 60 seconds by default. One that was received within it is not missed, even if it
+          is delivered again later
         :param overlap: whether events wait for each other; ``"wait"`` by default
         :param from_ms: the time before which no tick comes, in milliseconds since the Unix epoch
         :param until_ms: the time from which on no tick comes, in milliseconds since the Unix

@@ -240,7 +240,8 @@ module Millpond
   # @!attribute [r] published_at_us
   #   @return [Integer] when it was published, in microseconds since the Unix epoch
   # @!attribute [r] expires_at_us
-  #   @return [Integer, nil] when it is dropped if it was not received by then, in microseconds since the Unix epoch
+  #   @return [Integer, nil] when it is dropped if it was not received by then, in microseconds since the Unix
+  #     epoch. It does not expire once it was received
   # @!attribute [r] dedup_id
   #   @return [String, nil] its deduplication id
   # @!attribute [r] attempts
