@@ -654,6 +654,8 @@ struct Life {
     is_moved: bool,
     /// Its order is over.
     is_redriven: bool,
+    /// It was received, and not redriven since.
+    is_received: bool,
     /// It is of a schedule.
     is_tick: bool,
 }
@@ -688,6 +690,7 @@ impl Ledger {
                 is_moved: false,
                 // A tick may come to be known later than what was published for a later time.
                 is_redriven: true,
+                is_received: false,
                 is_tick: true,
             });
         }
@@ -735,8 +738,9 @@ impl Ledger {
             }
             Call::Reschedule(_) => {
                 for (id, rescheduled) in known.moving.iter().zip(&seen.rescheduled) {
+                    // Where one waits to be tried again says nothing of its order.
                     if let (Some(life), Rescheduled::Rescheduled) =
-                        (self.lives.get_mut(id), rescheduled)
+                        (self.lives.get_mut(id).filter(|life| !life.is_received), rescheduled)
                     {
                         let fire_at_us = time_of(known.moving_to, now);
                         life.expires_at_us =
@@ -811,7 +815,7 @@ impl Ledger {
         let life = self.lives.get_mut(&id).filter(was_dead);
         let life = life.ok_or_else(|| format!("{id} was no dead letter, and was redriven"))?;
         life.leased_until = None;
-        (life.may_be_dead, life.is_redriven) = (false, true);
+        (life.may_be_dead, life.is_redriven, life.is_received) = (false, true, false);
         Ok(())
     }
 
@@ -842,6 +846,7 @@ impl Ledger {
             may_be_dead: false,
             is_moved: false,
             is_redriven: false,
+            is_received: false,
             is_tick: false,
         };
         self.lives.insert(published.id, life);
@@ -873,6 +878,7 @@ impl Ledger {
             (life.leased_until, life.may_be_dead) = (Some(leased_until), false);
             // What was delivered once does not expire.
             life.expires_at_us = None;
+            life.is_received = true;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! taken once.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -79,6 +79,8 @@ struct Ledger {
     events: BTreeMap<EventId, Known>,
     /// The deduplication ids and who has them, with the key.
     names: BTreeMap<(usize, u64), EventId>,
+    /// Those that somebody has asked to cancel, whose deduplication ids may be free.
+    cancelled: BTreeSet<EventId>,
     /// The ticks of the schedule that were delivered, and their events.
     ticks: BTreeMap<u64, EventId>,
     /// Held deliveries.
@@ -293,8 +295,10 @@ impl World {
             let Ok(published) = queue.publish(event).await else { return };
             let mut ledger = ledger.borrow_mut();
             if let Some(name) = name {
-                let first = *ledger.names.entry(name).or_insert(published.id);
-                assert_eq!(first, published.id, "{name:?} is taken twice");
+                let id = published.id;
+                let first = ledger.names.insert(name, id).unwrap_or(id);
+                let may_be_free = [first, id].iter().any(|id| ledger.cancelled.contains(id));
+                assert!(first == id || may_be_free, "{name:?} is taken twice");
             }
             note(format!(
                 "{} {} of {key} for {} is {:?}, as {name:?}",
@@ -359,6 +363,7 @@ impl World {
         let Some(id) = self.any(|known| known.state == State::Open) else { return };
         ledger.borrow_mut().set(id, State::Unsure);
         ledger.borrow_mut().doubt(id, true);
+        ledger.borrow_mut().cancelled.insert(id);
         self.spawn(async move {
             match queue.cancel([id], false).await.map(|cancelled| cancelled[0]) {
                 Ok(Cancelled::Removed | Cancelled::Gone) => {
