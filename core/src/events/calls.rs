@@ -160,7 +160,9 @@ impl<M: Mode> Calls<M> {
         let map = loop {
             match self.step(Ok(step.clone())).await {
                 // Whoever deletes it may be gone: nothing waits for that.
-                Err(error) if is_stale(&error) && tries < STALE_MAX => self.delete().await?,
+                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                    self.remove_all(self.numbered(0).map(Delete::go_on)).await?;
+                }
                 result => break result?,
             }
             tries += 1;
@@ -221,8 +223,18 @@ impl<M: Mode> Calls<M> {
         if map.config != config {
             return Ok(false);
         }
+        // The partitions of a move know of it before they are told anything else: else none is there to be told.
+        if let Some(moving) = &map.moving {
+            self.catch_up(&map, moving).await?;
+        }
         for number in 1..map.owners.len() {
-            self.step(Open::part(&self.name, &map, number)).await?;
+            match self.step(Open::part(&self.name, &map, number)).await {
+                Ok(Some(_)) => {}
+                // It has gone since, or another move has come.
+                Ok(None) => return Ok(false),
+                Err(error) if is_stale(&error) => return Ok(false),
+                Err(error) => return Err(error),
+            }
         }
         Ok(true)
     }
@@ -467,7 +479,12 @@ fn divide<I: Item>(
 }
 
 fn gone() -> Error {
-    Refusal::Stale.error("the queue is not there")
+    stale("the queue is not there")
+}
+
+/// The partitions are other ones than the map says.
+pub(super) fn stale(what: &str) -> Error {
+    Refusal::Stale.error(what)
 }
 
 /// Whether a step did nothing as it has to do with all of the partition, and a part of it is on its way.

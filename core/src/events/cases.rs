@@ -60,7 +60,7 @@ pub(super) fn cases() -> Vec<Case> {
                 &format!("[ 2 0 {} ]", event()),
             ],
         ),
-        case(Ok(Import::end(partition())), &["1", "0"]),
+        case(Ok(Import::end(partition(), 3)), &["[ 1 3 ]", "[ 0 0 ]"]),
         case(Ok(Leave::new(partition(), vec![(0, 9)], vec![(10, 19)])), &["1000", "0"]),
         case(
             List::new(partition(), EventState::Dead, &EventQuery::new().limit(2).since_us(5)),

@@ -3,7 +3,7 @@
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  up to which it is removed: a later one stays
 -- ARGV[2] cursor      among the lanes, 0 to begin with them; nothing only to empty the rest, when no other step finds
---                     the partition any more
+--                     the partition any more; a - for the same of a partition that somebody has begun to remove
 -- Returns {cursor to go on with, nothing at the end, generation, map}; {nothing, 0, nothing} if there is none.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
@@ -13,14 +13,16 @@ local failure, root = read('HMGET', ROOT, 'version', 'generation', 'map', 'gone'
 if failure then return failure end
 local version, generation, map, is_gone, now = root[1], tonumber(root[2]), root[3] or '', root[4], root[5]
 if version and version ~= LAYOUT then return wrong_layout(ROOT, version, LAYOUT) end
-if not version and not is_gone or generation > tonumber(ARGV[1]) then return {'', 0, ''} end
+local is_begun, is_begin = ARGV[2] == '-', ARGV[2] == '' or ARGV[2] == '-'
+local is_any = version and not is_begun or not version and is_gone
+if not is_any or generation > tonumber(ARGV[1]) then return {'', 0, ''} end
 if version then
   redis.call('HDEL', ROOT, 'version')
   redis.call('HSET', ROOT, 'gone', '1')
   redis.call('UNLINK', EVENTS, BODIES, NAMES, FORGET, SCHEDULED, READY, LEASED, RETRY, DEAD, DONE, STATE, SCHEDULES,
     TEMPLATES, TICKS, WAITING, ROOT .. ':ops:0', ROOT .. ':ops:1')
 end
-if ARGV[2] == '' then return {'0', generation, map} end
+if is_begin then return {'0', generation, map} end
 local failure, page = read('HSCAN', LANES, ARGV[2], 'COUNT', LANES_MAX)
 if failure then return failure end
 for i = 1, #page[2], 2 do
@@ -29,10 +31,15 @@ end
 if page[1] ~= '0' then return {page[1], generation, map} end
 redis.call('UNLINK', LANES, ROOT)
 now = now or redis.call('TIME')[1] * 1000000
--- The next queue of this name has a later generation, also in the second in which this one was made.
-local second_over = (generation + 1) * 1000 - math.floor(now / 1000)
+-- The next queue of this name has a later generation than any partition of this one, also in the second in which it was
+-- made, or soon after that.
+local last = generation
+for of in string.gmatch(map, '(%d+):') do
+  last = math.max(last, tonumber(of))
+end
+local second_over = (last + 1) * 1000 - math.floor(now / 1000)
 if map ~= '' and second_over > 0 then
-  redis.call('HSET', ROOT, 'generation', number(generation))
+  redis.call('HSET', ROOT, 'generation', number(last))
   redis.call('PEXPIRE', ROOT, second_over)
 end
 return {'', generation, map}

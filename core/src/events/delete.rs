@@ -11,9 +11,11 @@ use crate::step::{Invocation, Operation, StepContext, head};
 /// Removes a partition with everything that it holds: first what every other step needs, then a part of its lanes.
 #[derive(Clone, Debug)]
 pub struct Delete {
-    partition: Partition,
+    pub(super) partition: Partition,
     /// Where to go on among the lanes; nothing to leave them.
     cursor: Option<Arc<[u8]>>,
+    /// Whether only what somebody else has begun is gone on with.
+    pub(super) is_begun: bool,
 }
 
 /// A partition that is being removed.
@@ -30,19 +32,24 @@ impl Delete {
     /// Begins to remove a partition of any generation: no other step finds it any more, and only [`new`](Self::new)
     /// removes what is left of it.
     pub fn begin(partition: Partition) -> Self {
-        Self { partition: partition.of_generation(u32::MAX), cursor: None }
+        Self { partition: partition.of_generation(u32::MAX), cursor: None, is_begun: false }
+    }
+
+    /// As [`begin`](Self::begin), but only if somebody has begun: the queue may be a new one already.
+    pub(super) fn go_on(partition: Partition) -> Self {
+        Self { is_begun: true, ..Self::begin(partition) }
     }
 
     /// Removes this partition, unless it has a later generation by now.
     pub fn new(partition: Partition) -> Self {
-        Self { partition, cursor: Some(b"0".as_slice().into()) }
+        Self { partition, cursor: Some(b"0".as_slice().into()), is_begun: false }
     }
 
     /// The step that continues after this one; `None` if nothing is left.
     #[must_use]
     pub fn next(&self, deleted: Option<Deleted>) -> Option<Self> {
         let cursor = Some(deleted?.cursor?);
-        Some(Self { partition: self.partition.clone(), cursor })
+        Some(Self { partition: self.partition.clone(), cursor, is_begun: false })
     }
 
     pub(super) fn is_begin(&self) -> bool {
@@ -63,7 +70,8 @@ impl Operation for Delete {
 
     fn invocation(&self) -> Invocation {
         self.partition.call(Self::script(), |args| {
-            args.push(self.cursor.as_deref().unwrap_or_default());
+            let begin: &[u8] = if self.is_begun { b"-" } else { b"" };
+            args.push(self.cursor.as_deref().unwrap_or(begin));
         })
     }
 
@@ -85,6 +93,6 @@ impl Operation for Delete {
         state: &embedded::State,
         context: &mut StepContext<'_>,
     ) -> Result<Option<Deleted>> {
-        Ok(state.delete(&self.partition, self.is_begin(), context))
+        Ok(state.delete(&self, context))
     }
 }

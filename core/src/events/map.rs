@@ -97,11 +97,22 @@ impl Map {
         self.moving.as_ref().filter(|moving| contains(&moving.ranges, vslot))
     }
 
+    /// Whether the partition of this number gives something away, or gets it.
+    pub(super) fn is_moving(&self, number: usize) -> bool {
+        self.moving.as_ref().is_some_and(|moving| [moving.from, moving.to].contains(&number))
+    }
+
     /// The partition of this number; of no generation if this map has none.
     pub(super) fn partition(&self, name: &[u8], number: usize) -> Result<Partition> {
         let generation = self.owners.get(number).map_or(0, |owner| owner.generation);
         Partition::new(name, number as u16, generation)
     }
+}
+
+/// The last generation in a map: none that its queue has had comes later.
+pub(super) fn last_generation(text: &str) -> u32 {
+    let owners = text.split(' ').filter_map(|owner| owner.split_once(':')?.0.parse().ok());
+    owners.max().unwrap_or(0)
 }
 
 impl Moving {

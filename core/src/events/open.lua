@@ -2,8 +2,8 @@
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  the partition's, as the map says; 0 for a new queue, which gets the second of its creation
--- ARGV[2] ranges      of the key space that it owns; nothing only to look
--- ARGV[3] revision    of the configuration, from 1
+-- ARGV[2] ranges      of the key space that it owns; nothing for one that is not made here
+-- ARGV[3] revision    of the configuration, from 1; nothing only to look
 -- ARGV[4] config      as in CONFIG
 -- ARGV[5] map         of partition 0: of each partition its generation, as *, and its ranges; nothing of others
 -- Returns {revision, config, map} as they are then; {0} if the partition is not there.
@@ -16,6 +16,9 @@ if version and version ~= LAYOUT then return wrong_layout(ROOT, version, LAYOUT)
 if ARGV[2] ~= '' and not version then
   if is_gone then return redis.error_reply('STALE the queue is being deleted') end
   local generation = ARGV[1]
+  if generation ~= '0' and tonumber(before or 0) > tonumber(generation) then
+    return redis.error_reply('STALE the generation is ' .. before)
+  end
   if generation == '0' then
     local second = math.floor((now or redis.call('TIME')[1] * 1000000) / 1000000)
     -- A queue of the same name has lived in this second already.
@@ -28,7 +31,7 @@ if ARGV[2] ~= '' and not version then
   return {tonumber(ARGV[3]), ARGV[4], map}
 end
 if not version then return {0} end
-if ARGV[2] ~= '' and tonumber(revision) < tonumber(ARGV[3]) then
+if ARGV[3] ~= '' and tonumber(revision) < tonumber(ARGV[3]) then
   revision, config = ARGV[3], ARGV[4]
   redis.call('HSET', ROOT, 'revision', revision, 'config', config)
   configure(config)

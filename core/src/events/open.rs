@@ -18,7 +18,7 @@ pub struct Open {
 /// What an [`Open`] brings.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    /// The parts of the key space that a new partition owns.
+    /// The parts of the key space that a new partition owns; nothing for one that this does not make.
     pub(super) ranges: Vec<Range>,
     pub(super) revision: u64,
     pub(super) config: Config,
@@ -44,10 +44,13 @@ impl Open {
         Ok(Self { partition, change: Some(change) })
     }
 
-    /// Makes the partition of this number, as the map of its queue says, or gives it the map's configuration.
+    /// Makes the partition of this number, as the map of its queue says, or gives it the map's configuration. One of a
+    /// move under way is never made here, but by the move: else it would seem to have arrived.
     pub(super) fn part(name: &[u8], map: &Map, number: usize) -> Result<Self> {
-        let (ranges, revision) = (map.owners[number].ranges.clone(), map.revision);
-        let change = Change { ranges, revision, config: map.config.clone(), all: Vec::new() };
+        let is_made = !map.is_moving(number);
+        let ranges = is_made.then(|| map.owners[number].ranges.clone()).unwrap_or_default();
+        let (revision, config) = (map.revision, map.config.clone());
+        let change = Change { ranges, revision, config, all: Vec::new() };
         Ok(Self { partition: map.partition(name, number)?, change: Some(change) })
     }
 }

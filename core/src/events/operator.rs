@@ -238,8 +238,13 @@ impl<M: Mode> Calls<M> {
         Ok(removed)
     }
 
-    pub(super) async fn delete(&self) -> Result<()> {
-        let begun = self.step(self.numbered(0).map(Delete::begin)).await?;
+    async fn delete(&self) -> Result<()> {
+        self.remove_all(self.numbered(0).map(Delete::begin)).await
+    }
+
+    /// Removes the queue, whose first step this is.
+    pub(super) async fn remove_all(&self, begin: Result<Delete>) -> Result<()> {
+        let begun = self.step(begin).await?;
         if let Some(begun) = begun {
             let map = Map::parse(0, Config::default(), &begun.map).ok_or_else(malformed)?;
             for number in 1..map.owners.len() {

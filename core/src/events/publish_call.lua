@@ -53,6 +53,16 @@ end
 -- Each partition has a share in the limits of the queue.
 config = string.sub(config, 1, -3) .. struct.pack('>I2', #owners)
 
+-- Removes what an earlier queue of the name has left of a partition; returns an error.
+local function delete_earlier(number)
+  local cursor = '0'
+  repeat
+    local failure, deleted = run(number, 'delete', {owners[number + 1].generation - 1, cursor})
+    if failure then return failure end
+    cursor = deleted[1]
+  until cursor == ''
+end
+
 local vslot = tonumber(ARGV[5])
 local function has_vslot(ranges)
   for from, to in string.gmatch(ranges, '(%x+)-(%x+)') do
@@ -71,11 +81,15 @@ local owner = owners[number + 1]
 
 -- The partitions of a move may not know of it yet.
 local left_at = 0
-if moving and (number == moving.from or number == moving.to) then
+local is_moving = moving and (number == moving.from or number == moving.to)
+if is_moving then
   local from, to = owners[moving.from + 1], owners[moving.to + 1]
   failure, left_at = run(moving.from, 'leave', {from.generation, from.ranges, moving.ranges})
   if failure then return failure end
-  failure = run(moving.to, 'arrive', {to.generation, to.ranges, left_at, revision, config})
+  local before = moving.to == 0 and '0' or to.ranges == moving.ranges and '2' or '1'
+  local arrival = {to.generation, to.ranges, left_at, revision, config, before}
+  failure = run(moving.to, 'arrive', arrival)
+  if failure then failure = delete_earlier(moving.to) or run(moving.to, 'arrive', arrival) end
   if failure then return failure end
 end
 
@@ -83,30 +97,25 @@ end
 -- used that while it was deleted.
 local failure, root = read('HMGET', root_of(number), 'version', 'generation')
 if failure then return failure end
-if number > 0 and not (root[1] and root[2] == owner.generation) then
-  local cursor = '0'
-  repeat
-    local failure, deleted = run(number, 'delete', {owner.generation - 1, cursor})
-    if failure then return failure end
-    cursor = deleted[1]
-  until cursor == ''
-  failure = run(number, 'open', {owner.generation, owner.ranges, revision, config, ''})
+if number > 0 and not is_moving and not (root[1] and root[2] == owner.generation) then
+  failure = delete_earlier(number) or run(number, 'open', {owner.generation, owner.ranges, revision, config, ''})
   if failure then return failure end
 end
 
 -- What has the name, or had it last, may be on its way.
 if left_at > 0 and ARGV[6] ~= '' and has_vslot(moving.ranges) then
-  local from, taken = owners[moving.from + 1], 0
-  repeat
+  local from, last, taken = owners[moving.from + 1], 0, 0
+  while true do
     local failure, batch = run(moving.from, 'export', {from.generation, taken, '0', '=' .. ARGV[6]})
     if failure then return failure end
-    taken = batch[1]
-    if taken > 0 then
-      batch[1], batch[2] = owner.generation, taken
-      failure = run(number, 'import', batch)
-      if failure then return failure end
-    end
-  until taken == 0
+    if batch[1] == 0 or batch[2] == 1 then break end
+    if batch[1] <= last then return redis.error_reply('STALE a batch is not taken') end
+    last = batch[1]
+    batch[1], batch[2] = owner.generation, last
+    local failure, imported = run(number, 'import', batch)
+    if failure then return failure end
+    taken = imported[2]
+  end
 end
 
 local failure, published = run(number, 'publish', {owner.generation, '', '', '', ARGV[7], ARGV[8], ARGV[9]})

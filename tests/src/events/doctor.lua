@@ -92,5 +92,6 @@ for id, schedule in pairs(schedules) do
   check((look_of[id] ~= nil) == (first ~= false), 'the schedule', id, 'has ticks, or none, and is looked at otherwise')
   check(not first or look_of[id] >= first, 'the schedule', id, 'is looked at before it ticks')
 end
+check(not redis.call('HGET', root, 'missed'), 'batches of a reshard are missing')
 for id in pairs(templates) do check(schedules[id], 'the template', id, 'is of no schedule') end
 return problems

@@ -136,7 +136,15 @@ impl State {
             if root.is_gone() {
                 return Err(stale("the queue is being deleted"));
             }
+            // It is not made here.
+            if !root.is_there() && change.ranges.is_empty() {
+                return Ok(None);
+            }
             if !root.is_there() {
+                // One that has given away all that it had, since the map was read.
+                if partition.generation != 0 && root.generation > partition.generation {
+                    return Err(stale(&format!("the generation is {}", root.generation)));
+                }
                 // A queue of the same name may have lived in this second already.
                 let second = || ((context.now() / 1_000_000) as u32).max(root.generation + 1);
                 root.generation =

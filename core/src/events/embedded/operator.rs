@@ -6,10 +6,11 @@ use super::contents::{Order, Phase, Root};
 use super::journal::Changes;
 use super::{BYTES_MAX, State, Step};
 use crate::error::Result;
-use crate::events::delete::Deleted;
+use crate::events::delete::{Delete, Deleted};
 use crate::events::event::{Event, flag};
 use crate::events::id::EventId;
 use crate::events::list::{EventPage, EventPosition, Listing};
+use crate::events::map::last_generation;
 use crate::events::partition::Partition;
 use crate::events::purge::{PURGE_EVENTS_MAX, PurgeRange, Purged};
 use crate::events::redrive::Redriven;
@@ -155,23 +156,27 @@ impl State {
     /// Removes a partition, at once but for the map of its queue if this is only to `begin` with it.
     pub(in crate::events) fn delete(
         &self,
-        partition: &Partition,
-        begin: bool,
+        step: &Delete,
         context: &mut StepContext<'_>,
     ) -> Option<Deleted> {
         let mut contents = self.lock();
         let Root { generation, map, .. } = contents.root.clone();
-        let is_any = contents.root.is_there() || contents.root.is_gone();
-        if !is_any || generation > partition.generation {
+        let is_any = contents.root.is_there() && !step.is_begun || contents.root.is_gone();
+        let begin = step.is_begin();
+        if !is_any || generation > step.partition.generation {
             return None;
         }
         contents.changes = Changes::of(context);
         let cleared = contents.clear();
-        let is_own_second = u64::from(generation) >= context.now() / 1_000_000;
+        let last = generation.max(last_generation(&map));
+        let is_own_second = u64::from(last) >= context.now() / 1_000_000;
         contents.set_root(match begin {
             true => Root { generation, map: map.clone(), ..Root::default() },
-            // The next queue of this name has a later generation, also in the second in which this one was made.
-            false if is_own_second && !map.is_empty() => Root { generation, ..Root::default() },
+            // The next queue of this name has a later generation than any partition of this one, also in the second in
+            // which it was made, or soon after that.
+            false if is_own_second && !map.is_empty() => {
+                Root { generation: last, ..Root::default() }
+            }
             false => Root::default(),
         });
         std::mem::take(&mut contents.changes).record(context);

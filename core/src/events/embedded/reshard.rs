@@ -11,7 +11,7 @@ use crate::events::id::EventId;
 use crate::events::map::{Range, contains};
 use crate::events::partition::Partition;
 use crate::events::reshard::{
-    Arrive, BATCH_EVENTS, Batch, Moved, MovedEvent, MovedSchedule, Wanted, What,
+    Arrive, BATCH_EVENTS, Batch, Before, Imported, Moved, MovedEvent, MovedSchedule, Wanted, What,
 };
 use crate::events::schedule::{ScheduleRecord, Template};
 use crate::events::state::{Delivery, EventState};
@@ -73,11 +73,18 @@ impl State {
         if root.is_there() && root.generation == partition.generation {
             return Ok(false);
         }
+        let Arrive { ranges, left_at, revision, config, before, .. } = step;
+        if !root.is_there() && before == Before::Root {
+            return Err(stale("the partition is not there"));
+        }
+        if root.is_there() && before == Before::Nothing && !root.ranges.is_empty() {
+            return Err(stale("the partition is of an earlier queue"));
+        }
         contents.changes = Changes::of(context);
-        let Arrive { ranges, left_at, revision, config, .. } = step;
-        let (revision, config) = match root.is_there() {
-            true => (root.revision, root.config),
-            false => (revision, config),
+        // One that was emptied before was not told since.
+        let (revision, config) = match root.revision < revision {
+            true => (revision, config),
+            false => (root.revision, root.config),
         };
         let (generation, clock) = (partition.generation, root.clock.max(left_at));
         contents.set_root(Root { generation, ranges, revision, config, clock, ..root });
@@ -115,7 +122,8 @@ impl State {
                 let out = contents.next_outgoing(sent + 1, &ranges, wanted.as_deref());
                 let is_over = out.is_empty() && wanted.is_none();
                 if out.is_empty() {
-                    Batch { is_over, ..Batch::default() }
+                    let number = if is_over { sent } else { 0 };
+                    Batch { number, is_over, ..Batch::default() }
                 } else {
                     let batch = contents.batch(&out)?;
                     let (sent, out) = (out.number, Some(out));
@@ -133,22 +141,28 @@ impl State {
         partition: &Partition,
         batch: Batch,
         context: &mut StepContext<'_>,
-    ) -> Result<bool> {
+    ) -> Result<Imported> {
         let mut step = self.begin(partition, context)?;
-        let Some(Transfer::Arriving { taken }) = step.contents.transfer else { return Ok(false) };
-        if batch.number == 0 {
+        let Some(Transfer::Arriving { mut taken }) = step.contents.transfer else {
+            return match batch.is_over {
+                true => Ok(Imported::default()),
+                false => Err(stale("nothing is on its way to the partition")),
+            };
+        };
+        if batch.is_over {
             step.contents.set_transfer(None);
             context.wake(|| partition.topic(), 1_000);
         } else if batch.number <= taken {
-            return Ok(false);
+            return Ok(Imported { is_new: false, taken });
         } else {
             for moved in batch.moved {
                 step.contents.enter_moved(moved)?;
             }
-            step.contents.set_transfer(Some(Transfer::Arriving { taken: batch.number }));
+            taken = batch.number;
+            step.contents.set_transfer(Some(Transfer::Arriving { taken }));
         }
         step.finish(partition, None, None, context);
-        Ok(true)
+        Ok(Imported { is_new: true, taken })
     }
 
     pub(in crate::events) fn thaw(
@@ -166,8 +180,9 @@ impl State {
         }
         step.contents.set_transfer(None);
         if is_last {
-            step.contents.set_root(Root::default());
-            context.mark_evictable();
+            // Nobody who knows an older map makes it again.
+            let generation = partition.generation;
+            step.contents.set_root(Root { generation, ..Root::default() });
         }
         context.wake(|| partition.topic(), 1_000);
         step.finish(partition, None, None, context);

@@ -4,24 +4,31 @@
 -- ARGV[1] generation  of the change, the same for both partitions
 -- ARGV[2] ranges      that the partition owns from now on
 -- ARGV[3] left_at     when the other partition gave them away, by its clock: nothing gets an earlier time here
--- ARGV[4] revision    of the configuration of a partition that is made
+-- ARGV[4] revision    of the configuration, which counts if the partition's own is older
 -- ARGV[5] config      as in CONFIG
+-- ARGV[6] before      0 for a partition that is never made here, 2 for one that owned nothing before: then what owns
+--                     something is of an earlier queue; 1 for any other
 -- Returns 1 if it arrives by this step, 0 if it has before.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure, is_there = look()
 if failure then return failure end
-local root = redis.call('HMGET', ROOT, 'generation', 'clock', 'gone')
-local generation, clock, is_gone = unpack(root)
+local root = redis.call('HMGET', ROOT, 'generation', 'clock', 'gone', 'revision', 'ranges')
+local generation, clock, is_gone, revision, owned = unpack(root)
 if is_gone then return redis.error_reply('STALE the queue is being deleted') end
 if generation and tonumber(generation) > tonumber(ARGV[1]) then
   return redis.error_reply('STALE the generation is ' .. generation)
 end
 if is_there and generation == ARGV[1] then return 0 end
+if not is_there and ARGV[6] == '0' then return redis.error_reply('STALE the partition is not there') end
+if is_there and ARGV[6] == '2' and owned ~= '' then
+  return redis.error_reply('STALE the partition is of an earlier queue')
+end
 redis.call('HDEL', ROOT, '')
-if not is_there then
-  redis.call('HSET', ROOT, 'version', LAYOUT, 'sequence', 0, 'period', 0, 'revision', ARGV[4], 'config', ARGV[5], 'map',
-    '')
+if not is_there then redis.call('HSET', ROOT, 'version', LAYOUT, 'sequence', 0, 'period', 0, 'map', '') end
+-- One that was emptied before was not told since.
+if not is_there or tonumber(revision) < tonumber(ARGV[4]) then
+  redis.call('HSET', ROOT, 'revision', ARGV[4], 'config', ARGV[5])
 end
 -- One that was emptied before is about to be forgotten.
 for _, key in ipairs({ROOT, ROOT .. ':ops:0', ROOT .. ':ops:1'}) do

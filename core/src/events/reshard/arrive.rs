@@ -17,6 +17,18 @@ pub struct Arrive {
     pub(in crate::events) left_at: Timestamp,
     pub(in crate::events) revision: u64,
     pub(in crate::events) config: Config,
+    pub(in crate::events) before: Before,
+}
+
+/// What the partition was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::events) enum Before {
+    /// Partition 0, which a queue begins with: of a queue that has been deleted it is not made again.
+    Root,
+    /// It owned something.
+    Owner,
+    /// It owned nothing: what is there and owns something is of an earlier queue.
+    Nothing,
 }
 
 impl Arrive {
@@ -28,7 +40,13 @@ impl Arrive {
         left_at: Timestamp,
     ) -> Self {
         let (ranges, config) = (map.owners[number].ranges.clone(), map.config.clone());
-        Self { partition, ranges, left_at, revision: map.revision, config }
+        let is_new = map.moving.as_ref().is_some_and(|moving| moving.ranges == ranges);
+        let before = match number {
+            0 => Before::Root,
+            _ if is_new => Before::Nothing,
+            _ => Before::Owner,
+        };
+        Self { partition, ranges, left_at, revision: map.revision, config, before }
     }
 }
 
@@ -49,6 +67,7 @@ impl Operation for Arrive {
             args.push_number(self.left_at);
             args.push_number(self.revision);
             args.push(&self.config.packed());
+            args.push_number(self.before as u64);
         })
     }
 

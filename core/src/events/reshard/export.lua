@@ -5,7 +5,7 @@
 -- ARGV[2] taken       number of the batch that the other partition has, which is removed; 0 for none
 -- ARGV[3] max         about how many events; 0 for those alone that are asked for
 -- ARGV[4…]            what is asked for: ids behind a #, names behind a =, schedules behind a @
--- Returns {number of the batch, 0 for none; 1 if nothing is left}, and of each thing in it seven strings: its state as
+-- Returns {number of the batch, 0 for none; 1 if nothing is left, and then the number is that of the last one}, and of each thing in it seven strings: its state as
 -- in fetch.lua and the time of that; until when its name is remembered (0 while it has it, -1 for none); and what
 -- return_event() says. Of a name whose event has ended: `name`, until when it is remembered, nothing, the event's id, the
 -- name, nothing, nothing. Of a schedule: `schedule`, when it is looked at (0 for never), nothing, the id of its last
@@ -258,7 +258,7 @@ if count_of_all > 0 then
   gather('HSET', ROOT, 'out', cmsgpack.pack({reply[1], ids, names, schedules}))
 end
 gather('HSET', ROOT, 'cursor', cursor)
-if count_of_all == 0 and cursor == 'done 0' then reply[2] = 1 end
+if count_of_all == 0 and cursor == 'done 0' then reply[1], reply[2] = tonumber(sent), 1 end
 local failure = commit()
 if failure then return failure end
 return reply

@@ -40,7 +40,7 @@ pub(in crate::events) enum Wanted {
 /// A batch of what a partition gives away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Its number, which rises; 0 for none.
+    /// Its number, which rises; 0 for none. If nothing is left, that of the last one.
     pub(in crate::events) number: u64,
     /// Whether nothing is left.
     pub(in crate::events) is_over: bool,

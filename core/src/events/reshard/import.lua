@@ -3,24 +3,32 @@
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  of the change
 -- ARGV[2] number      of the batch; 0 if nothing more comes, and the partition delivers again
--- ARGV[3…]            of each thing what export.lua returns
--- Returns 1 if it was taken; 0 for a batch that comes again, or late, which does nothing.
+-- ARGV[3…]            of each thing what export.lua returns; at the end how many batches there were, 0 if that is not
+--                     known
+-- Returns {1 if it was taken, 0 for a batch that comes again, or late, which does nothing; the number of the last batch
+-- that is here, 0 for none}. A partition that nothing is on its way to takes no batch.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local PLACES = {['4'] = LEASED, ['5'] = RETRY, ['6'] = DEAD, ['7'] = DONE}
 
 local failure = begin()
 if failure then return failure end
-local failure, taken = read('HGET', ROOT, 'taken')
+local failure, root = read('HMGET', ROOT, 'taken', 'missed')
 if failure then return failure end
-if not taken then return 0 end
-local batch = tonumber(ARGV[2])
+local batch, taken, missed = tonumber(ARGV[2]), tonumber(root[1]), tonumber(root[2] or 0)
+if not taken then
+  if batch > 0 then return redis.error_reply('STALE nothing is on its way to the partition') end
+  return {0, 0}
+end
+-- What the other partition has given away and nobody has: a server has lost its memory.
+local left_out = (batch > 0 and batch - 1 or tonumber(ARGV[3])) - taken
 if batch == 0 then
   redis.call('HDEL', ROOT, 'taken', 'frozen')
+  if left_out > 0 then redis.call('HSET', ROOT, 'missed', missed + left_out) end
   redis.pcall('PUBLISH', CHANNEL, '1000')
-  return 1
+  return {1, taken}
 end
-if tonumber(taken) >= batch then return 0 end
+if taken >= batch then return {0, taken} end
 
 for at = 3, #ARGV, 7 do
   local place, time, named_until, id, record, head, body = unpack(ARGV, at, at + 6)
@@ -52,6 +60,7 @@ for at = 3, #ARGV, 7 do
   end
 end
 gather('HSET', ROOT, 'taken', batch)
+if left_out > 0 then gather('HSET', ROOT, 'missed', missed + left_out) end
 local failure = commit(true)
 if failure then return failure end
-return 1
+return {1, batch}

@@ -12,8 +12,16 @@ use crate::step::{Invocation, Operation, StepContext, head};
 #[derive(Clone, Debug)]
 pub struct Import {
     partition: Partition,
-    /// Its number is 0 if there is no more.
     pub(in crate::events) batch: Batch,
+}
+
+/// What a partition has of what another one gives away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Whether it took the batch: one that comes again, or late, does nothing.
+    pub(in crate::events) is_new: bool,
+    /// The number of the last batch that it has.
+    pub(in crate::events) taken: u64,
 }
 
 impl Import {
@@ -21,9 +29,9 @@ impl Import {
         Self { partition, batch }
     }
 
-    /// Says that there is no more.
-    pub(in crate::events) fn end(partition: Partition) -> Self {
-        Self { partition, batch: Batch::default() }
+    /// Says that there is no more than this number of batches; 0 if that is not known.
+    pub(in crate::events) fn end(partition: Partition, number: u64) -> Self {
+        Self { partition, batch: Batch { number, is_over: true, moved: Vec::new() } }
     }
 }
 
@@ -41,22 +49,28 @@ impl Operation for Import {
             "import.lua"
         ]
     );
-    /// Whether it was taken: a batch that comes again, or late, does nothing.
-    type Output = bool;
+    type Output = Imported;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
         self.partition.call(Self::script(), |args| {
+            if self.batch.is_over {
+                args.push_number(0);
+            }
             args.push_number(self.batch.number);
             self.batch.moved.iter().for_each(|moved| moved.push(args));
         })
     }
 
-    fn decode(&self, reply: Reply) -> Result<bool> {
-        reply.flag()
+    fn decode(&self, reply: Reply) -> Result<Imported> {
+        let mut replies = reply.list()?;
+        let is_new = replies.next()?.flag()?;
+        let taken = replies.next()?.number()?;
+        replies.end()?;
+        Ok(Imported { is_new, taken })
     }
 
-    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<bool> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Imported> {
         state.import(&self.partition, self.batch, context)
     }
 }

@@ -12,16 +12,17 @@ mod remap;
 mod thaw;
 
 pub use arrive::Arrive;
+pub(super) use arrive::Before;
 pub(super) use export::{BATCH_EVENTS, Wanted};
 pub use export::{Batch, Export};
-pub use import::Import;
+pub use import::{Import, Imported};
 pub use leave::Leave;
 pub use moved::Moved;
 pub(super) use moved::{MovedEvent, MovedSchedule, What};
 pub use remap::Remap;
 pub use thaw::Thaw;
 
-use super::calls::{Calls, is_stale};
+use super::calls::{Calls, STALE_MAX, is_stale, stale};
 use super::map::{Map, Moving};
 use super::{Config, EventQueue, limits};
 use crate::client::Mode;
@@ -91,6 +92,23 @@ impl<M: Mode> EventQueue<M> {
     }
 }
 
+/// What came of a part of a move.
+enum Carried {
+    /// A batch has moved, with so many things.
+    Batch(u64),
+    /// All of so many batches has; 0 if that is not known.
+    All(u64),
+}
+
+/// What a caller knows of the batches of a move.
+#[derive(Default)]
+struct Taken {
+    /// The number of the last one that is taken.
+    number: u64,
+    /// That of the last one that the caller has brought.
+    last: u64,
+}
+
 fn check(partitions: usize) -> Result<u16> {
     let most = limits::PARTITIONS_MAX;
     let allowed = u16::try_from(partitions).ok().filter(|count| (1..=most).contains(count));
@@ -101,16 +119,27 @@ impl<M: Mode> Calls<M> {
     /// Begins the next move, or goes on with the one that is under way. Returns how much has moved; nothing if the queue
     /// has `partitions`.
     async fn reshard(&self, partitions: u16) -> Result<Option<u64>> {
+        let mut tries = 0;
+        loop {
+            match self.reshard_by_map(partitions).await {
+                Err(error) if is_stale(&error) && tries < STALE_MAX => tries += 1,
+                result => return result,
+            }
+        }
+    }
+
+    async fn reshard_by_map(&self, partitions: u16) -> Result<Option<u64>> {
         let map = self.create(1, Config::default()).await?;
         Config { partitions, ..map.config.clone() }.check()?;
         let map = match (&map.moving, plan::next(&map, partitions)) {
             (Some(_), _) => map,
             (None, None) => {
                 let revision = map.revision + u64::from(!map.are_told);
-                self.set_config(revision, map.config.clone()).await?;
-                return Ok(None);
+                let is_told = self.set_config(revision, map.config.clone()).await?;
+                return Ok((!is_told).then_some(0));
             }
             (None, Some(next)) => {
+                self.prepare(&map, &next).await?;
                 self.remap(&map, &next).await?;
                 return Ok(Some(0));
             }
@@ -118,10 +147,30 @@ impl<M: Mode> Calls<M> {
         self.carry(&map, STEP_BATCHES).await.map(Some)
     }
 
+    /// Sees to it that the partitions of the next move exist that own something before it. Once a move is under way
+    /// nobody makes a partition of it but the move itself.
+    async fn prepare(&self, map: &Map, next: &Map) -> Result<()> {
+        let moving = next.moving.iter().flat_map(|moving| [moving.from, moving.to]);
+        for number in moving.filter(|number| *number < map.owners.len()) {
+            match self.step(self.partition(map, number).map(Export::peek)).await {
+                Err(error) if is_stale(&error) => {
+                    self.refresh(map, number).await?;
+                    return Err(error);
+                }
+                result => drop(result?),
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the move that is under way, if one is.
     pub(super) async fn complete(&self) -> Result<()> {
+        let mut tries = 0;
         while let Some(map) = self.look().await?.filter(|map| map.moving.is_some()) {
-            self.carry(&map, STEP_BATCHES).await?;
+            match self.carry(&map, STEP_BATCHES).await {
+                Err(error) if is_stale(&error) && tries < STALE_MAX => tries += 1,
+                result => drop(result?),
+            }
         }
         Ok(())
     }
@@ -133,7 +182,10 @@ impl<M: Mode> Calls<M> {
             Ok(now) => {
                 let at = (map.owners[moving.from].generation, now.number);
                 if self.route.has_stood_still(at) {
-                    self.carry(map, HELP_BATCHES).await?;
+                    match self.carry(map, HELP_BATCHES).await {
+                        Err(error) if !is_stale(&error) => return Err(error),
+                        _ => {}
+                    }
                 }
                 Ok(())
             }
@@ -145,55 +197,59 @@ impl<M: Mode> Calls<M> {
     /// Moves batches of the move under way, and ends it if nothing is left. Returns how much has moved.
     async fn carry(&self, map: &Map, batches: usize) -> Result<u64> {
         let Some(moving) = &map.moving else { return Ok(0) };
-        let (mut moved, mut taken) = (0, 0);
+        let (mut moved, mut taken) = (0, Taken::default());
         for _ in 0..batches {
-            match self.carry_batch(map, moving, &mut taken).await {
-                Ok(Some(more)) => moved += more,
-                Ok(None) => match self.finish(map, moving).await {
-                    Err(error) if !is_stale(&error) => return Err(error),
-                    _ => break,
-                },
+            let is_stale_by = match self.carry_batch(map, moving, &mut taken).await {
+                Ok(Carried::Batch(more)) => {
+                    moved += more;
+                    continue;
+                }
+                Ok(Carried::All(batches)) => self.finish(map, moving, batches).await,
+                Err(error) => Err(error),
+            };
+            return match is_stale_by {
+                Ok(()) => Ok(moved),
                 // Somebody else has ended it, or begun another one.
-                Err(error) if is_stale(&error) => break,
-                Err(error) => return Err(error),
-            }
+                Err(error) if is_stale(&error) && self.look().await?.as_deref() != Some(map) => {
+                    Ok(moved)
+                }
+                Err(error) => Err(error),
+            };
         }
         Ok(moved)
     }
 
-    /// Moves a batch, but for the first of a caller, which may have moved already; nothing if none is left.
-    async fn carry_batch(
-        &self,
-        map: &Map,
-        moving: &Moving,
-        taken: &mut u64,
-    ) -> Result<Option<u64>> {
-        if *taken == 0 && self.join(map, moving).await?.is_none() {
-            return Ok(None);
+    /// Moves a batch, but for the first of a caller, which may have moved already.
+    async fn carry_batch(&self, map: &Map, moving: &Moving, taken: &mut Taken) -> Result<Carried> {
+        if taken.number == 0 && self.join(map, moving).await?.is_none() {
+            return Ok(Carried::All(0));
         }
         let from = self.partition(map, moving.from)?;
-        let batch = self.step(Ok(Export::new(from, *taken, None))).await?;
+        let batch = self.step(Ok(Export::new(from, taken.number, None))).await?;
         if batch.is_over {
-            return Ok(None);
+            return Ok(Carried::All(batch.number));
         }
-        self.hand_over(map, moving, batch, taken).await.map(Some)
+        self.hand_over(map, moving, batch, taken).await.map(Carried::Batch)
     }
 
-    /// Gives a batch to the partition that it is for.
+    /// Gives a batch to the partition that it is for. What that says to have taken is all that the other one removes.
     async fn hand_over(
         &self,
         map: &Map,
         moving: &Moving,
         batch: Batch,
-        taken: &mut u64,
+        taken: &mut Taken,
     ) -> Result<u64> {
         let (number, moved) = (batch.number, batch.moved.len() as u64);
         if number == 0 {
             return Ok(0);
         }
-        let is_new = self.step(Ok(Import::new(self.partition(map, moving.to)?, batch))).await?;
-        *taken = number;
-        Ok(if is_new { moved } else { 0 })
+        if number <= taken.last {
+            return Err(stale("a batch is not taken"));
+        }
+        let has = self.step(Ok(Import::new(self.partition(map, moving.to)?, batch))).await?;
+        *taken = Taken { number: has.taken, last: number };
+        Ok(if has.is_new { moved } else { 0 })
     }
 
     /// Sees to it that both partitions know of the move. Returns when the first one gave its part away; nothing if all
@@ -211,13 +267,22 @@ impl<M: Mode> Calls<M> {
 
     async fn arrive(&self, map: &Map, moving: &Moving, left_at: u64) -> Result<()> {
         let to = self.partition(map, moving.to)?;
-        self.step(Ok(Arrive::new(to, map, moving.to, left_at))).await.map(drop)
+        let step = Arrive::new(to.clone(), map, moving.to, left_at);
+        match self.step(Ok(step.clone())).await {
+            Err(error) if is_stale(&error) => {
+                // An earlier queue of this name may have left it, as somebody used that while it was deleted.
+                let earlier = to.generation.saturating_sub(1);
+                self.remove(to.of_generation(earlier)).await?;
+                self.step(Ok(step)).await.map(drop)
+            }
+            result => result.map(drop),
+        }
     }
 
     /// Sees to it that both partitions know of the move, or that it ends, unless another one has begun.
     pub(super) async fn catch_up(&self, map: &Map, moving: &Moving) -> Result<()> {
         let result = match self.join(map, moving).await {
-            Ok(None) => self.finish(map, moving).await,
+            Ok(None) => self.finish(map, moving, 0).await,
             result => result.map(drop),
         };
         match result {
@@ -228,11 +293,11 @@ impl<M: Mode> Calls<M> {
 
     /// Moves this before all else.
     pub(super) async fn pull(&self, map: &Map, moving: &Moving, wanted: Vec<Wanted>) -> Result<()> {
-        let mut taken = 0;
+        let mut taken = Taken::default();
         for wanted in wanted.chunks(BATCH_EVENTS) {
             loop {
                 let from = self.partition(map, moving.from)?;
-                let step = Export::new(from, taken, Some(wanted.to_vec()));
+                let step = Export::new(from, taken.number, Some(wanted.to_vec()));
                 let batch = match self.step(Ok(step)).await {
                     // It owned nothing any more, and is forgotten.
                     Err(error) if is_stale(&error) && self.is_over(map, moving).await? => {
@@ -240,7 +305,7 @@ impl<M: Mode> Calls<M> {
                     }
                     batch => batch?,
                 };
-                if batch.number == 0 {
+                if batch.number == 0 || batch.is_over {
                     break;
                 }
                 self.hand_over(map, moving, batch, &mut taken).await?;
@@ -254,17 +319,17 @@ impl<M: Mode> Calls<M> {
         Ok(self.join(map, moving).await?.is_none())
     }
 
-    /// Ends a move of which nothing is left.
-    async fn finish(&self, map: &Map, moving: &Moving) -> Result<()> {
+    /// Ends a move of which nothing is left; of how many batches, 0 if that is not known.
+    async fn finish(&self, map: &Map, moving: &Moving, batches: u64) -> Result<()> {
         let (from, to) = (self.partition(map, moving.from)?, self.partition(map, moving.to)?);
-        match self.step(Ok(Import::end(to.clone()))).await {
+        match self.step(Ok(Import::end(to.clone(), batches))).await {
             Err(error) if is_stale(&error) => {
                 // If nobody has gone on, the first partition is lost, as on a server that has lost its memory.
                 if self.look().await?.as_deref() != Some(map) {
                     return Err(error);
                 }
                 self.arrive(map, moving, 0).await?;
-                self.step(Ok(Import::end(to))).await?;
+                self.step(Ok(Import::end(to, batches))).await?;
             }
             result => drop(result?),
         }

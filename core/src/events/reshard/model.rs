@@ -1,7 +1,8 @@
 //! A model of resharding on the real calls and steps: several clients, each with a map that may be old, work on one
-//! queue while it is resharded. A seed decides which call does its next step, which step or reply is lost, which caller
-//! dies in the middle, and how the clocks of the partitions differ. A ledger knows the promises from the outside: nothing
-//! is lost or delivered after its end, the events of a key come one at a time and in order, a deduplication id is
+//! queue while it is resharded, and configure, pause, list and purge it; in some histories they also delete it, and make
+//! it again. A seed decides which call does its next step, which step or reply is lost, which caller dies in the middle,
+//! and how the clocks of the partitions differ. A ledger knows the promises from the outside: nothing is lost or delivered
+//! after its end or while the queue is paused, the events of a key come one at a time and in order, a deduplication id is
 //! taken once.
 
 use std::cell::{Cell, RefCell};
@@ -14,10 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use super::super::calls::Calls;
+use super::super::map::Map;
+use super::super::open::Open;
 use super::super::{
-    Cancelled, Config, EventId, EventQuery, EventQueue, EventState, NewEvent, Receipt,
+    Cancelled, Config, EventId, EventQuery, EventQueue, EventState, NewEvent, PurgeFilter, Receipt,
     RedriveFilter, Schedule, Settled,
 };
+use super::{Remap, plan};
 use crate::client::simulated::{Fate, Simulated, decide};
 use crate::runtime::clock::Clock;
 use crate::step::Chance;
@@ -29,6 +34,8 @@ const BEGAN: u64 = 1_790_000_000_000_000;
 const KEYS: [&str; 6] = ["", "a", "b", "c", "d", SCHEDULE];
 const PUBLISHED: u64 = 5;
 const SCHEDULE: &str = "s";
+/// The key of which those behind another one are purged.
+const PURGED: usize = 4;
 const PARTITIONS_MAX: u64 = 4;
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -87,9 +94,44 @@ struct Ledger {
     held: Vec<(Receipt, u64)>,
     delivered: u64,
     now: u64,
+    /// The pause under way, by its number: nothing is delivered by a receive that began in it.
+    paused: Option<u64>,
+    /// How many pauses and resumes have begun, and how many resumes are under way.
+    pauses: u64,
+    resuming: usize,
+    /// How many purges have begun, or ended.
+    purges: u64,
+    /// How many calls are under way that redrive all dead letters.
+    redriving: usize,
+    /// Rises when a deletion of the queue begins, and when it ends.
+    deletions: u64,
+    /// How many ticks there were in queues that are deleted.
+    past_ticks: usize,
 }
 
 impl Ledger {
+    /// What there was is deleted, or is to be.
+    fn delete(&mut self, is_done: bool) {
+        self.deletions += 1;
+        self.past_ticks += self.ticks.len();
+        self.ticks.clear();
+        self.names.clear();
+        self.held.clear();
+        for known in self.events.values_mut() {
+            known.state = if is_done { State::Ended } else { State::Unsure };
+            known.place = None;
+        }
+    }
+
+    /// What is dead may not be any more, and comes behind the others of its key.
+    fn revive(&mut self) {
+        for known in self.events.values_mut() {
+            if matches!(known.state, State::Dead | State::Unsure) {
+                (known.state, known.place) = (State::Unsure, None);
+            }
+        }
+    }
+
     /// An event was delivered.
     fn deliver(&mut self, event: &crate::events::Event) {
         let key = KEYS.iter().position(|key| key.as_bytes() == &*event.key).expect("a key of ours");
@@ -144,6 +186,9 @@ impl Ledger {
         self.held.retain(|(receipt, _)| receipt.id != id);
         if let Some(known) = self.events.get_mut(&id) {
             known.state = state;
+            if known.state == State::Dead && self.redriving > 0 {
+                (known.state, known.place) = (State::Unsure, None);
+            }
         }
     }
 }
@@ -177,6 +222,8 @@ struct World {
     clock: Arc<PartitionClock>,
     /// Whether nothing is lost and all clocks are the same.
     is_sure: bool,
+    /// Whether the queue is deleted now and then.
+    is_deleted: bool,
 }
 
 /// Of how many steps or replies one is lost; and by how much clocks differ at most, in microseconds.
@@ -220,16 +267,19 @@ impl World {
         let clients = (0..4).map(connect).collect();
         let ledger = Rc::new(RefCell::new(Ledger { now: BEGAN, ..Ledger::default() }));
         let (draw, is_sure) = (Draw(Chance::new(seed)), faults.lost == 0 && faults.skew == 0);
-        let mut world =
-            Self { clients, ledger, tasks: Vec::new(), draw, time, names: 0, clock, is_sure };
-        // Nothing dies but by a handler's word.
-        let mut config = Config::default();
-        (config.max_attempts, config.max_crashes, config.lease) = (0, 0, LEASE);
-        config.backoff_max = config.backoff_min;
+        let mut world = Self {
+            clients,
+            ledger,
+            tasks: Vec::new(),
+            draw,
+            time,
+            names: 0,
+            clock,
+            is_sure,
+            is_deleted: seed % 4 == 3,
+        };
         let queue = world.clients[0].clone();
-        while world.finish(async { queue.configure(config.clone()).await }).is_err() {}
-        let schedule = Schedule::new(SCHEDULE).every(Duration::from_secs(2)).payload("tick");
-        while world.finish(async { queue.put_schedule(schedule.clone()).await }).is_err() {}
+        while !world.finish(make(&queue)) {}
         world
     }
 
@@ -245,15 +295,37 @@ impl World {
     /// Begins some call.
     fn begin(&mut self) {
         let (queue, ledger) = (self.client(), self.ledger.clone());
-        match self.draw.below(20) {
-            0..6 => self.publish(queue, ledger),
+        match self.draw.below(29) {
+            20 => self.configure(queue),
+            21 => self.pause(queue, ledger),
+            22 | 23 => self.resume(queue, ledger),
+            24 => {
+                let state = EventState::ALL[self.draw.below(7) as usize];
+                let query = EventQuery::new();
+                let query = if state == EventState::Behind { query.key("a") } else { query };
+                let call = queue.list(state, query);
+                self.spawn(async move { drop(call.await.map(|page| page.events)) });
+            }
+            25 => self.purge(queue, ledger),
+            26 => self.redrive_all(queue, ledger),
+            27 => self.ack_with(queue, ledger),
+            28 if self.is_deleted && self.draw.is_one_in(6) => self.delete(queue, ledger),
+            0..6 | 28 => self.publish(queue, ledger),
             6..11 => {
                 let max = 1 + self.draw.below(3) as usize;
                 let call = queue.receive(max);
+                let began = |ledger: &Ledger| (ledger.paused, ledger.deletions);
+                let (paused, deletions) = began(&ledger.borrow());
                 let receive = async move {
                     // What is received and not seen is held until its lease is over.
-                    for event in call.await.unwrap_or_default() {
-                        ledger.borrow_mut().deliver(&event);
+                    let events = call.await.unwrap_or_default();
+                    let mut ledger = ledger.borrow_mut();
+                    let is_paused = paused.is_some() && paused == ledger.paused;
+                    let count = events.len();
+                    assert!(count == 0 || !is_paused, "{count} events while paused");
+                    // Of a queue that is deleted meanwhile nothing is known any more.
+                    if deletions == ledger.deletions {
+                        events.iter().for_each(|event| ledger.deliver(event));
                     }
                 };
                 let future = Box::pin(receive);
@@ -291,9 +363,13 @@ impl World {
         if let Some((_, name)) = name {
             event = event.dedup_id(name.to_string()).dedup_window(Duration::from_secs(600_000));
         }
+        let deletions = ledger.borrow().deletions;
         self.spawn(async move {
             let Ok(published) = queue.publish(event).await else { return };
             let mut ledger = ledger.borrow_mut();
+            if deletions != ledger.deletions {
+                return;
+            }
             if let Some(name) = name {
                 let id = published.id;
                 let first = ledger.names.insert(name, id).unwrap_or(id);
@@ -373,6 +449,126 @@ impl World {
                 Ok(Cancelled::Running) => ledger.borrow_mut().doubt(id, false),
                 Err(_) => {}
             }
+        });
+    }
+
+    /// Another limit, which never counts: whoever asks for it may die in the middle.
+    fn configure(&mut self, queue: EventQueue<Simulated>) {
+        let config = Config { events_max: 1_000_000 + self.draw.below(9), ..config() };
+        let future = Box::pin(async move { drop(queue.configure(config).await) });
+        self.tasks.push(Task { future, is_mortal: true, is_receive: false });
+    }
+
+    fn pause(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        ledger.borrow_mut().pauses += 1;
+        let number = ledger.borrow().pauses;
+        let is_alone = ledger.borrow().resuming == 0;
+        let future = Box::pin(async move {
+            let is_paused = queue.pause().await.is_ok();
+            let mut ledger = ledger.borrow_mut();
+            if is_paused && is_alone && ledger.pauses == number {
+                ledger.paused = Some(number);
+                note(format!("{} the queue is paused", ledger.now));
+            }
+        });
+        self.tasks.push(Task { future, is_mortal: true, is_receive: false });
+    }
+
+    fn resume(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        {
+            let mut ledger = ledger.borrow_mut();
+            (ledger.pauses, ledger.paused) = (ledger.pauses + 1, None);
+            ledger.resuming += 1;
+        }
+        self.spawn(async move {
+            drop(queue.resume().await);
+            ledger.borrow_mut().resuming -= 1;
+        });
+    }
+
+    fn purge(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        let is_dead = self.draw.is_one_in(2);
+        let doubt = move |ledger: &RefCell<Ledger>| {
+            let mut ledger = ledger.borrow_mut();
+            ledger.purges += 1;
+            for known in ledger.events.values_mut() {
+                let is_behind = known.key == PURGED && known.state != State::Ended;
+                if if is_dead { known.state == State::Dead } else { is_behind } {
+                    known.state = State::Unsure;
+                }
+            }
+        };
+        doubt(&ledger);
+        self.spawn(async move {
+            let filter = PurgeFilter::new();
+            let _ = match is_dead {
+                true => queue.purge(EventState::Dead, filter).await,
+                false => queue.purge(EventState::Behind, filter.key(KEYS[PURGED])).await,
+            };
+            doubt(&ledger);
+        });
+    }
+
+    fn redrive_all(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        ledger.borrow_mut().revive();
+        ledger.borrow_mut().redriving += 1;
+        self.spawn(async move {
+            let _ = queue.redrive_all(RedriveFilter::new()).await;
+            let mut ledger = ledger.borrow_mut();
+            ledger.revive();
+            ledger.redriving -= 1;
+        });
+    }
+
+    /// Ends an event with another one that follows from it.
+    fn ack_with(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        let count = ledger.borrow().held.len() as u64;
+        if count == 0 {
+            return;
+        }
+        let (receipt, _) = ledger.borrow().held[self.draw.below(count) as usize];
+        let keys = [0, 1].map(|_| self.draw.below(PUBLISHED) as usize);
+        let follow = keys.map(|key| NewEvent::new("follows").key(KEYS[key]));
+        ledger.borrow_mut().set(receipt.id, State::Unsure);
+        let (deletions, purges) = (ledger.borrow().deletions, ledger.borrow().purges);
+        self.spawn(async move {
+            let Ok(published) = queue.ack_with(receipt, follow).await else { return };
+            if deletions != ledger.borrow().deletions {
+                return;
+            }
+            settle(&ledger, receipt, State::Ended);
+            for (key, published) in keys.into_iter().zip(published) {
+                let place = Some((published.fire_at_us, published.id));
+                let place = place.filter(|(at, _)| *at > 0);
+                // It takes several steps.
+                let is_purged = key == PURGED && purges != ledger.borrow().purges;
+                let state = if is_purged { State::Unsure } else { State::Open };
+                let known = Known { key, place, state, is_doubted: false };
+                ledger.borrow_mut().events.entry(published.id).or_insert(known);
+            }
+        });
+    }
+
+    /// Deletes the queue and makes it again.
+    fn delete(&mut self, queue: EventQueue<Simulated>, ledger: Rc<RefCell<Ledger>>) {
+        // What is received of it already may be seen only later.
+        while self.tasks.iter().any(|task| task.is_receive) {
+            self.go_on();
+        }
+        let change = |ledger: &RefCell<Ledger>, is_done| {
+            let mut ledger = ledger.borrow_mut();
+            (ledger.pauses, ledger.paused) = (ledger.pauses + 1, None);
+            ledger.delete(is_done);
+        };
+        change(&ledger, false);
+        let before: Vec<_> = ledger.borrow().events.keys().copied().collect();
+        self.spawn(async move {
+            while queue.delete().await.is_err() {}
+            change(&ledger, false);
+            for id in before {
+                ledger.borrow_mut().set(id, State::Ended);
+            }
+            while !make(&queue).await {}
         });
     }
 
@@ -466,6 +662,8 @@ impl World {
             Fate::Runs
         });
         let queue = self.clients[0].clone();
+        self.finish(async { queue.resume().await }).expect("it is resumed");
+        assert!(!self.is_deleted || self.finish(make(&queue)), "it is made again");
         let partitions = 1 + self.draw.below(PARTITIONS_MAX) as usize;
         self.finish(async { queue.reshard(partitions).await }).expect("it is resharded");
         let is_there = self.finish(async { queue.remove_schedule(SCHEDULE).await });
@@ -506,9 +704,24 @@ impl World {
         let ledger = self.ledger.borrow();
         let left: Vec<_> = ledger.events.iter().filter(open).collect();
         assert!(left.is_empty(), "lost: {left:?}");
-        assert!(ledger.ticks.len() > 1, "{:?}", ledger.ticks);
+        let ticks = ledger.ticks.len() + ledger.past_ticks;
+        assert!(ticks > 1, "{:?}", ledger.ticks);
         ledger.delivered
     }
+}
+
+/// Nothing dies but by a handler's word.
+fn config() -> Config {
+    let mut config = Config::default();
+    (config.max_attempts, config.max_crashes, config.lease) = (0, 0, LEASE);
+    config.backoff_max = config.backoff_min;
+    config
+}
+
+/// Makes the queue, if it is not there; whether it is.
+async fn make(queue: &EventQueue<Simulated>) -> bool {
+    let schedule = Schedule::new(SCHEDULE).every(Duration::from_secs(2)).payload("tick");
+    queue.configure(config()).await.is_ok() && queue.put_schedule(schedule).await.is_ok()
 }
 
 /// Does a part of the work of resharding; whether there is no more, for now.
@@ -575,4 +788,99 @@ fn a_listing_and_dead_letters_move_too() {
     assert!(waiting.iter().sum::<usize>() == 10 && waiting[1] > 0, "{waiting:?}");
     let error = world.finish(async { queue.reshard(0).await }).expect_err("there is no such queue");
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+/// Does up to this many steps of a call, whose caller dies then; nothing if it is not over.
+fn steps<T>(call: impl Future<Output = T>, count: usize) -> Option<T> {
+    let mut call = std::pin::pin!(call);
+    let mut context = Context::from_waker(Waker::noop());
+    // A call that has done its steps waits before the next one.
+    for _ in 0..=count {
+        if let Poll::Ready(output) = call.as_mut().poll(&mut context) {
+            return Some(output);
+        }
+    }
+    None
+}
+
+/// Runs a call to its end.
+fn whole<T>(call: impl Future<Output = T>) -> T {
+    steps(call, 1_000_000).expect("a call does not end")
+}
+
+fn connected(url: &str) -> EventQueue<Simulated> {
+    decide(|_, _| Fate::Runs);
+    crate::connect(url).expect("an engine").to_simulated().events("orders")
+}
+
+fn payloads(queue: &EventQueue<Simulated>) -> usize {
+    let mut seen = std::collections::BTreeSet::new();
+    loop {
+        let events = whole(queue.receive(1_000)).expect("a receive");
+        if events.is_empty() {
+            return seen.len();
+        }
+        seen.extend(events.into_iter().map(|event| event.payload.to_vec()));
+    }
+}
+
+/// What an operator does beside a reshard.
+type Beside = fn(&EventQueue<Simulated>) -> crate::Result<()>;
+
+const BESIDE: [Beside; 3] = [
+    |queue| whole(queue.configure(Config { events_max: 1_000_000, ..config() })),
+    |queue| {
+        whole(queue.pause())?;
+        assert_eq!(whole(queue.receive(10))?.len(), 0, "nothing is received while it is paused");
+        whole(queue.resume())
+    },
+    |queue| whole(queue.publish(NewEvent::new("one more").key("k"))).map(drop),
+];
+
+/// A driver dies after each number of steps in turn, somebody does something, and another one goes on.
+fn die_after_any_step(url: impl Fn(usize) -> String) {
+    for beside in BESIDE {
+        for count in 1.. {
+            let queue = connected(&url(count));
+            let all =
+                (0..200).map(|number| NewEvent::new(number.to_string()).key(number.to_string()));
+            whole(queue.publish_many(all)).expect("published");
+            let is_over = steps(queue.reshard(2), count).is_some();
+            beside(&queue).expect("it is done");
+            whole(queue.reshard(2)).expect("it is resharded");
+            assert!(payloads(&queue) >= 200, "the driver died after {count} steps");
+            whole(queue.delete()).expect("it is deleted");
+            if is_over {
+                assert!(count > 8, "{count}");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_configuration_after_a_driver_died_loses_nothing() {
+    die_after_any_step(|_| "memory:".to_owned());
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().display().to_string();
+    die_after_any_step(|count| format!("file:{path}/{count}?sync=never"));
+}
+
+#[test]
+fn what_a_partition_does_not_take_stays_where_it_is() {
+    let queue = connected("memory:");
+    let all = (0..200).map(|number| NewEvent::new(number.to_string()).key(number.to_string()));
+    whole(queue.publish_many(all)).expect("published");
+    // The map says that a part is on its way, and the partition that is to get it is there and waits for nothing.
+    let calls = Calls::new(&queue).expect("a right name");
+    let map = whole(calls.map()).expect("it is there");
+    let next = plan::next(&map, 2).expect("another number");
+    let root = calls.numbered(0).expect("a right name");
+    let remap = Remap::new(root, map.text(), next.text());
+    assert!(whole(calls.step(Ok(remap))).expect("nobody else changes it"));
+    let wrong = Map { moving: None, ..next };
+    whole(calls.step(Open::part(&calls.name, &wrong, 1))).expect("it is made");
+    let error = whole(queue.reshard(2)).expect_err("nothing is taken");
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert_eq!(whole(queue.stats()).expect("it is there").events, 200);
 }
