@@ -121,7 +121,9 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
-    /// configuration says. No other consumer gets them until they [fail](Self::nack) or the lease expires.
+    /// configuration says. No other consumer gets them until they [fail](Self::nack) or the lease expires. Fewer than
+    /// `max` mean that no other event may be received now, that these have more than 8 MiB, or that 256 steps were not
+    /// enough for all that had become due.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000; `WRONG_TYPE` if a key holds something else.

@@ -170,6 +170,16 @@ local first_state = struct.pack(STATES, token, 1, 0, 0, 0, 0)
 while not is_full and #taken < most do
   local failure, ids = read('ZRANGE', READY, offset, offset + most - #taken - 1)
   if failure then return failure end
+  offset = offset + #ids
+  -- Then those that were behind one of their key that is dropped here.
+  if #ids == 0 and skipped > 0 then
+    local entries = strings_of('ZADD', READY)
+    ids = every({unpack(entries, 1, 2 * (most - #taken))}, 2, 2)
+    for i = 1, #entries do
+      entries[i] = entries[i + 2 * #ids]
+    end
+    freed = freed - #ids
+  end
   if #ids == 0 then break end
   local failure, heads, states = records_of(ids)
   failure = failure or check_heads(ids, heads)
@@ -201,7 +211,6 @@ while not is_full and #taken < most do
     end
     if is_full then break end
   end
-  offset = offset + #ids
 end
 local took = #taken
 if took > 0 or skipped > 0 then

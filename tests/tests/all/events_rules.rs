@@ -575,6 +575,43 @@ fn e9_a_step_skips_1000_that_have_expired() {
     });
 }
 
+/// What is dropped makes way within the step, at the end of what was ready already.
+#[test]
+fn e9_a_receive_goes_on_behind_what_it_drops() {
+    on_both(|queue| {
+        let event = |payload: &str| NewEvent::new(payload);
+        for number in 0..3 {
+            queue.publish(event("short").key([b'k', number]).ttl(SECOND));
+            queue.publish(event("short too").key([b'k', number]).ttl(SECOND));
+            for payload in ["first", "second"] {
+                queue.publish(event(&format!("{payload} {number}")).key([b'k', number]));
+            }
+        }
+        queue.publish(event("other"));
+        queue.advance(SECOND);
+        let (_, received) = queue.receive(3);
+        let payloads = |events: &[Event]| -> Vec<_> {
+            let text = |event: &Event| String::from_utf8_lossy(&event.payload).into_owned();
+            events.iter().map(text).collect()
+        };
+        assert_eq!(payloads(&received.events), ["other", "first 0", "first 1"]);
+        assert_eq!((received.ready, received.next_in), (1, Some(0)));
+        assert_eq!(queue.payloads(), ["first 2"]);
+
+        // A thousand are dropped, wherever they were, and those behind them are left for the next step.
+        for _ in 0..3 {
+            let short = (0..500).map(|_| event("short").key("l").ttl(SECOND));
+            queue.try_publish(short.collect()).expect("there is room");
+        }
+        queue.publish(event("long").key("l"));
+        queue.advance(SECOND);
+        let (_, received) = queue.receive(10);
+        assert_eq!((received.events.len(), received.next_in), (0, Some(0)));
+        assert_eq!(queue.stats().behind, 3 + 500);
+        assert_eq!(queue.payloads(), ["long"]);
+    });
+}
+
 #[test]
 fn e1_long_bodies_lie_apart_and_a_receive_stops_at_8_mib() {
     on_both(|queue| {

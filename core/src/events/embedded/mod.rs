@@ -552,17 +552,15 @@ impl Step<'_> {
     }
 
     /// The event that comes behind one that has left the head of its lane is ready.
-    fn free_lane(&mut self, head: &Head) {
-        self.free_lane_at(head, self.now);
+    fn free_lane(&mut self, head: &Head) -> Option<EventId> {
+        self.free_lane_at(head, self.now)
     }
 
-    fn free_lane_at(&mut self, head: &Head, rank: Timestamp) {
-        let Some(lane) = self.contents.lanes.get(&head.key) else { return };
-        if lane.head.is_none()
-            && let Some(next) = lane.behind.front().copied()
-        {
-            self.make_ready(next, rank);
-        }
+    fn free_lane_at(&mut self, head: &Head, rank: Timestamp) -> Option<EventId> {
+        let lane = self.contents.lanes.get(&head.key)?;
+        let next = lane.behind.front().copied().filter(|_| lane.head.is_none())?;
+        self.make_ready(next, rank);
+        Some(next)
     }
 
     /// The name of an event that has ended is remembered for as long as it was to be, or free.
@@ -577,13 +575,12 @@ impl Step<'_> {
         }
     }
 
-    /// Removes an event, wherever it is, and lets the next one of its key come.
-    fn remove(&mut self, id: EventId) {
-        let Some(stored) = self.contents.events.get(&id) else { return };
-        let head = stored.head.clone();
+    /// Removes an event, wherever it is; the next one of its key, if it is ready now.
+    fn remove(&mut self, id: EventId) -> Option<EventId> {
+        let head = self.contents.events.get(&id)?.head.clone();
         self.contents.remove(id);
         self.free_name(id, &head);
-        self.free_lane(&head);
+        self.free_lane(&head)
     }
 
     /// Removes an event that was cancelled: its name is free, whatever its window says.
@@ -601,7 +598,8 @@ impl Step<'_> {
     /// The event is done: it is removed, or kept for as long as the configuration says.
     fn complete(&mut self, id: EventId, delivery: Delivery) {
         if self.contents.root.config.retention.is_zero() {
-            return self.remove(id);
+            self.remove(id);
+            return;
         }
         let Delivery { token, counts, err, .. } = delivery;
         let head = self.contents.events[&id].head.clone();
@@ -700,23 +698,30 @@ impl Step<'_> {
         if self.contents.root.config.paused {
             return Ok(Vec::new());
         }
-        // What becomes ready meanwhile is for the next one.
         let (mut taken, mut expired, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for (_, id) in &self.contents.ready {
-            if taken.len() == max || expired.len() == SKIPPED_MAX || bytes > BYTES_MAX {
+        // Those that were behind one of their key that is dropped here come last.
+        let (mut dropped, mut freed) = (0, Vec::new());
+        loop {
+            let ready = self.contents.ready.iter().take(if dropped == 0 { usize::MAX } else { 0 });
+            for id in ready.map(|(_, id)| *id).chain(freed.drain(..)) {
+                let skipped = dropped + expired.len();
+                if taken.len() == max || skipped == SKIPPED_MAX || bytes > BYTES_MAX {
+                    break;
+                }
+                let Stored { head, body, delivery, .. } = &self.contents.events[&id];
+                let has_expired = head.expires_at_us > 0 && head.expires_at_us <= self.now;
+                if has_expired && delivery.is_none() {
+                    expired.push(id);
+                } else {
+                    taken.push(id);
+                    bytes += if head.is(flag::LONG) { body.len() } else { 0 };
+                }
+            }
+            if expired.is_empty() {
                 break;
             }
-            let Stored { head, body, delivery, .. } = &self.contents.events[id];
-            let has_expired = head.expires_at_us > 0 && head.expires_at_us <= self.now;
-            if has_expired && delivery.is_none() {
-                expired.push(*id);
-            } else {
-                taken.push(*id);
-                bytes += if head.is(flag::LONG) { body.len() } else { 0 };
-            }
-        }
-        for id in expired {
-            self.remove(id);
+            dropped += expired.len();
+            freed.extend(expired.drain(..).filter_map(|id| self.remove(id)));
         }
         let mut events = Vec::with_capacity(taken.len());
         for id in taken {
