@@ -120,6 +120,20 @@ fn earlier_event_rearms() {
     });
 }
 
+/// What is due later than a look would find it is announced too, where nobody looks.
+#[test]
+fn wake_on_due_after_more_than_a_look() {
+    on_both(|client, queue| {
+        let received = consumer(client);
+        std::thread::sleep(SOON);
+        let (began, delay) = (Instant::now(), LOOK + 2 * LOOK / 5);
+        publish(queue, NewEvent::new("late").delay(delay));
+        assert_eq!(received.recv_timeout(LONG / 10).expect("it comes"), "late");
+        let took = began.elapsed();
+        assert!(took < delay + LOOK / 2, "it took {took:?}");
+    });
+}
+
 /// A step ends 100 leases that are over, and none of these events is ready before its backoff is.
 #[test]
 fn wake_on_more_leases_over_than_a_step_ends() {

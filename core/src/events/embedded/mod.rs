@@ -57,9 +57,6 @@ const SHORT_MAX: usize = 256;
 /// After how many microseconds to look again whether a part of the key space is still on its way, as in the script.
 const FROZEN_LOOK: u64 = 1_000_000;
 
-/// A wait looks again after five seconds anyway, so what is due later needs no announcement.
-const ANNOUNCED_MAX: u64 = 6_000_000;
-
 /// A partition.
 #[derive(Default)]
 pub struct State(Mutex<Contents>);
@@ -430,10 +427,7 @@ impl Step<'_> {
             let (freed, alarm) = self.announced(alarm);
             if freed > 0 {
                 context.wake(|| partition.topic(), freed);
-            } else if let Some(alarm) = alarm
-                && alarm > now
-                && alarm <= now + ANNOUNCED_MAX
-            {
+            } else if let Some(alarm) = alarm.filter(|alarm| *alarm > now) {
                 context.wake_in(|| partition.topic(), (alarm - now).div_ceil(1_000));
             }
         }
