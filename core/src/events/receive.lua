@@ -10,8 +10,8 @@
 -- ARGV[9] waits       whether it waits on: 1 if this takes nothing, 2 if it takes something, 3 in any case, 0 in none
 -- Returns {until when they are leased, events that are ready still, in how many microseconds the next one may come
 -- (-1 for never, 0 if this step left something undone), the place of the process among those that wait (-1 if it does
--- not, PLACES if it is none of the first), how many schedules need more ticks}, the ids of these, and of each event
--- what return_event() says behind it.
+-- not, PLACES if it is none of the first), how many schedules need more ticks, 1 if events are ready that the rate alone
+-- holds up}, the ids of these schedules, and of each event what return_event() says behind it.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local DUE_MAX, LATE_MAX, SKIPPED_MAX, TICKS_MAX = 1000, 100, 1000, 100
@@ -28,7 +28,7 @@ local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 if lease == 0 then lease = LEASE end
 
 -- The same call again: what it took and is leased by it still; how much there is to do, it does not know any more.
-local reply = {NOW + lease, 0, -1, -1, 0}
+local reply = {NOW + lease, 0, -1, -1, 0, 0}
 if before then
   reply[3] = 0
   local failure, heads, states = records_of(before)
@@ -230,8 +230,10 @@ if took > 0 and known[LEASED] ~= nil then known[LEASED] = math.min(known[LEASED]
 local has_room = room > took
 local failure, alarm = next_alarm(known, left, has_room)
 if failure then return failure end
-local may_take = left > 0 and not PAUSED and has_room and rate_left(NOW) > 0
+local is_open = left > 0 and not PAUSED and has_room
+local may_take = is_open and rate_left(NOW) > 0
 reply[2] = left
+if is_open and not may_take then reply[6] = 1 end
 if is_more or may_take then
   reply[3] = 0
 elseif alarm then

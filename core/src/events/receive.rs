@@ -83,6 +83,8 @@ pub struct Received {
     pub place: Option<u32>,
     /// The schedules that need more ticks.
     pub refills: Vec<Arc<str>>,
+    /// Whether events are ready that the rate alone holds up.
+    pub waits_for_rate: bool,
 }
 
 impl Receive {
@@ -170,12 +172,13 @@ impl Operation for Receive {
             place => Some(place.number()?),
         };
         let refills = replies.next()?.count(replies.len())?;
+        let waits_for_rate = replies.next()?.number::<u64>()? == 1;
         let id_of = |reply: Reply| String::from_utf8(reply.bytes()?).map_err(|_| malformed());
         let refills = (0..refills).map(|_| id_of(replies.next()?).map(Into::into));
         let refills = refills.collect::<Result<_>>()?;
         let state = (EventState::Leased, leased_until);
         let events = replies.all(self.max, |replies| Event::decode(replies, state))?;
-        Ok(Received { events, leased_until, ready, next_in, place, refills })
+        Ok(Received { events, leased_until, ready, next_in, place, refills, waits_for_rate })
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Received> {

@@ -139,6 +139,8 @@ pub(super) struct Received {
     /// Of the partitions that were asked the number, in how many microseconds there may be more, and the place of this
     /// process among those that wait.
     looks: Vec<(usize, Option<u64>, Option<u32>)>,
+    /// In how many microseconds the rate lets the next event through, if it alone holds up events that are ready.
+    pub(super) rate_in: Option<u64>,
 }
 
 /// How much later each process after the first looks when an event is due that nobody has taken.
@@ -290,7 +292,8 @@ impl<M: Mode> Calls<M> {
             .map(|turn| numbers[first.wrapping_add(turn) % numbers.len()])
             .collect();
         let chosen = map.clone();
-        let mut received = Received { events: Vec::new(), map, numbers, looks: Vec::new() };
+        let (events, looks) = (Vec::new(), Vec::new());
+        let mut received = Received { events, map, numbers, looks, rate_in: None };
         let (mut bytes, mut again) = (0, 0);
         while let Some(number) = waiting.pop_front() {
             let left = max - received.events.len();
@@ -318,6 +321,8 @@ impl<M: Mode> Calls<M> {
                         waiting.push_front(number);
                     } else {
                         received.looks.push((number, next_in, of.place));
+                        let rate_in = next_in.filter(|_| of.waits_for_rate);
+                        received.rate_in = received.rate_in.into_iter().chain(rate_in).min();
                     }
                 }
                 Err(error) if received.events.is_empty() => return Err(error),

@@ -53,6 +53,7 @@ runs! {
 impl<M: Mode> Run<M> {
     pub(super) fn begin(takes: Takes<M>, plan: Plan, stop: &Stop) -> Self {
         let deliveries = Deliveries { queue: takes.receives.queue.clone() };
+        let takes = Takes { drains_until: plan.drains.then_some(plan.until), ..takes };
         let mut takes = PollLoop::new(takes);
         takes.wait((!plan.drains).then_some(Duration::MAX));
         let run = run::Run::new(Arc::new(deliveries), takes, plan);
@@ -239,11 +240,13 @@ fn report<M: Mode>(
 pub(super) struct Takes<M: Mode> {
     receives: Receives<M>,
     timeout: Option<Duration>,
+    /// Until when a drain takes jobs, if this is one: it waits for the rate alone.
+    drains_until: Option<Option<Instant>>,
 }
 
 impl<M: Mode> Takes<M> {
     pub(super) fn new(receives: Receives<M>, timeout: Option<Duration>) -> Self {
-        Self { receives, timeout }
+        Self { receives, timeout, drains_until: None }
     }
 
     /// The jobs of what was received by a step that was sent at this time, or later.
@@ -286,10 +289,18 @@ impl<M: Mode> Source for Takes<M> {
         waiting: &mut Waiting,
     ) -> Result<Found<Self::Item>> {
         let (received, asked_at) = result?;
+        let rate_in = received.rate_in.map(Duration::from_micros);
+        if let Some(until) = self.drains_until
+            && !(rate_in.is_some() && waiting.is_listening())
+        {
+            let left = |until: Instant| until.saturating_duration_since(Instant::now());
+            waiting.reset(rate_in.map(|_| until.map_or(Duration::MAX, left)));
+        }
         self.receives.announce(&received, waiting)?;
         Ok(match received.events.is_empty() {
             true if received.is_unfinished() => Found::Nothing,
-            true => Found::Idle(None),
+            // Others may take what this is woken for, and it must not wait for longer than the rate does.
+            true => Found::Idle(rate_in.filter(|_| self.drains_until.is_some())),
             false => Found::Item(self.jobs(received, asked_at)),
         })
     }

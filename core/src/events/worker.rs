@@ -94,7 +94,8 @@ impl<M: Mode> Worker<M> {
 
     /// Sets how long a [`drain`](Self::drain) takes jobs: after this time it begins no other one, and returns when those
     /// that are running have ended. For a slice of a recruiter, give it the time that the slice has left. By default it
-    /// goes on until nothing is available. It does not matter to [`run`](Self::run).
+    /// goes on until nothing is available; it waits for events that are ready as long as the queue's `rate` alone holds
+    /// them up. It does not matter to [`run`](Self::run).
     pub fn budget(mut self, budget: Duration) -> Self {
         self.settings.budget = Some(budget);
         self
@@ -180,7 +181,8 @@ impl Worker<Blocking> {
     }
 
     /// Works on this thread until nothing is available, and returns what it did. For tests, and for programs that cron
-    /// starts.
+    /// starts. Events that are ready are all worked on: where the queue's `rate` alone holds them up, it waits until the
+    /// last one, or until its [`budget`](Self::budget) is over or it is stopped.
     ///
     /// # Errors
     /// Those of the connection too.
@@ -211,7 +213,8 @@ impl Worker<Async> {
         Ok(run.counts())
     }
 
-    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did.
+    /// Works until nothing is available, on `concurrency` jobs at a time, and returns what it did. It waits for the
+    /// queue's `rate` as [`drain`](Worker::<Blocking>::drain) of a blocking worker.
     ///
     /// # Errors
     /// Those of the connection too.

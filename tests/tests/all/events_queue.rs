@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use millpond::events::{
     Config, DeadReason, Delete, Event, EventPage, EventPosition, EventQuery, EventQueue,
     EventState, Failure, Held, IfExists, Job, NewEvent, Partition, PurgeFilter, RedriveFilter,
-    Redriven, Settled, Status,
+    Redriven, Settled, Status, Worker,
 };
 use millpond::{Client, ErrorKind};
 use millpond_tests::block_on;
@@ -314,6 +314,66 @@ fn an_async_client_does_the_same() {
             let refused = queue.publish(NewEvent::new("x").key(&key)).await.expect_err("too long");
             assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
         });
+    }
+}
+
+/// A drain takes all that is ready, however long the rate holds it up, and waits for nothing else.
+#[test]
+fn a_drain_waits_for_the_rate_alone() {
+    let server = Redis::start();
+    for url in ["memory:".to_owned(), server.url()] {
+        let client = millpond::connect(&url).expect("the server is there");
+        let queue = client.events("orders");
+        let limit = |rate, burst, concurrency| {
+            let limits = config(|config| {
+                config.partitions = 2;
+                (config.rate, config.burst, config.concurrency) = (rate, burst, concurrency);
+            });
+            queue.configure(limits).expect("it is there");
+        };
+        let publish = |count: u64| {
+            let events = (0..count).map(|key| NewEvent::new("x").key(key.to_string()));
+            queue.publish_many(events).expect("there is room");
+        };
+        let drain = |worker: &Worker| worker.drain(|_: &Job| ()).expect("the server is there").done;
+        limit(100, 2, 0);
+        publish(20);
+        assert_eq!(drain(&queue.worker()), 20);
+        let aio = millpond::aio::connect(&url).expect("the server is there");
+        if url != "memory:" {
+            publish(20);
+            let worker = aio.events("orders").worker().concurrency(4);
+            let drained = block_on(worker.drain(async |_: &Job<_>| {}));
+            assert_eq!(drained.expect("the server is there").done, 20);
+        }
+
+        // Its time and a stop end the wait.
+        limit(1, 1, 0);
+        publish(20);
+        queue.receive(10).expect("the server is there");
+        let began = Instant::now();
+        let few = drain(&queue.worker().budget(Duration::from_millis(100)));
+        let worker = queue.worker();
+        let stop = || {
+            std::thread::sleep(Duration::from_millis(100));
+            worker.stop(LONG);
+        };
+        let more = std::thread::scope(|scope| {
+            scope.spawn(stop);
+            drain(&worker)
+        });
+        assert!(few + more < 15 && began.elapsed() < LONG / 10, "{few} and {more}");
+
+        // Nothing is waited for where others hold all leases, and while the queue is paused.
+        limit(1_000, 1_000, 2);
+        queue.receive(10).expect("the server is there");
+        limit(1, 1, 2);
+        assert_eq!(drain(&queue.worker()), 0);
+        limit(1_000, 1_000, 0);
+        queue.pause().expect("it is there");
+        assert_eq!(drain(&queue.worker()), 0);
+        client.close().expect("nothing is left to write");
+        server.cli(&["FLUSHALL"]);
     }
 }
 

@@ -310,7 +310,9 @@ impl State {
         step.contents.take_tokens(events.len(), now);
         let ready = step.contents.ready.len();
         let alarm = step.next_alarm();
-        let next_in = match is_more || ready > 0 && step.may_deliver() {
+        let may_deliver = step.may_deliver();
+        let waits_for_rate = ready > 0 && step.has_room() && !may_deliver;
+        let next_in = match is_more || ready > 0 && may_deliver {
             true => Some(0),
             // The step's time may be ahead of the clock by which others wait.
             false => alarm.map(|alarm| alarm.saturating_sub(context.now())),
@@ -318,7 +320,8 @@ impl State {
         step.freed = step.freed.min(ready);
         let alarm = alarm.filter(|_| !events.is_empty());
         step.finish(partition, alarm, None, context);
-        Ok(Received { events, leased_until, ready: ready as u64, next_in, place: None, refills })
+        let ready = ready as u64;
+        Ok(Received { events, leased_until, ready, next_in, place: None, refills, waits_for_rate })
     }
 
     pub(super) fn settle(
@@ -449,10 +452,13 @@ impl Step<'_> {
 
     /// Whether what is ready may be delivered.
     fn may_deliver(&self) -> bool {
-        let contents = &self.contents;
-        !contents.root.config.paused
-            && contents.leases_left() > 0
-            && contents.rate_left(self.now).is_none_or(|(tokens, _)| tokens > 0)
+        let rate_left = self.contents.rate_left(self.now);
+        self.has_room() && rate_left.is_none_or(|(tokens, _)| tokens > 0)
+    }
+
+    /// The same, but for the rate.
+    fn has_room(&self) -> bool {
+        !self.contents.root.config.paused && self.contents.leases_left() > 0
     }
 
     fn lease_us(&self) -> u64 {
