@@ -6,6 +6,7 @@ mod agreement;
 mod connections;
 mod crash;
 mod events_agreement;
+mod events_due;
 mod events_linearizable;
 mod events_queue;
 mod events_resharding;
