@@ -1,10 +1,11 @@
 -- The end of a step: what was gathered is done, and those who wait are told.
 
--- Does what was gathered, if anything was, and notes the time; or returns an error, and nothing has changed.
+-- Does what was gathered, if anything was, and notes the time, but no earlier one before a receive has seen to that; or
+-- returns an error, and nothing has changed.
 local function commit(grows)
   if lanes then lanes.gather() end
   if #writes == 0 then return end
-  gather('HSET', ROOT, 'clock', number(NOW))
+  if not IS_SET_BACK then gather('HSET', ROOT, 'clock', number(NOW)) end
   local failure = write_all(not grows and ROOT)
   if failure then return failure end
   for i = 1, #removals, 2 do

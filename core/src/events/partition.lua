@@ -60,6 +60,8 @@ local CLOCK_AHEAD_MAX = 60000000
 local GENERATION, SEQUENCE, PAUSED, FROZEN, NOW, OPS
 -- The time by which others wait: NOW may be ahead of it.
 local CLOCK
+-- Whether the clock was set back since a step noted it, and by more than NOW waits for: a receive mends what it can.
+local IS_SET_BACK
 -- The configuration; times in microseconds.
 local LEASE, MAX_ATTEMPTS, MAX_CRASHES, BACKOFF_MIN, BACKOFF_MAX, EVENTS_MAX, NAMES_MAX, RETENTION
 local CONFIG = '>I8I2I2I8I8I8I8BI8I8I8I8I2'
@@ -75,13 +77,15 @@ local function flag(flags, one)
 end
 
 -- The time of a step, and the time by which others wait. A test sets both; else the first never goes back, unless it is
--- that of a server whose clock was far ahead.
+-- that of a server whose clock was far ahead: then also that it was.
 local function time_of_step(clock, set)
-  if set then return set, set end
-  local time = redis.call('TIME')
-  local now = time[1] * 1000000 + time[2]
-  if clock > now and clock <= now + CLOCK_AHEAD_MAX then return clock, now end
-  return now, now
+  local now = set
+  if not set then
+    local time = redis.call('TIME')
+    now = time[1] * 1000000 + time[2]
+  end
+  if clock > now + CLOCK_AHEAD_MAX then return now, now, true end
+  return set or math.max(clock, now), now
 end
 
 -- What a step of this number returned that the caller has already sent by this slot, if it was done; an empty table
@@ -120,7 +124,7 @@ local function begin(slot, step)
   if not root[1] then return redis.error_reply('STALE the partition is not there') end
   if root[1] ~= LAYOUT then return wrong_layout(ROOT, root[1], LAYOUT) end
   GENERATION, SEQUENCE = tonumber(root[2]), tonumber(root[4])
-  NOW, CLOCK = time_of_step(tonumber(root[3]), tonumber(root[6]))
+  NOW, CLOCK, IS_SET_BACK = time_of_step(tonumber(root[3]), tonumber(root[6]))
   configure(root[5], root[8], root[9])
   FROZEN = root[10] ~= false
   PAUSED = PAUSED or FROZEN

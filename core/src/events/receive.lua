@@ -50,6 +50,22 @@ if FROZEN then
 end
 seed_with(tonumber(ARGV[7]))
 
+-- Once the clock was set back, all schedules are looked at that are for later, and the bucket fills from now on.
+if IS_SET_BACK then
+  local failure, ids = read('ZRANGEBYSCORE', TICKS, '(' .. number(NOW), '+inf')
+  if failure then return failure end
+  for _, id in ipairs(ids) do
+    gather('ZADD', TICKS, number(NOW), id)
+  end
+  if TOKENS_AT > NOW then
+    TOKENS_AT = NOW
+    gather('HSET', ROOT, 'tokens_at', number(NOW))
+  end
+  IS_SET_BACK = false
+  failure = commit()
+  if failure then return failure end
+end
+
 -- When the first of a zset is due, false for never; nothing if this step has changed that.
 local known = {}
 
@@ -79,10 +95,19 @@ if ticks then
     end
     local failure, schedule = schedules.read(id)
     if failure then return failure end
+    local first, look_at, needs_ticks = schedule.ticks[1], nil, false
     local failure, fired = schedules.fire(id, schedule)
     if failure then return failure end
-    schedules.put(id, schedule, fired and schedule.ticks[1] or not fired and NOW + schedules.REFILL_AGAIN)
-    if not fired or schedules.is_running_out(schedule) then
+    if not fired then
+      look_at, needs_ticks = NOW + schedules.REFILL_AGAIN, true
+    elseif first and first > NOW and schedules.is_ahead(schedule) then
+      -- Nothing has come yet, as its ticks are those of a clock that was ahead.
+      look_at, needs_ticks = math.min(first, NOW + schedules.REFILL_AGAIN), true
+    else
+      look_at, needs_ticks = schedule.ticks[1], schedules.is_running_out(schedule)
+    end
+    schedules.put(id, schedule, look_at)
+    if needs_ticks then
       reply[5] = reply[5] + 1
       reply[#reply + 1] = id
     end

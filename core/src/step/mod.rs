@@ -21,6 +21,7 @@ mod script;
 pub(crate) mod script_header;
 mod state;
 mod stream_id;
+pub(crate) mod time;
 pub(crate) mod timed;
 mod when;
 

@@ -769,6 +769,44 @@ fn clock_back_keeps_order() {
     assert_eq!(seen, ["first", "second"]);
 }
 
+/// A bucket that was emptied while the clock was a day ahead fills from when that is seen.
+#[test]
+fn a_bucket_fills_once_the_clock_was_set_back() {
+    let limit = |config: &mut Config| (config.rate, config.burst) = (2, 3);
+    let counts = |queue: &mut dyn FnMut(u64) -> usize| {
+        // A day ahead; back; and then on by half a second each.
+        [86_400_000, 0, 500, 1_000, 1_200, 3_000, 3_100].map(queue)
+    };
+    let server = Redis::start();
+    let mut on_redis = Queue::new(Some(&server));
+    on_redis.configure(limit);
+    for _ in 0..20 {
+        on_redis.publish(NewEvent::new("a"));
+    }
+    let on_redis = counts(&mut |ms| {
+        on_redis.now = BEGAN + 1_000 * ms;
+        on_redis.receive(100).1.events.len()
+    });
+    assert_eq!(on_redis, [3, 0, 1, 1, 0, 3, 0]);
+
+    let directory = tempfile::tempdir().expect("there is room");
+    let open = |now: u64| {
+        let url = format!("file:{}", directory.path().display());
+        let options = Options::parse(&url).expect("a right URL");
+        let client = options.clock(Arc::new(ManualClock::at(now))).connect();
+        client.expect("nobody holds it").events("orders")
+    };
+    let mut config = Config::default();
+    limit(&mut config);
+    open(BEGAN).configure(config).expect("it is new");
+    open(BEGAN).publish_many((0..20).map(|_| NewEvent::new("a"))).expect("there is room");
+    let embedded = counts(&mut |ms| {
+        let queue = open(BEGAN + 1_000 * ms);
+        queue.receive(100).expect("it is there").len()
+    });
+    assert_eq!(embedded, on_redis);
+}
+
 #[test]
 fn stats_equal_lists() {
     on_both(|queue| {

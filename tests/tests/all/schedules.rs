@@ -26,9 +26,12 @@ const MINUTE: Duration = Duration::from_secs(60);
 struct Engine<'a> {
     client: Client,
     queue: EventQueue,
+    name: String,
     server: Option<(&'a Redis, String)>,
     clock: Arc<ManualClock>,
     now_us: u64,
+    /// Of an engine whose clock can be set back.
+    directory: Option<tempfile::TempDir>,
 }
 
 impl<'a> Engine<'a> {
@@ -42,12 +45,45 @@ impl<'a> Engine<'a> {
         let client = server.map_or_else(memory, |(_, client)| client.clone());
         let server = server.map(|(server, _)| (server, format!("{{{name}}}:events")));
         let queue = client.events(name);
-        let mut engine = Self { client, queue, server, clock, now_us };
-        engine.advance_us(0);
+        let name = name.to_owned();
+        let mut engine = Self { client, queue, name, server, clock, now_us, directory: None };
+        engine.set_up();
+        engine
+    }
+
+    /// One that keeps what it has when its clock is set back.
+    fn durable(name: &str) -> Self {
+        let mut engine = Self::new(name, None);
+        engine.directory = Some(tempfile::tempdir().expect("there is room"));
+        engine.set_back(0);
+        engine.set_up();
+        engine
+    }
+
+    fn set_up(&mut self) {
+        self.advance_us(0);
         let mut config = Config::default();
         config.lease = Duration::from_secs(36_000_000);
-        engine.queue.configure(config).expect("it is new");
-        engine
+        self.queue.configure(config).expect("it is new");
+    }
+
+    /// The clock is set to this many seconds after the test began.
+    fn set_back(&mut self, seconds: u64) -> &mut Self {
+        self.now_us = (BEGAN + seconds) * 1_000_000;
+        if self.server.is_some() {
+            self.advance_us(0);
+            return self;
+        }
+        let directory = self.directory.as_ref().expect("it is a durable one").path();
+        // Nobody holds the directory then.
+        self.client = millpond::connect("memory:").expect("there is room");
+        self.queue = self.client.events(&self.name);
+        self.clock = Arc::new(ManualClock::at(self.now_us));
+        let options = Options::parse(format!("file:{}", directory.display()).as_str());
+        let options = options.expect("a right URL").clock(self.clock.clone());
+        self.client = options.connect().expect("nobody holds it");
+        self.queue = self.client.events(&self.name);
+        self
     }
 
     fn advance_us(&mut self, time: u64) {
@@ -107,6 +143,14 @@ fn on_both(test: impl Fn(&mut Engine<'_>)) {
     let server = Redis::start();
     let client = millpond::connect(&server.url()).expect("the server is there");
     test(&mut Engine::new("jobs", None));
+    test(&mut Engine::new("jobs", Some((&server, &client))));
+}
+
+/// Runs a test on both engines, whose clocks it sets back.
+fn on_both_set_back(test: impl Fn(&mut Engine<'_>)) {
+    let server = Redis::start();
+    let client = millpond::connect(&server.url()).expect("the server is there");
+    test(&mut Engine::durable("jobs"));
     test(&mut Engine::new("jobs", Some((&server, &client))));
 }
 
@@ -502,6 +546,92 @@ fn tick_confluence() {
     if let Err(error) = outcome {
         panic!("{error}");
     }
+}
+
+const DAY: u64 = 86_400;
+
+/// A clock that was a day ahead for half an hour: each time fires once, those of that day when its clock came to them,
+/// but for those that it went over.
+#[test]
+fn a_clock_that_was_ahead_holds_up_no_tick_and_repeats_none() {
+    for missed in [Missed::Latest, Missed::Skip] {
+        on_both_set_back(|engine| {
+            let each = |id| {
+                let each = Schedule::new(id).every(10 * MINUTE).anchor_ms(BEGAN * 1_000);
+                each.payload(id).missed(missed).overlap(Overlap::Allow)
+            };
+            engine.put(&each("a"));
+            let mut seen = BTreeMap::<_, usize>::new();
+            let mut walk = |engine: &mut Engine<'_>, from: u64, to: u64| {
+                for step in from..=to {
+                    let events = engine.at(step * 100).events(1_000);
+                    events.iter().for_each(|event| *seen.entry(fired(event)).or_default() += 1);
+                    engine.ack_all(&events);
+                }
+            };
+            walk(engine, 0, 7);
+            walk(engine, DAY / 100, DAY / 100 + 18);
+            engine.put(&each("late"));
+            engine.set_back(710);
+            walk(engine, 8, DAY / 100 + 30);
+            let due = |from: u64, to: u64| (from / 600..=to / 600).map(|tick| 600 * tick);
+            let mut all: Vec<_> = due(600, DAY + 3_000).map(|at| (of("a", at), 1)).collect();
+            all.extend(due(1_200, DAY + 3_000).map(|at| (of("late", at), 1)));
+            assert_eq!(seen.into_iter().collect::<Vec<_>>(), all);
+            assert_eq!(engine.next("a"), Some(DAY + 3_600));
+        });
+    }
+}
+
+/// Neither what puts it again nor what changes it leaves a schedule with the ticks of a clock that was ahead.
+#[test]
+fn a_schedule_that_is_put_or_resumed_has_no_ticks_of_a_clock_that_was_ahead() {
+    let put = |engine: &Engine<'_>| {
+        assert_eq!(engine.put(&each_minute("a", "x")), PutStatus::Unchanged);
+    };
+    let change = |engine: &Engine<'_>| {
+        assert_eq!(engine.put(&each_minute("a", "y")), PutStatus::Updated);
+    };
+    let raise = |engine: &Engine<'_>| {
+        assert_eq!(engine.put(&each_minute("a", "x").revision(1)), PutStatus::Unchanged);
+    };
+    let resume = |engine: &Engine<'_>| {
+        assert!(engine.queue.pause_schedule("a").expect("nothing is wrong"));
+        assert!(engine.queue.resume_schedule("a").expect("nothing is wrong"));
+    };
+    let acts: [&dyn Fn(&Engine<'_>); 4] = [&put, &change, &raise, &resume];
+    for act in acts {
+        on_both_set_back(|engine| {
+            engine.put(&each_minute("a", "x"));
+            let events = engine.at(DAY).events(10);
+            assert_eq!(events.iter().map(fired).collect::<Vec<_>>(), [of("x", DAY)]);
+            engine.ack_all(&events);
+            engine.set_back(70);
+            assert_eq!(engine.next("a"), Some(DAY + 60));
+            assert_eq!(engine.info("a").passed_us, None);
+            act(engine);
+            assert_eq!(engine.next("a"), Some(120));
+            assert_eq!(engine.at(120).events(10).len(), 1);
+            // What changed it also sees that others look at it again.
+            assert_eq!(engine.next("a"), Some(180));
+        });
+    }
+}
+
+/// The schedules that a partition gives away are looked at again where they come to.
+#[test]
+fn ticks_of_a_clock_that_was_ahead_do_not_move() {
+    let mut engine = Engine::durable("jobs");
+    for number in 0..20 {
+        engine.put(&each_minute(&format!("s{number:02}"), "x"));
+    }
+    let events = engine.at(DAY).events(100);
+    engine.ack_all(&events);
+    engine.set_back(70);
+    engine.queue.reshard(2).expect("nothing is wrong");
+    let events = engine.events(100);
+    assert!(events.is_empty(), "{events:?}");
+    assert_eq!(engine.at(120).events(100).len(), 20);
 }
 
 /// The schedules of a queue lie in several partitions, on several servers.

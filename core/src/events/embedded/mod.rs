@@ -10,6 +10,7 @@ mod schedules;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use bucket::Bucket;
 use contents::{Contents, NameEntry, Order, Phase, Root, Stored};
 use journal::Changes;
 use reshard::time_of_step;
@@ -40,9 +41,6 @@ pub(crate) const KIND: u8 = 5;
 
 /// 2026 began, in microseconds: sequences count from there.
 const SEQUENCE_BASE: Timestamp = 1_767_225_600_000_000;
-
-/// By how much a partition's clock may be ahead of the engine's and still count.
-const CLOCK_AHEAD_MAX: u64 = 60_000_000;
 
 /// How much a step does beside its own work: as in the scripts.
 const DUE_MAX: usize = 1_000;
@@ -89,6 +87,9 @@ struct Step<'a> {
     was_full: bool,
     /// How many events the step adds to those that are kept.
     kept: usize,
+    /// Whether the clock was set back since a step noted it, and by more than `now` waits for: a receive mends what it
+    /// can.
+    is_set_back: bool,
 }
 
 /// What an event finds that has its name.
@@ -115,9 +116,9 @@ impl State {
         }
         contents.changes = Changes::of(context);
         let (now, clock) = (context.now(), contents.root.clock);
-        let now = time_of_step(clock, now);
+        let (now, is_set_back) = time_of_step(clock, now);
         let was_full = contents.leases_left() == 0;
-        Ok(Step { contents, now, freed: 0, was_full, kept: 0 })
+        Ok(Step { contents, now, freed: 0, was_full, kept: 0, is_set_back })
     }
 
     pub(super) fn open(
@@ -296,6 +297,7 @@ impl State {
             let next_in = Some(FROZEN_LOOK);
             return Ok(Received { leased_until, next_in, ..Received::default() });
         }
+        step.mend_clock();
         let mut chance = Chance::new(seed);
         let Ticked { refills, upto } = step.tick();
         let is_more = upto.is_some()
@@ -424,7 +426,7 @@ impl Step<'_> {
         let sequence = sequence.unwrap_or(self.contents.root.sequence);
         let now = self.now;
         if self.contents.changes.are_any() || sequence != self.contents.root.sequence {
-            self.contents.tick(now, sequence);
+            self.note(sequence);
         }
         if !self.contents.is_paused() {
             let (freed, alarm) = self.announced(alarm);
@@ -435,6 +437,34 @@ impl Step<'_> {
             }
         }
         std::mem::take(&mut self.contents.changes).record(context);
+    }
+
+    /// Notes the time, but no earlier one before a receive has seen to that, and the last sequence that an event got.
+    fn note(&mut self, sequence: u64) {
+        let clock = if self.is_set_back { self.contents.root.clock } else { self.now };
+        self.contents.tick(clock, sequence);
+    }
+
+    /// Once the clock was set back, all schedules are looked at that are for later, and the bucket fills from now on.
+    fn mend_clock(&mut self) {
+        if !std::mem::take(&mut self.is_set_back) {
+            return;
+        }
+        let now = self.now;
+        let late: Vec<_> = self
+            .contents
+            .ticks
+            .iter()
+            .filter(|(at, _)| *at > now)
+            .map(|(_, id)| id.clone())
+            .collect();
+        for id in late {
+            let schedule = self.contents.schedules[&id].clone();
+            self.contents.set_schedule(&id, Some((schedule, Some(now))));
+        }
+        if let Some(bucket) = self.contents.bucket.filter(|bucket| bucket.at > now) {
+            self.contents.set_bucket(Bucket { at: now, ..bucket });
+        }
     }
 
     /// How many more events may be received, or else when: as many as became ready, but if no more were leased as that

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::contents::{Contents, NameEntry, Outgoing, Phase, Root, Transfer};
 use super::journal::Changes;
-use super::{BYTES_MAX, CLOCK_AHEAD_MAX, State, stale};
+use super::{BYTES_MAX, State, stale};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::event::{Head, flag};
 use crate::events::id::EventId;
@@ -16,6 +16,7 @@ use crate::events::reshard::{
 use crate::events::schedule::{ScheduleRecord, Template};
 use crate::events::state::{Delivery, EventState};
 use crate::events::vslot::vslot_of;
+use crate::step::time::{is_set_back, steady};
 use crate::step::{StepContext, Timestamp};
 
 /// How many bytes of a batch are enough, as in the script.
@@ -44,10 +45,11 @@ impl State {
             });
         }
         contents.changes = Changes::of(context);
-        let now = time_of_step(clock, context.now());
+        let (now, is_set_back) = time_of_step(clock, context.now());
         let root = contents.root.clone();
         let generation = partition.generation;
-        contents.set_root(Root { generation, ranges: kept, clock: now, ..root });
+        let clock = if is_set_back { clock } else { now };
+        contents.set_root(Root { generation, ranges: kept, clock, ..root });
         let transfer = Transfer::Leaving { ranges: leaving, left_at: now, sent: 0, out: None };
         contents.set_transfer(Some(transfer));
         std::mem::take(&mut contents.changes).record(context);
@@ -156,7 +158,8 @@ impl State {
             return Ok(Imported { is_new: false, taken });
         } else {
             for moved in batch.moved {
-                step.contents.enter_moved(moved)?;
+                let now = step.now;
+                step.contents.enter_moved(moved, now)?;
             }
             taken = batch.number;
             step.contents.set_transfer(Some(Transfer::Arriving { taken }));
@@ -213,9 +216,9 @@ impl State {
     }
 }
 
-/// The time of a step on a partition with this clock, which does not go back unless it was far ahead.
-pub(super) fn time_of_step(clock: Timestamp, now: Timestamp) -> Timestamp {
-    if clock > now && clock <= now + CLOCK_AHEAD_MAX { clock } else { now }
+/// The time of a step on a partition with this clock, which does not go back unless it was far ahead; and whether it was.
+pub(super) fn time_of_step(clock: Timestamp, now: Timestamp) -> (Timestamp, bool) {
+    (steady(clock, now), is_set_back(clock, now))
 }
 
 impl Contents {
@@ -331,11 +334,13 @@ impl Contents {
 
     /// Adds what comes from the other partition. What waits becomes due in the order of its time, as if it had been
     /// published here.
-    fn enter_moved(&mut self, Moved { id, what }: Moved) -> Result<()> {
+    fn enter_moved(&mut self, Moved { id, what }: Moved, now: Timestamp) -> Result<()> {
         let corrupt = || Error::new(ErrorKind::Corrupt, "what moves does not decode");
         let event = match what {
             What::Schedule(MovedSchedule { id, look_at, record, template }) => {
                 let record = ScheduleRecord::unpack(&record).ok_or_else(corrupt)?;
+                // One that was changed last by a clock that was far ahead is looked at again.
+                let look_at = if record.is_ahead(now) { look_at.min(now) } else { look_at };
                 let look_at = Some(look_at).filter(|look_at| *look_at > 0);
                 self.set_schedule(&id, Some((record, look_at)));
                 self.set_template(&id, Some(Template::unpack(&template).ok_or_else(corrupt)?));

@@ -42,18 +42,26 @@ impl State {
     ) -> Result<bool> {
         let mut step = self.begin(partition, context)?;
         let PutSchedule { id, version, mut record, template, .. } = put;
-        let before = step.contents.schedules.get(&id).cloned();
+        let before = step.schedule(&id);
         if before.as_ref().map_or(0, |before| before.version) != version {
             return Ok(false);
         }
         record.version = step.next_version(version);
         (record.missed, record.passed_us, record.last) = (0, 0, EventId::MIN);
+        (record.fired_from_us, record.fired_upto_us) = (0, 0);
         if let Some(mut before) = before {
             if template.is_some() {
                 step.freed += step.fire(&id, &mut before, true).unwrap_or_default();
             }
             (record.missed, record.passed_us) = (before.missed, before.passed_us);
             record.last = before.last;
+            (record.fired_from_us, record.fired_upto_us) =
+                (before.fired_from_us, before.fired_upto_us);
+            // There may be a gap before the next tick.
+            let has_come = record.ticks.first().is_some_and(|tick| *tick <= step.now);
+            if before.fired_upto_us == 0 && (template.is_some() || has_come) {
+                record.fired_from_us = 0;
+            }
             // What has fired here does not fire again.
             record.ticks.retain(|tick| *tick > before.passed_us);
         }
@@ -74,7 +82,7 @@ impl State {
         context: &mut StepContext<'_>,
     ) -> Result<bool> {
         let mut step = self.begin(partition, context)?;
-        let schedule = step.contents.schedules.get(id).cloned();
+        let schedule = step.schedule(id);
         let is_meant = |schedule: &ScheduleRecord| version == 0 || schedule.version == version;
         let Some(mut schedule) = schedule.filter(is_meant) else { return Ok(false) };
         step.freed += step.fire(id, &mut schedule, true).unwrap_or_default();
@@ -91,7 +99,7 @@ impl State {
         context: &mut StepContext<'_>,
     ) -> Result<Option<Published>> {
         let mut step = self.begin(partition, context)?;
-        let Some(schedule) = step.contents.schedules.get(id).cloned() else { return Ok(None) };
+        let Some(schedule) = step.schedule(id) else { return Ok(None) };
         let fire_at_us = step.now;
         let id = step.occur(id, &schedule, fire_at_us);
         step.freed = 1;
@@ -106,7 +114,7 @@ impl State {
         context: &StepContext<'_>,
     ) -> Result<SchedulesRead> {
         let step = self.begin(partition, context)?;
-        let schedules = ids.iter().filter_map(|id| step.contents.stored(id)).collect();
+        let schedules = ids.iter().filter_map(|id| step.stored(id)).collect();
         Ok(SchedulesRead { now_us: step.now, schedules, next: None })
     }
 
@@ -123,7 +131,7 @@ impl State {
         let mut ids = step.contents.schedules.range::<str, _>((from, Bound::Unbounded));
         let page: Vec<_> = ids.by_ref().take(PAGE).map(|(id, _)| id.clone()).collect();
         let next = ids.next().and(page.last()).map(|last| format!("={last}").into_bytes().into());
-        let schedules = page.iter().filter_map(|id| step.contents.stored(id)).collect();
+        let schedules = page.iter().filter_map(|id| step.stored(id)).collect();
         Ok(SchedulesRead { now_us: step.now, schedules, next })
     }
 }
@@ -138,13 +146,17 @@ impl Step<'_> {
             if made >= TICKS_MAX {
                 return Ticked { refills, upto: Some(*at) };
             }
-            let mut schedule = self.contents.schedules[id].clone();
+            let Some(mut schedule) = self.schedule(id) else { continue };
+            let (again, first) = (self.now + REFILL_AGAIN, schedule.ticks.first().copied());
+            let coming = first.filter(|first| *first > self.now);
             let fired = self.fire(id, &mut schedule, false);
-            let look_at = match fired {
-                Some(_) => schedule.ticks.first().copied(),
-                None => Some(self.now + REFILL_AGAIN),
+            let (look_at, needs_ticks) = match (fired, coming) {
+                (None, _) => (Some(again), true),
+                // Nothing has come yet, as its ticks are those of a clock that was ahead.
+                (_, Some(first)) if schedule.is_ahead(self.now) => (Some(first.min(again)), true),
+                _ => (schedule.ticks.first().copied(), self.is_running_out(&schedule)),
             };
-            if fired.is_none() || self.is_running_out(&schedule) {
+            if needs_ticks {
                 refills.push(id.clone());
             }
             self.contents.set_schedule(id, Some((schedule, look_at)));
@@ -152,6 +164,16 @@ impl Step<'_> {
         }
         let last = due.last().filter(|_| due.len() == TICKS_MAX);
         Ticked { refills, upto: last.map(|(at, _)| *at) }
+    }
+
+    /// A schedule as it is now, if it is there.
+    fn schedule(&self, id: &str) -> Option<ScheduleRecord> {
+        Some(self.contents.schedules.get(id)?.clone().at(self.now))
+    }
+
+    fn stored(&self, id: &Arc<str>) -> Option<StoredSchedule> {
+        let template = self.contents.templates.get(id).cloned().unwrap_or_default();
+        Some(StoredSchedule { id: id.clone(), record: self.schedule(id)?, template })
     }
 
     fn next_version(&self, before: u64) -> u64 {
@@ -182,15 +204,22 @@ impl Step<'_> {
             schedule.missed += first as u64;
         }
         let passed: Vec<_> = schedule.ticks.drain(..due).collect();
+        let goes_on = schedule.fired_upto_us == 0 && first == 0;
+        let mut fired_from_us = if goes_on { schedule.fired_from_us } else { 0 };
         for at in passed[first..].iter().copied() {
             if schedule.ttl_us > 0 && at + schedule.ttl_us <= self.now {
                 schedule.missed += 1;
+                fired_from_us = 0;
             } else {
                 schedule.last = self.occur(id, schedule, at);
                 made += 1;
+                fired_from_us = if fired_from_us == 0 { at } else { fired_from_us };
             }
         }
         schedule.passed_us = passed[due - 1];
+        if schedule.passed_us > schedule.fired_upto_us {
+            (schedule.fired_from_us, schedule.fired_upto_us) = (fired_from_us, 0);
+        }
         schedule.version = self.next_version(schedule.version);
         Some(made)
     }
@@ -212,7 +241,7 @@ impl Step<'_> {
             key: if schedule.is_in_order { id.as_bytes().into() } else { Arc::default() },
             dedup_id: Arc::default(),
         };
-        self.contents.tick(self.now, sequence);
+        self.note(sequence);
         self.contents.add(event, head, body, Phase::Scheduled(at));
         event
     }
@@ -237,12 +266,6 @@ impl Step<'_> {
 }
 
 impl Contents {
-    fn stored(&self, id: &Arc<str>) -> Option<StoredSchedule> {
-        let record = self.schedules.get(id)?.clone();
-        let template = self.templates.get(id).cloned().unwrap_or_default();
-        Some(StoredSchedule { id: id.clone(), record, template })
-    }
-
     /// Changes a schedule and when it is looked at, or removes it.
     pub(super) fn set_schedule(
         &mut self,

@@ -38,6 +38,9 @@ for at = 3, #ARGV, 7 do
   elseif place == 'schedule' then
     gather('HSET', SCHEDULES, record, head)
     gather('HSET', TEMPLATES, record, body)
+    -- One that was changed last by a clock that was far ahead is looked at again.
+    local version = struct.unpack('>I8', head, 3)
+    if version > NOW + CLOCK_AHEAD_MAX then time = number(math.min(tonumber(time), NOW)) end
     if time ~= '0' then gather('ZADD', TICKS, time, record) end
   else
     gather('HSET', EVENTS, id, head)

@@ -11,13 +11,13 @@ local failure, is_there = look()
 if failure then return failure end
 if not is_there then return 0 end
 local root = redis.call('HMGET', ROOT, 'generation', 'left_at', 'clock', 'now')
-local generation, left_at, clock, now = unpack(root)
+local generation, left_at, clock, set = unpack(root)
 if tonumber(generation) > tonumber(ARGV[1]) then return redis.error_reply('STALE the generation is ' .. generation) end
 if generation == ARGV[1] then return tonumber(left_at or 0) end
-now = time_of_step(tonumber(clock), tonumber(now))
+local now, _, is_set_back = time_of_step(tonumber(clock), tonumber(set))
 redis.call('HDEL', ROOT, '')
 redis.call('HSET', ROOT, 'generation', ARGV[1], 'ranges', ARGV[2], 'leaving', ARGV[3], 'left_at', number(now), 'frozen',
-  1, 'sent', 0, 'cursor', 'events 0', 'clock', number(now))
+  1, 'sent', 0, 'cursor', 'events 0', 'clock', is_set_back and clock or number(now))
 -- All that wait look again, and find the other partition.
 redis.pcall('PUBLISH', CHANNEL, '1000')
 return now

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::plan::{Schedule, ScheduleInfo, Ticks};
 use super::read::IDS_MAX;
-use super::record::{StoredSchedule, check_own_id};
+use super::record::{ScheduleRecord, StoredSchedule, check_own_id};
 use super::{PutSchedule, ReadSchedules, RemoveSchedule, SchedulesRead, Trigger};
 use crate::client::Mode;
 use crate::error::{Error, ErrorKind, Result, ensure};
@@ -311,23 +311,23 @@ impl<M: Mode> Calls<M> {
         // As exact as what is stored.
         let wanted = &Schedule::unpack(id, &wanted.template())?;
         self.change(id, |now, stored| {
-            let new = || plan.after(now, now);
             let Some(StoredSchedule { record, template, .. }) = stored else {
-                return Ok((PutStatus::Created, Some((wanted.clone(), new(), false))));
+                let ticks = plan.after(&ScheduleRecord::default(), now);
+                return Ok((PutStatus::Created, Some((wanted.clone(), ticks, false))));
             };
             let known = Schedule::unpack(id, template)?;
             let paused = record.is_paused;
             if wanted.revision < known.revision {
                 return Ok((PutStatus::Ignored, None));
             }
-            if known == *wanted {
+            if known == *wanted && (paused || !plan.is_late(record, now)) {
                 return Ok((PutStatus::Unchanged, None));
             }
             let is_like = known.is_like(wanted);
             let ticks = match is_like {
                 _ if paused => Ticks::NONE,
                 true => plan.refill(record, now),
-                false => plan.after(now.max(record.passed_us), now),
+                false => plan.after(record, now),
             };
             let status = if is_like { PutStatus::Unchanged } else { PutStatus::Updated };
             Ok((status, Some((wanted.clone(), ticks, paused))))
@@ -349,7 +349,7 @@ impl<M: Mode> Calls<M> {
             let schedule = Schedule::unpack(id, template)?;
             let ticks = match paused {
                 true => Ticks::NONE,
-                false => schedule.check()?.after(now.max(record.passed_us), now),
+                false => schedule.check()?.after(record, now),
             };
             Ok((true, Some((schedule, ticks, paused))))
         })

@@ -401,14 +401,29 @@ impl Plan {
         Some(next).filter(|next| *next < self.until_us)
     }
 
-    /// The ticks after a time: those of an hour from now on, or at least two.
-    pub(super) fn after(&self, after: Timestamp, now: Timestamp) -> Ticks {
-        self.behind(Vec::new(), after, now)
+    /// The first tick after a time that has not fired.
+    fn next_of(&self, record: &ScheduleRecord, after: Timestamp) -> Option<Timestamp> {
+        let next = self.next(after)?;
+        if record.has_fired(next) { self.next(record.fired_upto_us) } else { Some(next) }
+    }
+
+    /// The ticks after now, or after the last one that has passed: those of an hour from now on, or at least two.
+    pub(super) fn after(&self, record: &ScheduleRecord, now: Timestamp) -> Ticks {
+        self.behind(record, Vec::new(), now.max(record.passed_us), now)
+    }
+
+    /// Whether the ticks of a schedule were computed by a clock that was ahead, and are too late.
+    pub(super) fn is_late(&self, record: &ScheduleRecord, now: Timestamp) -> bool {
+        let is_before = |next| record.ticks.first().is_none_or(|first| next < *first);
+        record.is_ahead(now) && self.next_of(record, now).is_some_and(is_before)
     }
 
     /// The ticks of a schedule that is running out of them: those that are left, then those that have passed unnoticed
     /// and count, and those that come.
     pub(super) fn refill(&self, record: &ScheduleRecord, now: Timestamp) -> Ticks {
+        if self.is_late(record, now) {
+            return self.after(record, now);
+        }
         let mut ticks = record.ticks.clone();
         let known = ticks.last().copied().unwrap_or(record.passed_us).max(record.passed_us);
         if known < now {
@@ -418,7 +433,7 @@ impl Plan {
         let (room, passed) = (TICKS_MAX - TICKS_MIN, ticks.partition_point(|tick| *tick <= now));
         ticks.drain(..ticks.len().saturating_sub(room).min(passed));
         let after = ticks.last().copied().unwrap_or(0).max(now);
-        self.behind(ticks, after, now)
+        self.behind(record, ticks, after, now)
     }
 
     /// The ticks that have passed behind one that is known: the last one, as it replaces those before. Of those that are
@@ -428,7 +443,7 @@ impl Plan {
         let after = known.max(self.from_us.saturating_sub(1));
         if !record.is_latest {
             let since = after.max(now.saturating_sub(record.ttl_us));
-            let next = |last: &Timestamp| self.next(*last).filter(|next| *next <= now);
+            let next = |last: &Timestamp| self.next_of(record, *last).filter(|next| *next <= now);
             let all = std::iter::successors(next(&since), next);
             let all: Vec<_> = all.take(MOST + 1).collect();
             if all.len() <= MOST {
@@ -436,13 +451,20 @@ impl Plan {
             }
         }
         let upto = now.min(self.until_us.saturating_sub(1));
-        self.calendar.last(after, upto).into_iter().collect()
+        let last = self.calendar.last(after, upto);
+        last.into_iter().filter(|last| !record.has_fired(*last)).collect()
     }
 
-    fn behind(&self, mut ticks: Vec<Timestamp>, after: Timestamp, now: Timestamp) -> Ticks {
+    fn behind(
+        &self,
+        record: &ScheduleRecord,
+        mut ticks: Vec<Timestamp>,
+        after: Timestamp,
+        now: Timestamp,
+    ) -> Ticks {
         let (mut last, mut coming) = (after, ticks.iter().filter(|tick| **tick > now).count());
         while ticks.len() < TICKS_MAX && (coming < TICKS_MIN || last < now + AHEAD) {
-            let Some(next) = self.next(last) else { return Ticks { ticks, ends: true } };
+            let Some(next) = self.next_of(record, last) else { return Ticks { ticks, ends: true } };
             ticks.push(next);
             (last, coming) = (next, coming + 1);
         }

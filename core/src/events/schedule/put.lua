@@ -4,7 +4,8 @@
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4] id
 -- ARGV[5] version     that it has; 0 if it is not there
--- ARGV[6] schedule    as in SCHEDULE with its ticks; its version, missed and passed ticks and last event do not count
+-- ARGV[6] schedule    as in SCHEDULE with its ticks; its version, last event, and missed, passed and fired ticks do not
+--                     count
 -- ARGV[7] template    the length (4) and bytes of what clients know it by, and the body of its events; nothing for more
 --                     ticks. What is due by then is made an event of before it changes.
 -- Returns {1}; {0} if it has another version.
@@ -20,6 +21,7 @@ if failure then return failure end
 if (before and before.version or 0) ~= tonumber(ARGV[5]) then return {0} end
 local schedule = schedules.unpack(ARGV[6])
 schedule.version = schedules.next_version(before and before.version or 0)
+schedule.fired_from, schedule.fired_upto = 0, 0
 if before then
   if template ~= '' then
     local failure, made = schedules.fire(id, before, true)
@@ -27,6 +29,10 @@ if before then
     freed = freed + made
   end
   schedule.missed, schedule.passed, schedule.last = before.missed, before.passed, before.last
+  schedule.fired_from, schedule.fired_upto = before.fired_from, before.fired_upto
+  -- There may be a gap before the next tick.
+  local has_come = schedule.ticks[1] and schedule.ticks[1] <= NOW
+  if schedule.fired_upto == 0 and (template ~= '' or has_come) then schedule.fired_from = 0 end
   -- What has fired here does not fire again.
   while schedule.ticks[1] and schedule.ticks[1] <= schedule.passed do
     table.remove(schedule.ticks, 1)

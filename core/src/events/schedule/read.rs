@@ -95,7 +95,7 @@ impl Operation for ReadSchedules {
             let id = std::str::from_utf8(&id).map_err(|_| malformed())?.into();
             let record = ScheduleRecord::unpack(&replies.next()?.bytes()?).ok_or_else(corrupt)?;
             let template = Template::unpack(&replies.next()?.bytes()?).ok_or_else(corrupt)?;
-            Ok(StoredSchedule { id, record, template })
+            Ok(StoredSchedule { id, record: record.at(now_us), template })
         })?;
         Ok(SchedulesRead { now_us, schedules, next })
     }

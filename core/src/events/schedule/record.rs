@@ -6,6 +6,7 @@ use crate::error::{Result, ensure};
 use crate::events::id::EventId;
 use crate::events::vslot::vslot_of;
 use crate::step::Timestamp;
+use crate::step::time::is_set_back;
 
 /// The most bytes of the id of a schedule, which is a key.
 pub(crate) const SCHEDULE_ID_BYTES_MAX: usize = 256;
@@ -37,6 +38,10 @@ pub struct ScheduleRecord {
     pub passed_us: Timestamp,
     /// The event of that tick, or of an earlier one; the smallest id for none.
     pub last: EventId,
+    /// The first of those ticks that fired without a gap up to the last one; 0 for none.
+    pub fired_from_us: Timestamp,
+    /// The last one, if it fired by a clock that was ahead; 0 if it is the last that has passed.
+    pub fired_upto_us: Timestamp,
 }
 
 /// A schedule that was read.
@@ -67,6 +72,8 @@ mod flag {
     pub(super) const ENDS: u8 = 4;
     /// Nothing in scripts.
     pub(super) const PAUSED: u8 = 8;
+    /// It has the two numbers that say which ticks have fired.
+    pub(super) const FIRED: u8 = 16;
 }
 
 const FORMAT: u8 = 1;
@@ -79,6 +86,7 @@ impl ScheduleRecord {
             (self.is_in_order, flag::IN_ORDER),
             (self.ends, flag::ENDS),
             (self.is_paused, flag::PAUSED),
+            (self.fired_from_us > 0, flag::FIRED),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, one)| all | one);
         out.extend([FORMAT, flags]);
@@ -87,7 +95,9 @@ impl ScheduleRecord {
         }
         out.extend(self.last.as_bytes());
         out.extend(vslot_of(id.as_bytes()).to_be_bytes());
-        for tick in &self.ticks {
+        let fired = [self.fired_from_us, self.fired_upto_us];
+        let fired = fired.iter().filter(|_| self.fired_from_us > 0);
+        for tick in fired.chain(&self.ticks) {
             out.extend(tick.to_be_bytes());
         }
         out
@@ -99,6 +109,9 @@ impl ScheduleRecord {
         let (last, rest) = rest.split_first_chunk::<12>()?;
         let (_, ticks) = rest.split_first_chunk::<2>()?;
         let (ticks, more) = ticks.as_chunks::<8>();
+        let (fired, ticks) =
+            ticks.split_at_checked(if flags & flag::FIRED != 0 { 2 } else { 0 })?;
+        let fired = |at: usize| fired.get(at).map_or(0, |tick| u64::from_be_bytes(*tick));
         let number = |at: usize| Some(u64::from_be_bytes(*numbers[8 * at..].first_chunk()?));
         let is = |one| flags & one != 0;
         (*format == FORMAT && more.is_empty()).then_some(Self {
@@ -112,7 +125,31 @@ impl ScheduleRecord {
             missed: number(2)?,
             passed_us: number(3)?,
             last: EventId::of_bytes(last)?,
+            fired_from_us: fired(0),
+            fired_upto_us: fired(1),
         })
+    }
+
+    /// As it is at a time. Ticks that have passed and are still to come passed by a clock that was ahead: those that
+    /// fired do not fire again.
+    pub(in crate::events) fn at(mut self, now: Timestamp) -> Self {
+        if self.passed_us > now {
+            if self.fired_from_us > 0 {
+                self.fired_upto_us = self.fired_upto_us.max(self.passed_us);
+            }
+            self.passed_us = 0;
+        }
+        self
+    }
+
+    /// Whether it was changed last by a clock that was far ahead: its ticks may be too late.
+    pub(in crate::events) fn is_ahead(&self, now: Timestamp) -> bool {
+        is_set_back(self.version, now)
+    }
+
+    /// Whether this tick fired by a clock that was ahead.
+    pub(super) fn has_fired(&self, tick: Timestamp) -> bool {
+        self.fired_from_us <= tick && tick <= self.fired_upto_us
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -176,7 +213,10 @@ mod tests {
             last: EventId::MAX,
             ..ScheduleRecord::default()
         };
-        assert_eq!(ScheduleRecord::unpack(&record.packed("id")), Some(record));
+        let fired = ScheduleRecord { fired_from_us: 1, fired_upto_us: 8, ..record.clone() };
+        for record in [record, fired] {
+            assert_eq!(ScheduleRecord::unpack(&record.packed("id")), Some(record));
+        }
         assert_eq!(ScheduleRecord::unpack(&[1; 49]), None);
         let template = Template::new(*b"rule", *b"body");
         assert_eq!(Template::unpack(&template.packed()), Some(template));

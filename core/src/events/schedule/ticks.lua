@@ -7,38 +7,58 @@ local function use_schedules()
   schedules = {REFILL_AGAIN = 5000000}
   -- What is kept of each: the format 1, flags; as numbers of eight bytes its version, which rises with each change,
   -- how long its events live (0 for ever), how many ticks nobody received in time, and the last tick that has passed;
-  -- the id of its last event, and the part of the key space that it belongs to. Then its next ticks, which clients
-  -- compute.
+  -- the id of its last event, and the part of the key space that it belongs to. Then, if a tick has passed, two numbers
+  -- that say which ticks fired without a gap: the first of them, and the last one if that was by a clock that was ahead
+  -- (else 0: it is the last that has passed). Then its next ticks, which clients compute.
   local SCHEDULE = '>BBI8I8I8I8c12I2'
   local SCHEDULE_BYTES = 48
   -- Flags: a tick replaces the event of the one before that nobody has received; the id is the key of its events; no
   -- other ticks follow those that are there.
   local LATEST, IN_ORDER, ENDS = 1, 2, 4
+  -- And whether it has the two numbers.
+  local FIRED = 16
   local NO_EVENT = string.rep('\0', 12)
   -- How many ticks are enough, unless they reach far enough.
   local TICKS_LEFT_MIN, TICKS_LEFT_ENOUGH, REACH_MIN = 2, 32, 1800000000
 
   function schedules.unpack(record)
     local _, flags, version, ttl, missed, passed, last, vslot = struct.unpack(SCHEDULE, record)
-    local ticks = {}
-    for at = SCHEDULE_BYTES + 1, #record, 8 do
+    local ticks, at, fired_from, fired_upto = {}, SCHEDULE_BYTES + 1, 0, 0
+    if flag(flags, FIRED) then
+      flags = flags - FIRED
+      fired_from, fired_upto, at = struct.unpack('>I8I8', record, at)
+    end
+    for at = at, #record, 8 do
       ticks[#ticks + 1] = struct.unpack('>I8', record, at)
     end
     return {flags = flags, version = version, ttl = ttl, missed = missed, passed = passed, last = last, vslot = vslot,
-      ticks = ticks}
+      ticks = ticks, fired_from = fired_from, fired_upto = fired_upto}
   end
 
-  -- A schedule, nothing if it is not there; or first an error.
+  -- A schedule, nothing if it is not there; or first an error. Ticks that have passed and are still to come passed by a
+  -- clock that was ahead: those that fired do not fire again.
   function schedules.read(id)
     local failure, record = read('HGET', SCHEDULES, id)
     if failure or not record then return failure end
-    return nil, schedules.unpack(record)
+    local schedule = schedules.unpack(record)
+    if schedule.passed > NOW then
+      if schedule.fired_from > 0 then schedule.fired_upto = math.max(schedule.fired_upto, schedule.passed) end
+      schedule.passed = 0
+    end
+    return nil, schedule
+  end
+
+  -- Whether it was changed last by a clock that was far ahead: its ticks may be too late.
+  function schedules.is_ahead(schedule)
+    return schedule.version > NOW + CLOCK_AHEAD_MAX
   end
 
   -- Gathers a schedule, and when it is to be looked at, if at all.
   function schedules.put(id, schedule, look_at)
-    local packed = {struct.pack(SCHEDULE, 1, schedule.flags, schedule.version, schedule.ttl, schedule.missed,
-      schedule.passed, schedule.last, schedule.vslot)}
+    local has_fired = schedule.fired_from > 0
+    local packed = {struct.pack(SCHEDULE, 1, schedule.flags + (has_fired and FIRED or 0), schedule.version, schedule.ttl,
+      schedule.missed, schedule.passed, schedule.last, schedule.vslot)}
+    if has_fired then packed[2] = struct.pack('>I8I8', schedule.fired_from, schedule.fired_upto) end
     for _, tick in ipairs(schedule.ticks) do
       packed[#packed + 1] = struct.pack('>I8', tick)
     end
@@ -102,15 +122,18 @@ local function use_schedules()
       first = due
       schedule.missed = schedule.missed + due - 1
     end
+    local fired_from = schedule.fired_upto == 0 and first == 1 and schedule.fired_from or 0
     for i = first, due do
       if schedule.ttl > 0 and ticks[i] + schedule.ttl <= NOW then
-        schedule.missed = schedule.missed + 1
+        schedule.missed, fired_from = schedule.missed + 1, 0
       else
         local failure, event = schedules.occur(id, schedule, ticks[i])
         if failure then return failure end
         schedule.last, made = event, made + 1
+        if fired_from == 0 then fired_from = ticks[i] end
       end
     end
+    if ticks[due] > schedule.fired_upto then schedule.fired_from, schedule.fired_upto = fired_from, 0 end
     schedule.passed, schedule.ticks = ticks[due], {unpack(ticks, due + 1)}
     schedule.version = schedules.next_version(schedule.version)
     return nil, made
