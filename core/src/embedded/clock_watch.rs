@@ -12,13 +12,17 @@ use crate::step::Timestamp;
 /// How late somebody is woken whose time was jumped over, and how often the clock is read meanwhile.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// By how many microseconds a clock may be behind one reading at the next, as threads read it at different times.
+const SET_BACK_MIN: u64 = 1_000;
+
 /// How far the clock may be ahead of the time that has passed before those who wait are woken.
 const AHEAD_MAX: Duration = Duration::from_millis(100);
 
 /// Alarms for listeners, and a look at the clock as long as there are any.
 ///
 /// An alarm rings when a span of time has passed. A clock that is set forward, or a machine that was
-/// suspended, comes to the time sooner, so all are woken then, and set new alarms. A `timerfd` that
+/// suspended, comes to the time sooner, so all are woken then, and set new alarms; also if the clock is set back, as a
+/// step may have something to do sooner. A `timerfd` that
 /// is cancelled by such a jump was rejected: only Linux has it, and one look a second, by a process
 /// in which somebody waits for a time, costs nothing that could be measured.
 pub(super) struct ClockWatch {
@@ -59,7 +63,9 @@ impl ClockWatch {
     fn look(self: &Arc<Self>, before: (Timestamp, Instant)) {
         let (now, instant) = (self.clock.now(), Instant::now());
         let moved = Duration::from_micros(now.saturating_sub(before.0));
-        let has_jumped = moved > instant - before.1 + AHEAD_MAX;
+        // Those who wait were told times of a clock that was ahead.
+        let is_set_back = now + SET_BACK_MIN < before.0;
+        let has_jumped = is_set_back || moved > instant - before.1 + AHEAD_MAX;
         if has_jumped {
             self.waiters.wake_everyone();
         }

@@ -45,6 +45,93 @@ fn a_clock_that_is_set_forward_wakes_whoever_waits_for_a_task_of_later() {
     assert!(jumped.elapsed() < Duration::from_secs(20));
 }
 
+/// A clock that can be set back.
+struct Settable(AtomicU64);
+
+impl Clock for Settable {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Of a clock that was a day ahead nothing is left but the times that were given out by it.
+#[test]
+fn delays_rates_schedules_and_expiries_follow_a_clock_that_was_ahead() {
+    const SECOND: Duration = Duration::from_secs(1);
+    const BEGAN: u64 = 1_790_000_040;
+    let clock = Arc::new(Settable(AtomicU64::new(0)));
+    let set = |seconds: u64| clock.0.store((BEGAN + seconds) * 1_000_000, Ordering::Relaxed);
+    set(0);
+    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    let events = client.events("jobs");
+    let mut config = crate::events::Config::default();
+    (config.rate, config.burst) = (1, 1);
+    events.configure(config).unwrap();
+    let minute = crate::events::Schedule::new("minute").every(60 * SECOND).payload("minute");
+    events.put_schedule(minute).unwrap();
+    let received = || {
+        let received = events.receive(10).unwrap();
+        events.ack_many(&received).unwrap();
+        let text =
+            |event: &crate::events::Event| String::from_utf8_lossy(&event.payload).into_owned();
+        received.iter().map(text).collect::<Vec<_>>()
+    };
+    let (store, hash) = (client.tasks("shop"), client.volatile_hash("pages"));
+    let later = |value: &str| {
+        store.modify(Modification::new().insert(NewTask::new(value).after(2 * SECOND))).unwrap();
+        events.publish(crate::events::NewEvent::new(value).delay(2 * SECOND)).unwrap();
+        hash.set(value, "1", 3 * SECOND).unwrap();
+    };
+    let is_claimed = |value: &str| {
+        let claim = store.claim([value], SECOND).unwrap();
+        claim.is_some()
+    };
+
+    set(86_400);
+    later("ahead");
+    set(86_402);
+    assert_eq!(received(), ["ahead"]);
+    assert_eq!((is_claimed("ahead"), hash.get("ahead").unwrap().is_some()), (true, true));
+    set(86_403);
+    assert_eq!(received(), ["minute"]);
+    set(10);
+    later("back");
+    set(11);
+    assert_eq!((received(), is_claimed("back")), (vec![], false));
+    set(12);
+    assert_eq!((received(), is_claimed("back")), (vec!["back".to_owned()], true));
+    assert!(hash.get("back").unwrap().is_some());
+    set(13);
+    assert!(hash.get("back").unwrap().is_none());
+    set(60);
+    assert_eq!(received(), ["minute"]);
+}
+
+/// A wait is for a span of time that a clock that was ahead said: by the one that is right something may come sooner.
+#[test]
+fn a_clock_that_is_set_back_wakes_whoever_waits_for_a_time() {
+    const HOUR: u64 = 3_600;
+    const BEGAN: u64 = 1_790_000_000 / HOUR * HOUR;
+    let clock = Arc::new(Settable(AtomicU64::new(0)));
+    let set = |seconds: u64| clock.0.store((BEGAN + seconds) * 1_000_000, Ordering::Relaxed);
+    set(24 * HOUR + 10);
+    let client = Options::parse("memory:").unwrap().clock(clock.clone()).connect().unwrap();
+    let events = client.events("jobs");
+    events.put_schedule(crate::events::Schedule::new("hour").cron("@hourly")).unwrap();
+    let waiting = client.events("jobs");
+    let waiting = std::thread::spawn(move || {
+        let next = waiting.deliveries().wait(Duration::from_secs(300)).next();
+        next.transpose().unwrap().map(|batch| batch[0].fire_at_us / 1_000_000 - BEGAN)
+    });
+    set(10);
+    let next = || events.get_schedule("hour").unwrap().unwrap().next_us.unwrap() / 1_000_000;
+    while next() != BEGAN + HOUR && !waiting.is_finished() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    set(HOUR);
+    assert_eq!(waiting.join().unwrap(), Some(HOUR));
+}
+
 /// A record that says of itself that it has more than any memory holds is refused, whatever it is a
 /// record of: nothing is believed beyond the bytes that are there.
 #[test]

@@ -8,10 +8,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::runtime::fork::PerProcess;
 use crate::runtime::sync::lock;
 use crate::step::Timestamp;
+use crate::step::time::{is_set_back, steady};
 
 /// Tells the embedded engine the time.
 pub trait Clock: Send + Sync {
-    /// Microseconds since the Unix epoch. At most a millisecond less than anything it said before.
+    /// Microseconds since the Unix epoch. At most a millisecond less than anything it said before, unless it was ahead and
+    /// is set back.
     fn now(&self) -> Timestamp;
 
     /// Hands over what to call each time that the clock has been moved, as long as it is there: it wakes
@@ -22,7 +24,8 @@ pub trait Clock: Send + Sync {
     }
 }
 
-/// The system's time, which stands still, to the millisecond, while the system's clock is set back.
+/// The system's time, which stands still, to the millisecond, while the system's clock is behind it by up to 60 seconds.
+/// A clock that is set back further was ahead, and is followed.
 #[derive(Debug, Default)]
 pub struct SystemClock {
     /// The time, at most [`STEP`] ago. All threads read this, so it is seldom written.
@@ -35,12 +38,20 @@ const STEP: u64 = 1_000;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = elapsed.as_micros() as u64;
+        self.at(elapsed.as_micros() as u64)
+    }
+}
+
+impl SystemClock {
+    /// The time when the system's clock says this.
+    fn at(&self, clock: Timestamp) -> Timestamp {
         let latest = self.latest.load(Ordering::Relaxed);
-        match now < latest + STEP {
-            true => now.max(latest),
-            false => now.max(self.latest.fetch_max(now, Ordering::Relaxed)),
+        if clock < latest + STEP && !is_set_back(latest, clock) {
+            return clock.max(latest);
         }
+        let noted = |latest| Some(steady(latest, clock));
+        let latest = self.latest.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted);
+        latest.map_or(clock, |latest| steady(latest, clock))
     }
 }
 
@@ -118,5 +129,27 @@ impl Clock for ManualClock {
 impl fmt::Debug for ManualClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ManualClock").field(&self.now()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_time_follows_a_clock_that_was_ahead() {
+        const SECOND: u64 = 1_000_000;
+        let clock = SystemClock::default();
+        let noon = 1_800_000_000 * SECOND;
+        let day = 86_400 * SECOND;
+        assert_eq!(clock.at(noon), noon);
+        // As far as the clock is read by several threads, and set back by a little, it stands still.
+        assert_eq!([noon - 500, noon - 60 * SECOND].map(|at| clock.at(at)), [noon; 2]);
+        assert_eq!(clock.at(noon + day), noon + day);
+        assert_eq!(clock.at(noon + SECOND), noon + SECOND);
+        assert_eq!(
+            [noon, noon + 2 * SECOND].map(|at| clock.at(at)),
+            [noon + SECOND, noon + 2 * SECOND]
+        );
     }
 }

@@ -13,6 +13,7 @@ use super::{Acquired, FieldPage, FieldPosition, HashField, HashStats, LockHolder
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::sync;
 use crate::step::codec::{Reader, put_bytes, put_integer};
+use crate::step::time::steady;
 use crate::step::timed::{Entry, Key, Timed};
 use crate::step::{self, Effects, SNAPSHOT_BYTES, Snapshot, StepContext, Timestamp};
 
@@ -145,7 +146,7 @@ impl Shard {
 
     /// The time of a step that read the clock before it had the lock.
     fn now(&mut self, clock: Timestamp) -> Timestamp {
-        self.latest = self.latest.max(clock);
+        self.latest = steady(self.latest, clock);
         self.latest
     }
 

@@ -3,10 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::step::time::is_set_back;
+
 /// When something is due; the first time is immediately. Times are those of [`Client::time`](crate::Client::time).
 #[derive(Default)]
 pub(crate) struct Due {
     next_ms: AtomicU64,
+    /// When that was set: what was set by a clock that was ahead is due.
+    set_us: AtomicU64,
 }
 
 impl Due {
@@ -15,11 +19,16 @@ impl Due {
     }
 
     pub(crate) fn left(&self, now: Duration) -> Duration {
-        Duration::from_millis(self.next_ms.load(Ordering::Acquire)).saturating_sub(now)
+        let next = Duration::from_millis(self.next_ms.load(Ordering::Acquire));
+        match is_set_back(self.set_us.load(Ordering::Relaxed), now.as_micros() as u64) {
+            true => Duration::ZERO,
+            false => next.saturating_sub(now),
+        }
     }
 
     /// It is due after this time.
     pub(crate) fn put_off(&self, now: Duration, delay: Duration) {
+        self.set_us.store(now.as_micros() as u64, Ordering::Relaxed);
         self.next_ms.store(after(now, delay), Ordering::Release);
     }
 
