@@ -31,8 +31,11 @@ final class RecruiterTest extends TestCase
     private static function clocked(): array
     {
         $clock = new ManualClock(1_700_000_000_000);
+        $recruiter = Millpond::connect('memory:', clock: $clock)->recruiter('r');
+        // The clock does not move while a decision is made, but a busy machine takes more than 20 ms.
+        $recruiter->setDecisionTimeout(1);
 
-        return [Millpond::connect('memory:', clock: $clock)->recruiter('r'), $clock];
+        return [$recruiter, $clock];
     }
 
     /**
