@@ -574,45 +574,42 @@ fn large_batches_are_one_step_or_several() -> Result {
 #[test]
 fn waiting_wakes_at_once_and_costs_nothing() -> Result {
     let server = Redis::start();
-    let client = millpond::connect(&server.url())?;
+    // It waits for longer than the test takes, and does not poll: only what tells of a member wakes it.
+    let woken = millpond::connect(&format!("{}?poll=never", server.url()))?;
+    let (send, received) = std::sync::mpsc::channel();
     let waiter = std::thread::spawn({
-        let ick = client.ick("k");
-        move || -> std::result::Result<Vec<Duration>, millpond::Error> {
-            let mut delays = Vec::new();
-            for batch in ick.batches(10).wait(Duration::from_secs(30)) {
-                for entry in batch? {
-                    let sent = Duration::from_secs_f64(entry.score);
-                    delays.push(now().saturating_sub(sent));
-                }
-                if delays.len() == 20 {
-                    break;
-                }
+        let ick = woken.ick("k");
+        move || -> std::result::Result<(), millpond::Error> {
+            let mut batches = ick.batches(10).wait(Duration::from_secs(3_600));
+            for _ in 0..20 {
+                let batch = batches.next().expect("nobody waits for so long")?;
+                send.send(batch.len()).expect("somebody listens");
             }
-            Ok(delays)
+            Ok(())
         }
     });
     let producer = millpond::connect(&server.url())?.ick("k");
     for i in 0..20 {
         std::thread::sleep(Duration::from_millis(30));
         producer.add([(now().as_secs_f64(), i.to_string())])?;
+        let count = received.recv_timeout(Duration::from_secs(180));
+        assert_eq!(count.ok(), Some(1), "member {i}");
     }
-    let mut delays = waiter.join().expect("the waiter does not panic")?;
-    delays.sort();
-    // Below 2 ms on an idle machine, which the benchmark says; here others may be at work.
-    assert!(delays[10] < Duration::from_millis(500), "{delays:?}");
+    waiter.join().expect("the waiter does not panic")?;
 
-    // Idle for a while: one poll in five seconds, whatever the number of waiters.
+    // Idle for a while: each asks a few times when it begins, and is looked for once in five seconds.
+    let client = millpond::connect(&server.url())?;
+    let (before, began) = (calls(&server), Instant::now());
     let waiters: Vec<_> = (0..4)
         .map(|i| {
             let ick = client.ick(format!("idle-{i}"));
-            std::thread::spawn(move || ick.batches(1).wait(Duration::from_secs(60)).next())
+            std::thread::spawn(move || ick.batches(1).wait(Duration::from_secs(3_600)).next())
         })
         .collect();
-    std::thread::sleep(Duration::from_secs(1));
-    let before = calls(&server);
-    std::thread::sleep(Duration::from_secs(2));
-    let sent = calls(&server) - before;
-    assert!(sent <= 12, "idle waiters sent {sent} commands");
+    std::thread::sleep(Duration::from_secs(3));
+    let (sent, took) = (calls(&server) - before, began.elapsed());
+    let most = 40 + 12 * (1 + took.as_secs() / 5);
+    assert!(sent <= most, "idle waiters sent {sent} commands in {took:?}");
     client.close()?;
     for waiter in waiters {
         let error = waiter.join().expect("no panic").expect("an answer").expect_err("closed");

@@ -24,11 +24,15 @@ fn messages() -> u64 {
 }
 
 fn start(server: &Redis, processes: usize) -> Vec<Waiters> {
+    // One pooled connection, so that those beyond it stand out.
+    start_with(server, processes, "pool=1", BLOCK)
+}
+
+fn start_with(server: &Redis, processes: usize, options: &str, block: Duration) -> Vec<Waiters> {
     let start = || {
         let mut program = Command::new(env!("CARGO_BIN_EXE_millpond-waiters"));
-        let (threads, block) = (THREADS.to_string(), BLOCK.as_millis().to_string());
-        // One pooled connection, so that those beyond it stand out.
-        let url = format!("{}?pool=1", server.url());
+        let (threads, block) = (THREADS.to_string(), block.as_millis().to_string());
+        let url = format!("{}?{options}", server.url());
         Waiters::start(program.args([url, threads, block])).expect("cargo built it")
     };
     let waiters: Vec<_> = (0..processes).map(|_| start()).collect();
@@ -99,15 +103,16 @@ fn no_wake_up_is_lost_in_a_process_alone() {
 #[test]
 fn a_message_on_an_idle_queue_is_picked_up_at_once_by_some_process() {
     let server = Redis::start();
-    let waiters = start(&server, PROCESSES);
+    // Only what tells of a message can wake who waits: nobody polls, and no wait ends while the test runs.
+    let waiters = start_with(&server, PROCESSES, "pool=1&poll=never", Duration::from_secs(3_600));
     let client = millpond::connect(&server.url()).expect("the url is the harness' own");
     for number in 0..300 {
         std::thread::sleep(Duration::from_millis(5));
         queue(&client).write("tenant", fields(number)).expect("the server is there");
+        let picked = || waiters.iter().map(Waiters::picked).sum::<u64>();
+        wait_until("somebody picks it up", || picked() > number);
     }
-    let (mean, longest) = finish(&client, waiters, 300);
-    // Below 2 ms on an idle machine, which the benchmark says; here others may be at work.
-    assert!(mean < Duration::from_millis(500) && longest < LONGEST, "{mean:?}, {longest:?}");
+    finish(&client, waiters, 300);
 }
 
 #[test]
