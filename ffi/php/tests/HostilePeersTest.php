@@ -12,38 +12,22 @@ use Millpond\Millpond;
  */
 final class HostilePeersTest extends TestCase
 {
-    private const TIMEOUT = 0.4;
+    /** So long that no machine holds a call up for as long again. */
+    private const TIMEOUT = 10.0;
 
     /** A call that takes more times its timeout than this one is late. */
     private const LATE = 1.9;
 
-    /**
-     * A machine that is busy may be late itself. A call that is late is made again with twice the time, so that
-     * only what takes longer than it may on a machine of any speed is late each time.
-     */
-    private const ATTEMPTS = 6;
-
     public function testEveryCallEndsInTime(): void
     {
         $servers = new Servers('hostile');
-        $took = [];
-        do {
-            $timeout = self::TIMEOUT * 2 ** \count($took);
-            $took[] = self::elapsed($servers->url, $timeout);
-            $isLate = \end($took) > $timeout * self::LATE;
-        } while ($isLate && \count($took) < self::ATTEMPTS);
-        self::assertFalse($isLate, \implode(' ', $took));
-    }
-
-    private static function elapsed(string $url, float $timeout): float
-    {
-        $ick = Millpond::connect($url, timeout: $timeout)->ick('k');
+        $ick = Millpond::connect($servers->url, timeout: self::TIMEOUT)->ick('k');
         $began = \hrtime(true);
         try {
             $ick->add([[1.0, 'x']]);
+            self::fail("$servers->url returned");
         } catch (TimeoutException) {
-            return (\hrtime(true) - $began) / 1e9;
+            self::assertLessThan(self::TIMEOUT * self::LATE, (\hrtime(true) - $began) / 1e9);
         }
-        self::fail("$url returned");
     }
 }
