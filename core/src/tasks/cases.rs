@@ -24,6 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
     let one_doc = "[ 'n 'd 3 'k ' 'null 0 ' 900 950 ]";
     let listed = |parts: &[&str]| format!("[ {} ]", parts.join(" "));
     vec![
+        case(Begin::new("s", "c", "t", 3), &["1", "0"]),
         case(Cancel::new("s", ["t", "u"]), &["[ 1 0 ]", "[ 0 0 ]"]),
         case(
             Claim::new("s", "c", ["q"], second, 2, 0),

@@ -1,5 +1,9 @@
 -- Leases available tasks of some queues, of each one of the oldest at random.
 --
+-- A program that ends in the middle of a task takes all that it held with it. So a task to which that has happened more
+-- often is a suspect: it is claimed alone, and its claim counts as one that did not end only once its claimant says that
+-- the work on it begins (begin.lua), when it has nothing else. So the next end says which one it was.
+--
 -- KEYS[1] store  KEYS[2] values  KEYS[3] meta  KEYS[4] queues  KEYS[5] levels  KEYS[6] expiry  KEYS[7] none
 -- ARGV[1] claimant
 -- ARGV[2] lease_ms
@@ -7,7 +11,8 @@
 -- ARGV[4] seed        of all that is left to chance, below 2^32
 -- ARGV[5] is_waiting  1 to return when the next tasks are available as well, else 0
 -- ARGV[6] is_each     1 for a claimant of its own for each task: this one, '.' and its number from 1; else 0
--- ARGV[7…] queues
+-- ARGV[7] suspects    from how many claims without an end on a task is a suspect; 0 for never
+-- ARGV[8…] queues
 -- returns {{fourteen elements for each task},
 --   {for each queue: milliseconds until its next task is available, -1 if it is empty or paused}, nothing if not waiting,
 --   {for each task how often it was claimed since it was inserted, changed or released}}
@@ -20,10 +25,12 @@ if not max or max < 1 then return invalid('max is not a whole number from 1 to 1
 if not seed then return invalid('seed is not a whole number below 2^32') end
 if ARGV[5] ~= '0' and ARGV[5] ~= '1' then return invalid('is_waiting is neither 0 nor 1') end
 if ARGV[6] ~= '0' and ARGV[6] ~= '1' then return invalid('is_each is neither 0 nor 1') end
+local suspects = whole(ARGV[7], 2 ^ 32 - 1)
+if not suspects then return invalid('suspects is not a whole number below 2^32') end
 local names, is_named = {}, {}
-for i = 7, #ARGV do
+for i = 8, #ARGV do
   if not is_name(ARGV[i]) or is_named[ARGV[i]] then return invalid('a queue has no name, or is named twice') end
-  names[i - 6], is_named[ARGV[i]] = ARGV[i], true
+  names[i - 7], is_named[ARGV[i]] = ARGV[i], true
 end
 if #names == 0 or #names > 1000 then return invalid('there are not 1 to 1000 queues') end
 
@@ -106,6 +113,20 @@ repeat
   if failure then return failure end
 until not set_aside(records)
 
+local function is_suspect(task)
+  return suspects > 0 and (task[UNENDED] or 0) >= suspects
+end
+
+-- One that is not the first is left for the next claim.
+for i = 1, #ids do
+  if is_suspect(records[i]) then
+    for j = #ids, math.max(i, 2), -1 do
+      ids[j], keys[j], records[j] = nil, nil, nil
+    end
+    break
+  end
+end
+
 -- All keys that are read after the writes are found sound before them.
 if ARGV[5] == '1' then
   for i, name in ipairs(names) do
@@ -129,9 +150,9 @@ if #ids > 0 then
     count_claims(task[QUEUE], claims + 1, 1)
     task[VERSION], task[AT], task[MODIFIED] = task[VERSION] + 1, NOW + lease, NOW
     task[CLAIMANT] = ARGV[6] == '1' and CALLER .. '.' .. i or CALLER
-    task[CLAIMS], task[UNENDED] = claims + 1, (task[UNENDED] or 0) + 1
+    unended[i] = (task[UNENDED] or 0) + 1
+    task[CLAIMS], task[UNENDED] = claims + 1, is_suspect(task) and task[UNENDED] or unended[i]
     task[CANCELLED] = nil
-    unended[i] = task[UNENDED]
     put(id, task, listed)
     push_task(tasks, id, task, values[i])
   end

@@ -27,6 +27,7 @@ pub struct Claim {
     seed: u32,
     is_waiting: bool,
     is_each: bool,
+    suspects: u32,
 }
 
 /// What a [`Claim`] took.
@@ -37,8 +38,8 @@ pub struct Claimed {
     /// For a claim that [waits](Claim::waiting): for each queue, in the order of the request, in how many
     /// milliseconds its next task becomes available, as far as is known now; 0 if one is available.
     pub next_in_ms: Vec<Option<u64>>,
-    /// For each task, how often it was claimed since it was inserted, changed or released: 1, or more if a lease of
-    /// it has expired since.
+    /// For each task, how often it was claimed since it was inserted, changed or released, this claim included: 1, or
+    /// more if a lease of it has expired since. Claims as a [suspect](Claim::suspects) that were not begun do not count.
     pub unended: Vec<u32>,
 }
 
@@ -73,7 +74,8 @@ impl Claim {
         limits::delay("lease", lease)?;
         let is_allowed = (1..=CLAIM_TASKS_MAX).contains(&max);
         ensure!(is_allowed, "a claim takes 1 to {CLAIM_TASKS_MAX} tasks, not {max}");
-        Ok(Self { name, claimant, queues, lease, max, seed, is_waiting: false, is_each: false })
+        let (is_waiting, is_each, suspects) = (false, false, 0);
+        Ok(Self { name, claimant, queues, lease, max, seed, is_waiting, is_each, suspects })
     }
 
     /// Whether to report when the next task of each queue becomes available.
@@ -86,6 +88,14 @@ impl Claim {
     #[must_use]
     pub fn for_each(self, is_each: bool) -> Self {
         Self { is_each, ..self }
+    }
+
+    /// From how many claims without an end on a task is a suspect, which may be what ends the processes that have it; 0,
+    /// the default, for never. A suspect is claimed alone, and its claim counts as one without an end only once it has
+    /// [begun](super::Begin).
+    #[must_use]
+    pub fn suspects(self, from: u32) -> Self {
+        Self { suspects: from, ..self }
     }
 }
 
@@ -128,6 +138,7 @@ impl Operation for Claim {
         args.push_number(self.seed.into());
         args.push(if self.is_waiting { b"1" } else { b"0" });
         args.push(if self.is_each { b"1" } else { b"0" });
+        args.push_number(self.suspects.into());
         self.queues.iter().for_each(|queue| args.push(queue.as_bytes()));
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
@@ -167,10 +178,12 @@ impl Operation for Claim {
             if left == 0 {
                 break;
             }
-            let (claimant, is_each) = (&self.claimant, self.is_each);
-            let taking = embedded::Taking { claimant, is_each, lease_ms, max: left };
+            let (claimant, is_each, suspects) = (&self.claimant, self.is_each, self.suspects);
+            let taking = embedded::Taking { claimant, is_each, lease_ms, max: left, suspects };
             let queue = &self.queues[index];
-            state.claim(&self.name, queue, &taking, &mut chance, &mut claimed, context);
+            if state.claim(&self.name, queue, &taking, &mut chance, &mut claimed, context) {
+                break;
+            }
         }
         if self.is_waiting {
             let next = self.queues.iter().map(|queue| state.next_in_ms(queue, context));

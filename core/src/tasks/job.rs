@@ -10,7 +10,9 @@ use super::conflicts::Conflicts;
 use super::held::HeldTask;
 use super::run::Tasks;
 use super::worker::{Policy, RELEASE_DELAY_DEFAULT};
-use super::{ClaimDocs, Doc, Modification, Modified, Modify, Task, TaskChange, TaskId, TaskStore};
+use super::{
+    Begin, ClaimDocs, Doc, Modification, Modified, Modify, Task, TaskChange, TaskId, TaskStore,
+};
 use crate::client::{Async, Blocking, Mode, Then};
 use crate::error::{Error, ErrorKind, Result};
 use crate::runtime::backoff::{Backoff, with_jitter};
@@ -55,6 +57,8 @@ pub(super) struct JobCore<M: Mode> {
     pub(super) policy: Arc<Policy>,
     pub(super) conflicts: Arc<Conflicts>,
     pub(super) lease: Arc<Lease<M, HeldTask>>,
+    /// For a suspect, how often it was claimed without an end, once it has begun.
+    pub(super) suspect: Option<u32>,
     /// The job no longer has the task: it has said what becomes of it.
     pub(super) is_done: Arc<AtomicBool>,
     /// For how long it gives its task back because of a conflict, in milliseconds.
@@ -62,18 +66,32 @@ pub(super) struct JobCore<M: Mode> {
 }
 
 impl<M: Mode> JobCore<M> {
-    /// Holds a task that was claimed by a step sent at this time.
+    /// Holds a task that was claimed by a step sent at this time, maybe as a suspect.
     pub(super) fn new(
         store: TaskStore<M>,
         task: Task,
         policy: Arc<Policy>,
         conflicts: Arc<Conflicts>,
-        claimed_at: Instant,
+        (claimed_at, suspect): (Instant, Option<u32>),
     ) -> Result<Self> {
         let held = HeldTask::new(store.name()?, &task);
         let lease = Lease::begin(store.client.downgrade(), held, policy.lease, claimed_at);
         let (is_done, postponed_ms) = Default::default();
-        Ok(Self { store, task, policy, conflicts, lease, is_done, postponed_ms })
+        Ok(Self { store, task, policy, conflicts, lease, suspect, is_done, postponed_ms })
+    }
+
+    /// Notes that the work on a suspect begins; calls back with `LEASE_LOST` if somebody else may have it.
+    pub(super) fn begin(&self, then: impl FnOnce(Result<()>) + Send + 'static) {
+        let lost = || Error::new(ErrorKind::LeaseLost, LOST);
+        if self.lease.is_lost() {
+            return then(Err(lost()));
+        }
+        let (claimant, id) = (self.task.claimant.clone(), self.task.id.clone());
+        let unended = self.suspect.unwrap_or_default();
+        let step = self.store.name().and_then(|name| Begin::of(name, claimant, id, unended));
+        self.store.client.submit(step, move |is_held| {
+            then(is_held.and_then(|is_held| if is_held { Ok(()) } else { Err(lost()) }));
+        });
     }
 
     pub(super) fn is_ended(&self) -> bool {

@@ -36,7 +36,8 @@ iterate! {
 impl<M: Mode> Jobs<M> {
     pub(super) fn new(takes: Takes<M>) -> Self {
         let wait = takes.wait;
-        let mut jobs = PollLoop::new(Single(takes));
+        // Its caller says when a job begins, and beside which ones.
+        let mut jobs = PollLoop::new(Single(Takes { suspects_from: 0, ..takes }));
         jobs.wait(wait);
         Self(jobs)
     }
@@ -54,6 +55,8 @@ pub(super) struct Takes<M: Mode> {
     policy: Arc<Policy>,
     wait: Option<Duration>,
     conflicts: Arc<Conflicts>,
+    /// From how many claims without an end on a task is a suspect, 0 for never.
+    suspects_from: u32,
     /// When the claim in progress was sent: what it returns has been leased since then, or since later.
     claimed_at: Option<Instant>,
     /// The modifications that put aside tasks that were claimed too often, before the next claim.
@@ -63,7 +66,8 @@ pub(super) struct Takes<M: Mode> {
 impl<M: Mode> Takes<M> {
     pub(super) fn new(claims: ClaimSource<M>, policy: Arc<Policy>, wait: Option<Duration>) -> Self {
         let conflicts = Arc::new(Conflicts::new());
-        Self { claims, policy, wait, conflicts, claimed_at: None, put_aside: Vec::new() }
+        let (suspects_from, claimed_at, put_aside) = (policy.suspects_from(), None, Vec::new());
+        Self { claims, policy, wait, conflicts, suspects_from, claimed_at, put_aside }
     }
 
     /// The loop of these claims, which waits for up to this time whenever nothing is available.
@@ -82,7 +86,9 @@ impl<M: Mode> Takes<M> {
             let (store, policy) = (self.claims.store.clone(), self.policy.clone());
             let queue = policy.error_queue_of(&task);
             let conflicts = self.conflicts.clone();
-            let job = JobCore::new(store, task, policy, conflicts, claimed_at)?;
+            let is_suspect = self.suspects_from > 0 && unended > self.suspects_from;
+            let suspect = is_suspect.then_some(unended);
+            let job = JobCore::new(store, task, policy, conflicts, (claimed_at, suspect))?;
             // A worker of the error queue itself should see it.
             if self.policy.may_claim(unended) || queue == job.task.queue {
                 batch.jobs.push(Arc::new(job));
@@ -122,7 +128,7 @@ impl<M: Mode> Source for Takes<M> {
         let claimant = claimant_of_jobs(&store.claimant);
         let is_each = self.claims.max > 1;
         let step = claimant.and_then(|claimant| self.claims.step(claimant, waits));
-        store.client.run(step.map(|step| step.for_each(is_each)))
+        store.client.run(step.map(|step| step.for_each(is_each).suspects(self.suspects_from)))
     }
 
     fn handle(

@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod begin;
 mod cancel;
 #[cfg(test)]
 mod cases;
@@ -37,6 +38,7 @@ mod tests;
 mod time;
 mod worker;
 
+pub use begin::Begin;
 pub use cancel::Cancel;
 pub use claim::{CLAIM_QUEUES_MAX, CLAIM_TASKS_MAX, Claim, Claimed};
 pub use claim_docs::{CLAIM_KEYS_MAX, ClaimDocs};
@@ -685,7 +687,7 @@ impl<M: Mode> TaskStore<M> {
 
 crate::step::steps! {
     [embedded::State]
-    Cancel, Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListStores, ListTasks, Modify, ModifyMany, Pause,
+    Begin, Cancel, Claim, ClaimDocs, FetchDocs, FetchTasks, ListDocs, ListStores, ListTasks, Modify, ModifyMany, Pause,
     ReadNamespaceStats, ReadQueueStats, ReadTime, Renew, Sweep,
 }
 

@@ -245,6 +245,18 @@ impl<M: Mode> Queue for Tasks<M> {
         report(ReportKind::Lost, end.job, run::UNSENT, None)
     }
 
+    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
+        job.suspect.is_some()
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        job: &Arc<JobCore<M>>,
+        then: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
+        job.begin(then);
+    }
+
     fn is_ended(job: &Arc<JobCore<M>>) -> bool {
         job.is_ended()
     }

@@ -13,7 +13,7 @@ use crate::runtime::backoff::Backoff;
 use crate::worker::failure::Failure;
 use crate::worker::lease::check_length;
 use crate::worker::report::{JobCounts, Report};
-use crate::worker::settings::{Settings, check_concurrency};
+use crate::worker::settings::{Settings, check_concurrency, suspects_from};
 
 /// The default delay before a task is tried again after its first failure.
 pub const BACKOFF_DEFAULT: Duration = Duration::from_secs(30);
@@ -140,6 +140,11 @@ impl<M: Mode> Worker<M> {
     /// After how many expired leases a task goes to the error queue and not to a handler, since it may be what
     /// crashes the workers; [`MAX_CRASHES_DEFAULT`] by default; 0 means never. Every end of a job resets the count,
     /// including a retry and a release. So does every change of the task, such as a move back from the error queue.
+    ///
+    /// A process that ends takes all that it works on with it. So a task that was left twice in a row, or once if the
+    /// next time would be the last, runs alone: the worker lets the jobs that it has end first, and works on nothing
+    /// beside it. Until it begins, its lease does not count. So what was beside a task that crashes the workers is not
+    /// put aside with it; with 1 it is. After one end, the task runs beside others again.
     pub fn max_crashes(mut self, leases: u32) -> Self {
         self.policy.max_crashes = leases;
         self
@@ -358,6 +363,11 @@ impl Policy {
     /// Whether a handler may see a task that was claimed this often without being ended.
     pub(super) fn may_claim(&self, unended: u32) -> bool {
         self.max_crashes == 0 || unended <= self.max_crashes
+    }
+
+    /// From how many expired leases in a row on a task runs alone: it was left twice, or the next time would be the last.
+    pub(super) fn suspects_from(&self) -> u32 {
+        suspects_from(self.max_crashes)
     }
 
     pub(super) fn error_queue_of(&self, task: &Task) -> Arc<str> {

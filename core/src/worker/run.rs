@@ -6,6 +6,8 @@
 //! - An end is sent immediately if none is in progress. Otherwise it is sent together with all ends that gather until
 //!   then, in one step in which each succeeds or fails on its own. If the connection fails, an end is sent again
 //!   while the job is held.
+//! - A suspect, which may be what ended the processes that had it, runs alone: the run takes nothing beside it, lets the
+//!   jobs that it holds end first, and takes more when the suspect has ended.
 //! - A stopped run takes no more jobs, gives back those that have not begun, waits for those that are running, and
 //!   gives these back too after the deadline.
 
@@ -69,6 +71,17 @@ pub(crate) trait Queue: Send + Sync + 'static {
 
     /// The report on an end that could not be sent before the run was over.
     fn unsent(end: Self::End) -> Report<Self::Job>;
+
+    /// Whether the job is a suspect.
+    fn is_suspect(_: &Self::Job) -> bool {
+        false
+    }
+
+    /// Notes that a suspect begins, and calls back with an error that is retryable, or says that the job is lost. Until
+    /// then its lease may expire without being counted as a crash: it was not what ended the process.
+    fn begin(self: &Arc<Self>, _: &Self::Job, then: impl FnOnce(Result<()>) + Send + 'static) {
+        then(Ok(()));
+    }
 
     /// Whether its handler ended the job itself.
     fn is_ended(_: &Self::Job) -> bool {
@@ -172,6 +185,9 @@ pub(crate) struct Run<Q: Queue> {
 struct State<Q: Queue> {
     /// Held, but not begun.
     ready: VecDeque<Q::Job>,
+    /// Held, but to be begun when nothing else is.
+    suspects: VecDeque<Q::Job>,
+    alone: Alone,
     running: HashMap<u64, Q::Job>,
     numbers: u64,
     reports: VecDeque<Report<Q::Job>>,
@@ -215,6 +231,16 @@ enum Departure {
     NotBegun,
     UnderWay,
     Done,
+}
+
+/// Whether a suspect has the run for itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alone {
+    No,
+    /// It is noted that it begins.
+    Beginning,
+    /// It is held, or its end is being sent.
+    Yes,
 }
 
 /// The result of a check of the run.
@@ -289,6 +315,11 @@ impl<Q: Queue> Run<Q> {
             if !state.is_closing && self.plan.until.is_some_and(|until| until <= Instant::now()) {
                 state.is_closing = true;
                 self.give_back_unbegun(state);
+                continue;
+            }
+            if let Some(suspect) = state.next_suspect() {
+                drop(state);
+                self.begin(suspect, 0);
                 continue;
             }
             let changes = state.changes;
@@ -371,7 +402,10 @@ impl<Q: Queue> Run<Q> {
             None => state.is_dry = !state.is_stale,
             Some(Ok(batch)) => {
                 state.recovered();
-                state.ready.extend(batch.jobs);
+                let (suspects, jobs): (Vec<_>, Vec<_>) =
+                    batch.jobs.into_iter().partition(Q::is_suspect);
+                state.ready.extend(jobs);
+                state.suspects.extend(suspects);
                 state.count(&batch.reports);
                 state.reports.extend(batch.reports);
             }
@@ -393,12 +427,40 @@ impl<Q: Queue> Run<Q> {
     /// Gives back jobs that have not begun, if the run must not begin them any more.
     fn give_back_unbegun(self: &Arc<Self>, mut state: MutexGuard<'_, State<Q>>) {
         let unbegun = match state.is_closing {
-            true => std::mem::take(&mut state.ready),
+            true => state.take_unbegun(),
             false => VecDeque::new(),
         };
         state.ending += unbegun.len();
         self.interrupt(state);
         self.give_back(unbegun);
+    }
+
+    /// Hands a suspect out once it is noted that it begins.
+    fn begin(self: &Arc<Self>, job: Q::Job, tries: u32) {
+        let (run, suspect) = (self.clone(), job.clone());
+        self.queue.begin(&job, move |begun| {
+            let mut state = lock(&run.state);
+            let is_lost = match begun {
+                Err(error) if error.retry() != Retry::Never && !state.is_closing => {
+                    drop(state);
+                    let delay = run.pause().delay(tries);
+                    return Timer::detached(delay, move || run.begin(suspect, tries + 1));
+                }
+                begun => begun.is_err(),
+            };
+            state.alone = Alone::Yes;
+            let lost = match is_lost {
+                // Its end says so.
+                true => Some(suspect),
+                false => {
+                    state.ready.push_back(suspect);
+                    None
+                }
+            };
+            state.ending += usize::from(is_lost);
+            run.give_back_unbegun(state);
+            run.give_back(lost);
+        });
     }
 
     fn give_back(self: &Arc<Self>, jobs: impl IntoIterator<Item = Q::Job>) {
@@ -471,7 +533,7 @@ impl<Q: Queue> Run<Q> {
 
     fn sent(self: &Arc<Self>, results: Vec<(Sending<Q::End>, Result<()>)>) {
         let (mut reports, mut again) = (Vec::new(), Vec::new());
-        let pause = Backoff { most: AGAIN.most.min(self.plan.lease / 10), ..AGAIN };
+        let pause = self.pause();
         let is_late = lock(&self.state).given_up.is_some_and(|since| since.elapsed() >= LAST);
         for (Sending { end, tries, is_unsure }, result) in results {
             let is_lost = result.as_ref().is_err_and(|error| error.retry() == Retry::Unknown);
@@ -499,6 +561,11 @@ impl<Q: Queue> Run<Q> {
             true => self.interrupt(state),
             false => self.notify(state),
         }
+    }
+
+    /// How long to wait before a step on a job that failed with the connection is sent again.
+    fn pause(&self) -> Backoff {
+        Backoff { most: AGAIN.most.min(self.plan.lease / 10), ..AGAIN }
     }
 
     fn is_own(&self) -> bool {
@@ -610,7 +677,7 @@ impl<Q: Queue> Drop for Run<Q> {
         if !self.is_own() {
             return;
         }
-        let unbegun = std::mem::take(&mut lock(&self.state).ready);
+        let unbegun = lock(&self.state).take_unbegun();
         for job in unbegun {
             let queue = self.queue.clone();
             self.queue.give_back(job, move |end| queue.send(vec![Sending::new(end)], |_| ()));
@@ -621,7 +688,7 @@ impl<Q: Queue> Drop for Run<Q> {
 impl<Q: Queue> Watch for Run<Q> {
     fn may_take(&self) -> bool {
         let state = lock(&self.state);
-        !state.is_closing && state.reports.is_empty()
+        !state.is_closing && !state.has_suspects() && state.reports.is_empty()
     }
 
     fn may_sleep(&self, sleeper: Handle) -> bool {
@@ -756,6 +823,8 @@ impl<Q: Queue> State<Q> {
     fn new(refused: Option<Error>) -> Self {
         Self {
             ready: VecDeque::new(),
+            suspects: VecDeque::new(),
+            alone: Alone::No,
             running: HashMap::new(),
             numbers: 0,
             reports: VecDeque::new(),
@@ -793,20 +862,51 @@ impl<Q: Queue> State<Q> {
         Some(Next::Job(self.numbers, job))
     }
 
+    /// The suspect to begin now, as the run holds nothing else.
+    fn next_suspect(&mut self) -> Option<Q::Job> {
+        if !self.is_idle() {
+            return None;
+        }
+        if self.alone == Alone::Yes {
+            self.alone = Alone::No;
+        }
+        if self.alone == Alone::Beginning || self.is_asking || self.is_closing {
+            return None;
+        }
+        let suspect = self.suspects.pop_front()?;
+        self.alone = Alone::Beginning;
+        Some(suspect)
+    }
+
+    fn take_unbegun(&mut self) -> VecDeque<Q::Job> {
+        let mut unbegun = std::mem::take(&mut self.ready);
+        unbegun.append(&mut self.suspects);
+        unbegun
+    }
+
+    /// Whether it holds nothing but suspects.
+    fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.running.is_empty() && self.ending == 0
+    }
+
+    fn has_suspects(&self) -> bool {
+        self.alone != Alone::No || !self.suspects.is_empty()
+    }
+
     fn count(&mut self, reports: &[Report<Q::Job>]) {
         reports.iter().for_each(|report| self.counts.count(report.kind));
     }
 
     fn is_over(&self) -> bool {
-        let is_idle = self.ready.is_empty() && self.running.is_empty() && self.ending == 0;
+        let is_idle = self.is_idle() && !self.has_suspects();
         let is_quiet = !self.is_taking && !self.is_asking;
         (self.is_closing || self.is_dry) && is_idle && is_quiet
     }
 
     /// How many jobs to take now.
     fn room(&self, plan: &Plan) -> usize {
-        if self.is_closing || self.is_dry {
-            // A step in progress may still bring some, which must be given back.
+        if self.is_closing || self.is_dry || self.has_suspects() {
+            // A step in progress may still bring some.
             return usize::from(self.is_asking);
         }
         // If jobs run one at a time, an end comes before the next job, which may need the same documents.

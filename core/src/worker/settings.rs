@@ -73,6 +73,12 @@ pub(crate) fn check_concurrency(jobs: usize) -> Result<()> {
     }
 }
 
+/// From how many expired leases on a job is a suspect, of those after which it is put aside: it was left twice, or the
+/// next time would be the last. Once is not enough, as one kill of a whole fleet would make it work on one job at a time.
+pub(crate) fn suspects_from(max_crashes: u32) -> u32 {
+    if matches!(max_crashes, 1 | 2) { 1 } else { 2 }
+}
+
 /// How long a handler may run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeLimit(Option<(Instant, Duration)>);

@@ -9,7 +9,7 @@ use millpond::ick::Set;
 use millpond::recruiter::{NewJob, Recruit, Report};
 use millpond::shuffle::MessageId;
 use millpond::tasks::{
-    Filter, LEASE_DEFAULT, Modification, NewDoc, NewTask, TaskFilter, TaskId, TaskQuery,
+    Begin, Filter, LEASE_DEFAULT, Modification, NewDoc, NewTask, TaskFilter, TaskId, TaskQuery,
 };
 use millpond::{Client, ErrorKind, Result};
 use millpond_tests::servers::Redis;
@@ -173,6 +173,8 @@ fn what_makes_room_is_done() {
             claimed.0.modify(Modification::new().change(claimed.1.change().err("later")))),
         case!("tasks.insert_doc", Refused, |client| let store = store(client);
             store.modify(Modification::new().insert_doc(NewDoc::new("n", "k").content("1")))),
+        case!("tasks.begin", Done, |client| let task = claimed(client).1;
+            client.run(Begin::new("s", &task.claimant, &task.id, 2)).inspect(|is_held| assert!(is_held))),
         case!("tasks.cancel", Done, |client| let claimed = claimed(client); claimed.0.cancel([&*claimed.1.id])),
         case!("tasks.purge", Done, |client| let store = store(client); store.purge("q", TaskFilter::new())),
         case!("tasks.move", Done, |client| let store = store(client); store.move_tasks("q", "p", TaskFilter::new())),

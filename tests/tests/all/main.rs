@@ -43,6 +43,7 @@ mod tasks_agreement;
 mod tasks_contention;
 mod tasks_linearizable;
 mod tasks_on_redis;
+mod tasks_poison;
 mod tasks_recovery;
 mod tasks_renewal;
 mod tasks_waiting;

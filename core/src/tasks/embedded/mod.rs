@@ -75,6 +75,14 @@ pub(super) struct Taking<'a> {
     pub(super) is_each: bool,
     pub(super) lease_ms: u64,
     pub(super) max: usize,
+    /// From how many claims without an end on a task is a suspect; 0 for never.
+    pub(super) suspects: u32,
+}
+
+impl Taking<'_> {
+    fn is_suspect(&self, record: &queue::Record) -> bool {
+        self.suspects > 0 && record.unended >= self.suspects
+    }
 }
 
 /// What a renewal is about.
@@ -84,7 +92,7 @@ pub(super) struct Held<'a> {
 }
 
 impl State {
-    /// Leases tasks of one queue.
+    /// Leases tasks of one queue; returns whether there was a suspect, which ends the claim.
     pub(super) fn claim(
         &self,
         name: &Name,
@@ -93,30 +101,66 @@ impl State {
         chance: &mut Chance,
         claimed: &mut Claimed,
         context: &mut StepContext<'_>,
-    ) {
+    ) -> bool {
         let now_ms = context.now() / 1_000;
         let until_ms = now_ms + taking.lease_ms;
-        self.with_queue(queue, context, |guard, context| {
+        let has_met = self.with_queue(queue, context, |guard, context| {
             if guard.is_paused {
-                return;
+                return false;
             }
             let mut changes = Changes::new(Effects::of(context));
-            let taken = guard.take(now_ms, taking.max, chance);
+            let is_first = claimed.tasks.is_empty();
+            let (taken, has_met) = guard.take(
+                now_ms,
+                taking.max,
+                chance,
+                |record| taking.is_suspect(record),
+                is_first,
+            );
             for slot in &taken {
                 let own = taking
                     .is_each
                     .then(|| format!("{}.{}", taking.claimant, claimed.tasks.len() + 1).into());
                 let claimant = own.as_ref().unwrap_or(taking.claimant);
-                let record = guard.lease(*slot, claimant, until_ms, now_ms);
+                let is_suspect = taking.is_suspect(guard.record(*slot));
+                claimed.unended.push(guard.record(*slot).unended.saturating_add(1));
+                let record = guard.lease(*slot, claimant, until_ms, now_ms, !is_suspect);
                 changes.task(tag::LEASE, queue, record);
-                claimed.unended.push(record.unended);
+                if is_suspect {
+                    changes.task(tag::UNENDED, queue, record);
+                }
                 claimed.tasks.push(record.to_task(queue, false));
             }
             if !taken.is_empty() {
                 context.wake_in(|| name.topic(queue), taking.lease_ms);
             }
             changes.into_effects().record(context);
+            has_met
         });
+        has_met.unwrap_or(false)
+    }
+
+    /// Notes that the work on a suspect begins; returns whether the claimant has it.
+    pub(super) fn begin(
+        &self,
+        id: &str,
+        claimant: &str,
+        unended: u32,
+        context: &mut StepContext<'_>,
+    ) -> bool {
+        let begun = self.with_task(id, context, |guard, slot, context| {
+            let record = guard.record(slot);
+            let is_held = *record.claimant == *claimant && record.unended > 0;
+            if is_held && record.unended < unended {
+                let queue = guard.name();
+                let record = guard.update(slot, |record| record.unended = unended);
+                let mut changes = Changes::new(Effects::of(context));
+                changes.task(tag::UNENDED, queue, record);
+                changes.into_effects().record(context);
+            }
+            is_held
+        });
+        begun.unwrap_or(false)
     }
 
     /// In how many milliseconds the next task of a queue becomes available; 0 for now. Nothing if the queue is

@@ -248,8 +248,16 @@ impl Queue {
     }
 
     /// Takes up to `max` available tasks out of the order, one pick after another, each from the first
-    /// [`PICK_WINDOW`] that remain. They must be [put back](Self::lease).
-    pub(super) fn take(&mut self, now_ms: u64, max: usize, chance: &mut Chance) -> Vec<Slot> {
+    /// [`PICK_WINDOW`] that remain. They must be [put back](Self::lease). A suspect ends this, as it is taken alone: only
+    /// if it is the first, of this queue and of those before it. Returns whether there was one.
+    pub(super) fn take(
+        &mut self,
+        now_ms: u64,
+        max: usize,
+        chance: &mut Chance,
+        is_suspect: impl Fn(&Record) -> bool,
+        is_first: bool,
+    ) -> (Vec<Slot>, bool) {
         let mut taken = Vec::new();
         for number in 0..self.orders.len() {
             while taken.len() < max {
@@ -261,11 +269,17 @@ impl Queue {
                 }
                 let picked = available().nth(pick(chance, window));
                 let slot = picked.expect("a pick is within the window").slot();
-                self.detach(slot);
-                taken.push(slot);
+                let has_met = is_suspect(self.record(slot));
+                if !has_met || is_first && taken.is_empty() {
+                    self.detach(slot);
+                    taken.push(slot);
+                }
+                if has_met {
+                    return (taken, true);
+                }
             }
         }
-        taken
+        (taken, false)
     }
 
     /// Puts a task that was [taken](Self::take) back, leased.
@@ -275,11 +289,12 @@ impl Queue {
         claimant: &Arc<str>,
         until_ms: u64,
         now_ms: u64,
+        is_counted: bool,
     ) -> &Record {
         let record = Shared::make_mut(&mut self.records[slot as usize]);
         record.lease(until_ms, claimant, now_ms);
         record.claims = record.claims.saturating_add(1);
-        record.unended = record.unended.saturating_add(1);
+        record.unended = record.unended.saturating_add(is_counted.into());
         record.is_cancelled = false;
         self.attach(slot);
         self.record(slot)

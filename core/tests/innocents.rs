@@ -1,0 +1,168 @@
+//! Jobs that end their processes, beside others that do not: of each queue with workers, with processes that are
+//! simulated, in virtual time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use millpond::{Async, Client, Error, Event, ManualClock, Options, Report, ReportKind, tasks};
+
+const LEASE: Duration = Duration::from_secs(60);
+const CONCURRENCY: usize = 8;
+const PREFETCH: usize = 8;
+const JOBS: usize = 61;
+
+/// A process that dies is simply forgotten, and its leases are real time's to renew, which a test does not take.
+trait Process {
+    type Job;
+
+    fn start(client: &Client<Async>, max_crashes: u32) -> Self;
+    fn poll_next(&self, context: &mut Context<'_>)
+    -> Poll<Result<Option<Event<Self::Job>>, Error>>;
+    fn number(job: &Self::Job) -> usize;
+    fn done(&self, job: &Self::Job);
+}
+
+macro_rules! process {
+    ($name:ident, $module:ident, $worker:expr, $number:expr, $done:expr) => {
+        struct $name($module::Run<Async>);
+
+        impl Process for $name {
+            type Job = $module::Job<Async>;
+
+            fn start(client: &Client<Async>, max_crashes: u32) -> Self {
+                let worker = $worker(client, max_crashes);
+                Self(worker.concurrency(CONCURRENCY).prefetch(PREFETCH).start_drain())
+            }
+
+            fn poll_next(
+                &self,
+                context: &mut Context<'_>,
+            ) -> Poll<Result<Option<Event<Self::Job>>, Error>> {
+                self.0.poll_next(context)
+            }
+
+            fn number(job: &Self::Job) -> usize {
+                let text: String = $number(job);
+                text.parse().expect("a number")
+            }
+
+            fn done(&self, job: &Self::Job) {
+                self.0.end(job, Ok($done)).expect("it is this run's");
+            }
+        }
+    };
+}
+
+process!(
+    Tasks,
+    tasks,
+    |client: &Client<Async>, max_crashes| client.tasks("s").worker(["q"]).max_crashes(max_crashes),
+    |job: &tasks::Job<Async>| job.task().value.as_deref().expect("a value").to_owned(),
+    None
+);
+/// How many processes died of the jobs that end them, and which jobs were done.
+struct Ended {
+    deaths: usize,
+    done: BTreeSet<usize>,
+    /// How many other jobs ran when a process died, each time.
+    beside: Vec<usize>,
+}
+
+/// Works on all jobs with one process after the other, until all are done or dead.
+fn work<P: Process>(
+    (client, clock): &(Client, Arc<ManualClock>),
+    max_crashes: u32,
+    poison: &BTreeSet<usize>,
+    dead: impl Fn() -> usize,
+) -> Ended {
+    let client = client.to_async();
+    let mut ended = Ended { deaths: 0, done: BTreeSet::new(), beside: Vec::new() };
+    for _ in 0..200 {
+        let process = P::start(&client, max_crashes);
+        if !runs_to_its_end(&process, poison, &mut ended) {
+            ended.deaths += 1;
+            std::mem::forget(process);
+        }
+        clock.advance(LEASE + Duration::from_secs(1));
+        if ended.done.len() + dead() == JOBS {
+            return ended;
+        }
+    }
+    panic!("{} were done and {} are dead", ended.done.len(), dead());
+}
+
+/// Lets a process work until it finds nothing more; or until it dies, as a job ends it when nothing more begins.
+fn runs_to_its_end<P: Process>(process: &P, poison: &BTreeSet<usize>, ended: &mut Ended) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut held: Vec<P::Job> = Vec::new();
+    for _ in 0..100_000 {
+        let is_full = held.len() == CONCURRENCY;
+        match if is_full { Poll::Pending } else { process.poll_next(&mut context) } {
+            Poll::Ready(next) => match next.expect("the engine is there") {
+                None => return true,
+                Some(Event::Job(job)) => held.push(job),
+                Some(Event::Report(Report { kind, message, .. })) => {
+                    assert!(matches!(kind, ReportKind::Done | ReportKind::Dead), "{message}");
+                }
+            },
+            Poll::Pending if held.iter().any(|job| poison.contains(&P::number(job))) => {
+                ended.beside.push(held.len() - 1);
+                // Its leases run out, for which real time would have to pass for those that are renewed.
+                std::mem::forget(held);
+                return false;
+            }
+            Poll::Pending => {
+                if !held.is_empty() {
+                    let job = held.remove(0);
+                    process.done(&job);
+                    assert!(ended.done.insert(P::number(&job)), "it was done before");
+                }
+            }
+        }
+    }
+    panic!("a run that holds nothing and finds nothing is over");
+}
+
+fn client() -> (Client, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(1_790_000_000_000_000));
+    let options = Options::parse("memory:").expect("it is right").clock(clock.clone());
+    (options.connect().expect("it opens"), clock)
+}
+
+/// One, at the front, in the middle and at the end; and several, which are in one batch or not.
+fn poisons() -> Vec<BTreeSet<usize>> {
+    let some: [&[usize]; 6] =
+        [&[0], &[30], &[60], &[3, 4], &[5, 25, 45], &[0, 7, 8, 30, 31, 59, 60]];
+    some.map(|some| some.iter().copied().collect()).into()
+}
+
+fn check(ended: &Ended, poison: &BTreeSet<usize>, deaths_max: usize, name: &str) {
+    let innocents: BTreeSet<_> = (0..JOBS).filter(|number| !poison.contains(number)).collect();
+    let Ended { deaths, done, beside } = ended;
+    let aside: Vec<_> = innocents.difference(done).collect();
+    assert!(
+        aside.is_empty(),
+        "{name}: put aside beside {poison:?}: {aside:?}, {deaths} deaths, {beside:?}"
+    );
+    assert!(*deaths <= deaths_max, "{name}: {deaths} deaths of {poison:?}, {beside:?}");
+}
+
+#[test]
+fn tasks_beside_one_that_ends_its_process_are_not_put_aside() {
+    for poison in poisons() {
+        for max_crashes in [2, 3, 5] {
+            let setup = client();
+            let store = setup.0.tasks("s");
+            for number in 0..JOBS {
+                store.insert("q", number.to_string()).expect("it is there");
+            }
+            let dead = || store.list("q/err", tasks::TaskQuery::new()).expect("it is there").tasks;
+            let ended = work::<Tasks>(&setup, max_crashes, &poison, || dead().len());
+            check(&ended, &poison, poison.len() * max_crashes as usize, "tasks");
+            let err = format!("crashed: claimed {max_crashes} times without an end");
+            assert!(dead().iter().all(|task| *task.err == err), "{:?}", dead());
+        }
+    }
+}
