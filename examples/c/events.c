@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
     /* She looks at it again: a day later. She buys: no reminder. */
     ok(millpond_events_reschedule(queue, &id, 1, 2 * DAY_MS, &outcome, &error), &error);
     assert(outcome == MILLPOND_EVENT_RESCHEDULE_RESCHEDULED);
-    ok(millpond_events_cancel(queue, &id, 1, false, &outcome, &error), &error);
+    ok(millpond_events_cancel(queue, &id, 1, false, false, &outcome, &error), &error);
     assert(outcome == MILLPOND_EVENT_CANCEL_REMOVED);
     millpond_events_result_free(first);
     millpond_events_result_free(again);

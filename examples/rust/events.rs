@@ -20,7 +20,7 @@ fn main() -> millpond::Result<()> {
 
     // She looks at it again: a day later. She buys: no reminder.
     assert_eq!(queue.reschedule([first.id], 2 * day)?, [Rescheduled::Rescheduled]);
-    assert_eq!(queue.cancel([first.id], false)?, [Cancelled::Removed]);
+    assert_eq!(queue.cancel([first.id], false, false)?, [Cancelled::Removed]);
 
     // What happens to one order happens in order; other orders do not wait for it.
     queue.publish_many([

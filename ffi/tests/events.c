@@ -116,10 +116,10 @@ static void a_name_is_published_once_and_can_be_moved(const struct backend *back
 
     OK(millpond_events_reschedule(queue, &id, 1, 7200000, &outcome, &error));
     CHECK(outcome == MILLPOND_EVENT_RESCHEDULE_RESCHEDULED);
-    OK(millpond_events_cancel(queue, &id, 1, false, &outcome, &error));
+    OK(millpond_events_cancel(queue, &id, 1, false, false, &outcome, &error));
     CHECK(outcome == MILLPOND_EVENT_CANCEL_REMOVED);
-    OK(millpond_events_cancel(queue, &id, 1, false, &outcome, &error));
-    CHECK(outcome == MILLPOND_EVENT_CANCEL_GONE);
+    OK(millpond_events_cancel(queue, &id, 1, false, false, &outcome, &error));
+    CHECK(outcome == MILLPOND_EVENT_CANCEL_REMOVED);
     millpond_events_result_free(first);
     millpond_events_queue_free(queue);
     millpond_client_free(client);
@@ -353,7 +353,7 @@ static void wrong_calls(const struct backend *backend) {
     WRONG("token", millpond_events_ack(queue, &receipt, &error));
     receipt.id = id;
     WRONG("twenty digits", millpond_events_ack(queue, &receipt, &error));
-    WRONG("twenty digits", millpond_events_cancel(queue, &id, 1, false, &outcome, &error));
+    WRONG("twenty digits", millpond_events_cancel(queue, &id, 1, false, false, &outcome, &error));
     WRONG("twenty digits", millpond_events_fetch(queue, &id, 1, &result, &error));
     WRONG("state is 0", millpond_events_list(queue, 0, NULL, &result, &error));
     millpond_event_config_init(&config, sizeof config);

@@ -150,7 +150,7 @@ class EventQueue:
     ) -> builtins.list[Literal["lost", "held", "cancelled"]]: ...
 
     async def cancel(
-        self, ids: EventIds, also_running: bool = False
+        self, ids: EventIds, also_running: bool = False, force: bool = False
     ) -> builtins.list[Literal["gone", "removed", "running"]]: ...
 
     async def reschedule(

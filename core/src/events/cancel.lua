@@ -1,10 +1,10 @@
--- Cancel: removes events that are not leased, and asks the holders of those that are to stop.
+-- Cancel: removes events that are not leased, and asks the holders of those that are to stop, or takes those away too.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  the partition's, as the map says
--- ARGV[2] running     1 to ask the holders of those that are leased to stop
+-- ARGV[2] running     1 to ask the holders of those that are leased to stop, 2 to remove these too
 -- ARGV[3…]            ids
--- Returns of each {0 if it is not there, 1 if it was removed, 2 if it is leased}.
+-- Returns of each {0 if it is not there, 1 if it was removed, now or in the last ten minutes, 2 if it is leased}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure = begin()
@@ -17,13 +17,23 @@ for i, id in ipairs(ids) do
   local head = heads[i]
   local failure, leased_until = read('ZSCORE', LEASED, id)
   if failure then return failure end
-  results[i] = not head and 0 or leased_until and 2 or 1
-  if head and flag(string.byte(head, 2), CANCELLED) then
-    results[i] = 0
-  elseif head and not leased_until then
-    local failure = withdraw(id, head)
+  results[i] = leased_until and ARGV[2] ~= '2' and 2 or 1
+  if not head or flag(string.byte(head, 2), CANCELLED) then
+    local failure, is_known = use_cancelled().find(id)
     if failure then return failure end
-  elseif head and ARGV[2] == '1' then
+    results[i] = is_known and 1 or 0
+  elseif results[i] == 1 then
+    local failure
+    if leased_until then
+      gather('ZREM', LEASED, id)
+      unleased = unleased + 1
+      failure = remove(id, head, true) or free_lane(head)
+    else
+      failure = withdraw(id, head)
+    end
+    failure = failure or use_cancelled().remember(id, leased_until)
+    if failure then return failure end
+  elseif ARGV[2] == '1' then
     local failure, record = read('HGET', STATE, id)
     if failure then return failure end
     local state = read_state(record)

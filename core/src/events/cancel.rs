@@ -1,4 +1,4 @@
-//! Cancel: remove events that are not leased, and ask the holders of those that are to stop.
+//! Cancel: remove events that are not leased, and ask the holders of those that are to stop, or take those away too.
 
 use super::id::EventId;
 use super::partition::Partition;
@@ -12,15 +12,26 @@ use crate::step::{Invocation, Operation, StepContext, head};
 pub struct Cancel {
     partition: Partition,
     pub(super) ids: Vec<EventId>,
-    pub(super) also_running: bool,
+    pub(super) running: Running,
+}
+
+/// What becomes of events that are leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Running {
+    /// Nothing.
+    Stay,
+    /// Their holders are told to stop.
+    Stop,
+    /// They are removed.
+    Removed,
 }
 
 /// What became of an event that was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cancelled {
-    /// It does not exist: it has ended, or never existed.
+    /// It does not exist: it has ended in another way, or never existed.
     Gone,
-    /// It was removed.
+    /// It was removed, by this call or by one in the ten minutes before.
     Removed,
     /// It is leased. If requested, its holder is told to stop when the lease is extended, and the event is not tried
     /// again.
@@ -46,7 +57,14 @@ impl Cancel {
     pub fn new(partition: Partition, ids: Vec<EventId>, also_running: bool) -> Result<Self> {
         limits::step(ids.len())?;
         limits::distinct(&ids)?;
-        Ok(Self { partition, ids, also_running })
+        let running = if also_running { Running::Stop } else { Running::Stay };
+        Ok(Self { partition, ids, running })
+    }
+
+    /// Removes those as well that are leased, if so.
+    #[must_use]
+    pub fn force(self, force: bool) -> Self {
+        Self { running: if force { Running::Removed } else { self.running }, ..self }
     }
 }
 
@@ -58,6 +76,7 @@ impl Operation for Cancel {
         [
             "../step/commands.lua",
             "partition.lua",
+            "cancelled.lua",
             "records.lua",
             "lanes.lua",
             "names.lua",
@@ -68,11 +87,11 @@ impl Operation for Cancel {
         ]
     );
     type Output = Vec<Cancelled>;
-    const IDEMPOTENT: bool = false;
+    const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
         self.partition.call(Self::script(), |args| {
-            args.push(if self.also_running { b"1" } else { b"0" });
+            args.push_number(self.running as u64);
             self.ids.iter().for_each(|id| args.push(id.as_bytes()));
         })
     }
@@ -87,7 +106,7 @@ impl Operation for Cancel {
         state: &embedded::State,
         context: &mut StepContext<'_>,
     ) -> Result<Vec<Cancelled>> {
-        state.cancel(&self.partition, &self.ids, self.also_running, context)
+        state.cancel(&self.partition, &self.ids, self.running, context)
     }
 }
 

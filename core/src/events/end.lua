@@ -29,7 +29,10 @@ end
 
 -- Ends a delivery that is leased until then, if it is; returns an error, and what came of it.
 local function settle(id, head, record, leased_until, token, how, delay, err)
-  if not head then return nil, GONE end
+  if not head then
+    local failure, _, is_taken = use_cancelled().find(id)
+    return failure, is_taken and LOST or GONE
+  end
   local marks, reason = 0, 0
   if record then marks, reason = string.byte(record, STATE_BYTES - 1, STATE_BYTES) end
   if flag(marks, KEPT) then return nil, GONE end
@@ -49,7 +52,7 @@ local function settle(id, head, record, leased_until, token, how, delay, err)
   if how == 'done' then
     failure = complete(id, head, record)
   elseif flag(marks, ASKED_TO_STOP) then
-    failure = remove(id, head, true)
+    failure = remove(id, head, true) or use_cancelled().remember(id)
   else
     return fail(id, head, read_state(record), how, delay, err)
   end

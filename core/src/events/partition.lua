@@ -27,7 +27,8 @@
 -- templates        hash: id -> what clients know a schedule by, and the body of its events
 -- ticks            zset: id of a schedule -> its next tick, or when it is looked at again
 -- waiting:default  zset: process that waits -> when it looked last
--- ops:0, ops:1     hashes: slot -> number and reply of its last step, by periods of ten minutes
+-- ops:0, ops:1     hashes: slot -> number and reply of its last step, by periods of ten minutes; and the ids of events
+--                  that were cancelled, see cancelled.lua
 -- `default` is the name of the only group of consumers so far.
 local ROOT = KEYS[1]
 local EVENTS, BODIES, NAMES, FORGET = ROOT .. ':events', ROOT .. ':bodies', ROOT .. ':names', ROOT .. ':forget'
@@ -144,14 +145,19 @@ local function number(value)
   return as_text
 end
 
+-- Begins a new period, once in a step.
+local function rotate()
+  local period, before = OPS[3], OPS[4]
+  if before == period then return end
+  OPS[4] = period
+  redis.call('UNLINK', OPS[1])
+  if before < period - 1 then redis.call('UNLINK', OPS[2]) end
+  gather('HSET', ROOT, 'period', number(period))
+end
+
 -- Gathers what the step returns, so that it can be returned again.
 local function remember(slot, step, reply)
-  local period, before = OPS[3], OPS[4]
-  if before ~= period then
-    redis.call('UNLINK', OPS[1])
-    if before < period - 1 then redis.call('UNLINK', OPS[2]) end
-    gather('HSET', ROOT, 'period', number(period))
-  end
+  rotate()
   gather('HSET', OPS[1], slot, struct.pack('>I8', step) .. cmsgpack.pack(reply))
 end
 

@@ -153,6 +153,7 @@ impl Operation for Publish {
         [
             "../step/commands.lua",
             "partition.lua",
+            "cancelled.lua",
             "records.lua",
             "lanes.lua",
             "names.lua",

@@ -36,7 +36,7 @@ const FOLLOWING_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 ///     assert_eq!(&*event.payload, b"paid");
 ///     queue.ack(&event)?;
 /// }
-/// queue.cancel([reminder.id], false)?;
+/// queue.cancel([reminder.id], false, false)?;
 /// assert_eq!(queue.stats()?.events, 0);
 /// # Ok::<(), millpond::Error>(())
 /// ```
@@ -298,8 +298,10 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    /// of leased events are told to stop, and these events are not tried again. The deduplication id of an event that is
-    /// cancelled is free at once. Returns the result for each.
+    /// of leased events are told to stop when they next extend the lease, and these events are not tried again. With
+    /// `force`, leased events are removed too, immediately: the next event of the key becomes ready, and what their
+    /// holders do later is refused with `LEASE_LOST`. This is the call that takes a hung delivery away. The
+    /// deduplication id of an event that is cancelled is free at once. Returns the result for each.
     ///
     /// ```
     /// use std::time::Duration;
@@ -307,20 +309,34 @@ impl<M: Mode> EventQueue<M> {
     ///
     /// let queue = millpond::connect("memory:")?.events("orders");
     /// let reminder = queue.publish(NewEvent::new("remind").delay(Duration::from_secs(60)))?;
-    /// assert_eq!(queue.cancel([reminder.id], false)?, [Cancelled::Removed]);
-    /// assert_eq!(queue.cancel([reminder.id], false)?, [Cancelled::Gone]);
+    /// assert_eq!(queue.cancel([reminder.id], false, false)?, [Cancelled::Removed]);
+    ///
+    /// queue.publish(NewEvent::new("hangs"))?;
+    /// let hangs = &queue.receive(1)?[0];
+    /// assert_eq!(queue.cancel([hangs.id], true, false)?, [Cancelled::Running]);
+    /// assert_eq!(queue.cancel([hangs.id], false, true)?, [Cancelled::Removed]);
+    /// assert_eq!(queue.ack(hangs).unwrap_err().kind(), millpond::ErrorKind::LeaseLost);
     /// # Ok::<(), millpond::Error>(())
     /// ```
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an event that is listed twice, and for more than [`CALL_ITEMS_MAX`].
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` the events may or may not have been cancelled; cancelling again is safe and
+    /// says which: for ten minutes an event that was cancelled is [`Removed`](Cancelled::Removed) again, also one whose
+    /// holder stopped as it was told, and one that is [`Gone`](Cancelled::Gone) has ended in another way, such as by an
+    /// `ack`. A partition remembers up to 100,000 of them, and forgets those of keys that a reshard has moved.
     pub fn cancel(
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,
         also_running: bool,
+        force: bool,
     ) -> M::Reply<Vec<Cancelled>> {
         self.call(check_ids(ids), async move |calls, ids| {
-            let make = |partition, _, ids| Cancel::new(partition, ids, also_running);
+            let make = |partition, _, ids| {
+                Cancel::new(partition, ids, also_running).map(|step| step.force(force))
+            };
             calls.spread(ids, 0, make, |cancelled| cancelled).await
         })
     }

@@ -154,7 +154,7 @@ if late then
     unleased = unleased + 1
     local failure
     if flag(state.marks, ASKED_TO_STOP) then
-      failure = remove(id, heads[i], true) or free_lane(heads[i])
+      failure = remove(id, heads[i], true) or free_lane(heads[i]) or use_cancelled().remember(id)
     else
       state.marks = RAN_OUT
       if is_used_up(state) then

@@ -128,6 +128,7 @@ impl Operation for Receive {
         [
             "../step/commands.lua",
             "partition.lua",
+            "cancelled.lua",
             "records.lua",
             "lanes.lua",
             "names.lua",

@@ -113,6 +113,7 @@ impl Operation for Settle {
         [
             "../step/commands.lua",
             "partition.lua",
+            "cancelled.lua",
             "records.lua",
             "lanes.lua",
             "names.lua",

@@ -1,4 +1,4 @@
-//! Cancel: tell the holders of tasks to stop.
+//! Cancel: tell the holders of tasks to stop, or take the tasks away from them.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use crate::step::{ByteList, Invocation, Operation, StepContext, head};
 pub struct Cancel {
     name: Name,
     ids: Vec<Arc<str>>,
+    force: bool,
 }
 
 impl Cancel {
@@ -29,7 +30,13 @@ impl Cancel {
     }
 
     pub(super) fn of<I: AsRef<str>>(name: Name, ids: impl IntoIterator<Item = I>) -> Result<Self> {
-        Ok(Self { name, ids: checked_ids(ids, limits::id)? })
+        Ok(Self { name, ids: checked_ids(ids, limits::id)?, force: false })
+    }
+
+    /// Removes these tasks instead.
+    #[must_use]
+    pub fn force(self) -> Self {
+        Self { force: true, ..self }
     }
 }
 
@@ -40,12 +47,13 @@ impl Operation for Cancel {
         name,
         ["../step/commands.lua", "store.lua", "cancel.lua"]
     );
-    /// For each id, whether the task is now cancelled.
+    /// For each id, whether the task is now cancelled or removed.
     type Output = Vec<bool>;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
         let mut args = ByteList::default();
+        args.push_number(self.force.into());
         self.ids.iter().for_each(|id| args.push(id.as_bytes()));
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
@@ -56,6 +64,6 @@ impl Operation for Cancel {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Vec<bool>> {
-        Ok(self.ids.iter().map(|id| state.cancel(id, context)).collect())
+        Ok(self.ids.iter().map(|id| state.cancel(id, self.force, context)).collect())
     }
 }

@@ -353,7 +353,9 @@ impl<M: Mode> TaskStore<M> {
     /// Cancels claimed tasks: the next renewal ([`Renewed::cancelled`]), such as a worker's, tells the claimant to
     /// stop. Returns whether the task of each id is claimed, so that its claimant will be told. A task that is not
     /// claimed is not cancelled; delete it instead. The task itself stays as it is: its claimant can end it in any
-    /// way, and is not refused. The next claim of the task and every change remove the cancellation.
+    /// way, and is not refused. The next claim of the task and every change remove the cancellation. A claimant that
+    /// hangs is not told: with `force` its tasks are deleted immediately, and what it does with them later is refused
+    /// with `LEASE_LOST`.
     ///
     /// ```
     /// use millpond::tasks::LEASE_DEFAULT;
@@ -363,7 +365,10 @@ impl<M: Mode> TaskStore<M> {
     /// assert_eq!(store.cancel([&id])?, [false]); // nobody has claimed it
     /// let task = store.claim(["inbox"], LEASE_DEFAULT)?.expect("it is available");
     /// assert_eq!(store.cancel([&id])?, [true]);
-    /// assert_eq!(store.renew([task.handle()], [], LEASE_DEFAULT)?.cancelled, [id]);
+    /// assert_eq!(store.renew([task.handle()], [], LEASE_DEFAULT)?.cancelled, [id.clone()]);
+    ///
+    /// assert_eq!(store.cancel_force([&id])?, [true]);
+    /// assert!(store.fetch([&id])?.is_empty());
     /// # Ok::<(), millpond::Error>(())
     /// ```
     ///
@@ -371,9 +376,19 @@ impl<M: Mode> TaskStore<M> {
     /// As [`fetch`](Self::fetch).
     ///
     /// # Delivery
-    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done; cancelling again is safe.
+    /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done; cancelling again is safe. A task that `force` has
+    /// deleted is not claimed any more, so repeating the call returns false for it.
     pub fn cancel<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> M::Reply<Vec<bool>> {
         self.client.run(self.name().and_then(|name| Cancel::of(name, ids)))
+    }
+
+    /// As [`cancel`](Self::cancel), and deletes the tasks that are claimed: they are taken away from their claimants.
+    pub fn cancel_force<I: AsRef<str>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> M::Reply<Vec<bool>> {
+        let step = self.name().and_then(|name| Cancel::of(name, ids)).map(Cancel::force);
+        self.client.run(step)
     }
 
     /// The tasks with these ids, from any queue, in the same order; missing ones are left out.

@@ -727,6 +727,22 @@ fn a_cancel_reaches_who_has_the_task_and_nobody_else() {
     assert!(renewed.cancelled.is_empty());
 }
 
+/// A claim that hangs is taken away; what its holder does later is refused.
+#[test]
+fn a_claimed_task_is_cancelled_by_force() {
+    let (_, client) = with_clock();
+    let (ann, bob) = (client.tasks("shop").claimant("ann"), client.tasks("shop").claimant("bob"));
+    let task = |id: &str| NewTask::new("q").id(id);
+    ann.modify(Modification::new().insert(task("a")).insert(task("b").after(MINUTE))).unwrap();
+    let claimed = ann.claim(["q"], MINUTE).unwrap().unwrap();
+    assert_eq!(bob.cancel_force(["b", "a", "a", "c"]).unwrap(), [false, true, false, false]);
+    assert_eq!(bob.fetch(["a", "b"]).unwrap().len(), 1, "what nobody has claimed stays");
+    let renewed = ann.renew([claimed.handle()], [], MINUTE).unwrap_err();
+    let done = ann.modify(Modification::new().delete(claimed.handle())).unwrap_err();
+    assert_eq!([renewed.kind(), done.kind()], [ErrorKind::Dependency; 2]);
+    assert_eq!(bob.cancel_force(["a"]).unwrap(), [false], "repeated");
+}
+
 #[test]
 fn a_job_learns_that_it_is_cancelled() {
     let store = store();

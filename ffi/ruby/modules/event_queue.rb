@@ -152,7 +152,7 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   reminder = queue.publish("remind", delay: 60)
     #   queue.cancel([reminder, reminder.id.tr("0-9", "0")]) # => [:removed, :gone]
-    def cancel(ids, also_running: false) = core
+    def cancel(ids, also_running: false, force: false) = core
 
     # @example
     #   queue = Millpond.connect("memory:").events("orders")

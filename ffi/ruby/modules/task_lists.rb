@@ -17,7 +17,7 @@ module Millpond
     #   task = store.claim("inbox")
     #   store.cancel(task.id) # => [true]
     #   store.renew(task).cancelled == [task.id] # => true
-    def cancel(ids) = core
+    def cancel(ids, force: false) = core
 
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")

@@ -57,7 +57,9 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
             held.iter().map(|held| json!(held.name())).collect()
         }
         "cancel" => {
-            let cancelled = queue.cancel(ids(request)?, request["also_running"] == true)?;
+            let is_set = |name: &str| request[name] == true;
+            let cancelled =
+                queue.cancel(ids(request)?, is_set("also_running"), is_set("force"))?;
             cancelled.iter().map(|cancelled| json!(cancelled.name())).collect()
         }
         "reschedule" | "reschedule_at_ms" => {

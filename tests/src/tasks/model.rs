@@ -359,15 +359,20 @@ impl Model {
         done
     }
 
-    /// Cancels what is claimed; says of each whether it is.
-    pub fn cancel(&mut self, ids: &[String]) -> Vec<bool> {
-        let is_claimed = |id: &String| {
-            self.claimed.contains(id) && self.task(id).is_some_and(|task| task.at_ms > NOW)
+    /// Cancels what is claimed, or deletes it with `force`; says of each whether it is.
+    pub fn cancel(&mut self, ids: &[String], force: bool) -> Vec<bool> {
+        let cancel = |id: &String| {
+            let is_claimed =
+                self.claimed.contains(id) && self.task(id).is_some_and(|task| task.at_ms > NOW);
+            if is_claimed && force {
+                self.end_claims(id);
+                self.tasks.retain(|task| task.id != *id);
+            } else if is_claimed {
+                self.cancelled.insert(id.clone());
+            }
+            is_claimed
         };
-        let flags: Vec<_> = ids.iter().map(is_claimed).collect();
-        let claimed = ids.iter().zip(&flags).filter(|(_, is_claimed)| **is_claimed);
-        self.cancelled.extend(claimed.map(|(id, _)| id.clone()));
-        flags
+        ids.iter().map(cancel).collect()
     }
 
     fn end_claims(&mut self, id: &str) {

@@ -150,7 +150,7 @@ fn a_queue_of_events() {
         let page = queue.list(EventState::Scheduled, scheduled.clone())?;
         queue.list(EventState::Scheduled, scheduled.after(page.next.unwrap()))?;
         queue.reschedule([ids[8]], MINUTE)?;
-        queue.cancel([ids[3]], false)?;
+        queue.cancel([ids[3]], false, false)?;
         let held = queue.receive(9)?;
         queue.extend(&held, MINUTE)?;
         queue.dead_letter(&held[0], "never")?;

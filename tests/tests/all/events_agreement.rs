@@ -50,7 +50,8 @@ enum Step {
     /// Which deliveries, counted from the last, and how they end.
     Settle(Vec<(usize, End)>, u32),
     Extend(Vec<usize>),
-    Cancel(Vec<usize>, bool),
+    /// Also those that are running; by force.
+    Cancel(Vec<usize>, bool, bool),
     Reschedule(usize, When),
     Configure(Config),
     Stats,
@@ -274,7 +275,8 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (prop::collection::vec((0..8_usize, end()), 1..4), any::<u32>())
             .prop_map(|(ends, seed)| Step::Settle(ends, seed)),
         2 => which().prop_map(Step::Extend),
-        2 => (which(), any::<bool>()).prop_map(|(which, running)| Step::Cancel(which, running)),
+        2 => (which(), any::<bool>(), any::<bool>())
+            .prop_map(|(which, running, force)| Step::Cancel(which, running, force)),
         2 => (0..8_usize, at()).prop_map(|(which, at)| Step::Reschedule(which, at)),
         2 => config().prop_map(Step::Configure),
         2 => Just(Step::Stats),
@@ -438,13 +440,14 @@ impl Known {
                 self.extending.clone_from(&held);
                 Call::Extend(Extend::new(partition, held, None).expect("within limits"))
             }
-            Step::Cancel(which, running) => {
+            Step::Cancel(which, running, force) => {
                 let ids = which.iter().map(|back| from_last(&self.ids, *back));
                 let mut ids: Vec<_> = ids.collect::<Option<_>>()?;
                 ids.sort_unstable();
                 ids.dedup();
                 self.moving.clone_from(&ids);
-                Call::Cancel(Cancel::new(partition, ids, *running).expect("within limits"))
+                let step = Cancel::new(partition, ids, *running).expect("within limits");
+                Call::Cancel(step.force(*force))
             }
             Step::Reschedule(back, at) => {
                 let ids = vec![from_last(&self.ids, *back)?];
@@ -638,6 +641,8 @@ struct Ledger {
     named: BTreeMap<(&'static str, u8), EventId>,
     /// When how many events were delivered, since the limits were set.
     deliveries: Vec<(u64, u64)>,
+    /// Events that were cancelled.
+    cancelled: BTreeSet<EventId>,
     /// Events of schedules that there were.
     ticked: BTreeSet<EventId>,
 }
@@ -731,7 +736,8 @@ impl Ledger {
             }
             Call::Cancel(_) => {
                 for (id, cancelled) in known.moving.iter().zip(&seen.cancelled) {
-                    if *cancelled == Cancelled::Removed && self.lives.remove(id).is_none() {
+                    let is_new = *cancelled == Cancelled::Removed && self.cancelled.insert(*id);
+                    if is_new && self.lives.remove(id).is_none() {
                         return Err(format!("{id} had ended, and was cancelled"));
                     }
                 }
@@ -893,6 +899,9 @@ impl Ledger {
         match (settled, end) {
             (Settled::Lost | Settled::Gone, _) => {}
             (Settled::Ended, End::Done) | (Settled::Cancelled, _) => {
+                if settled == Settled::Cancelled {
+                    self.cancelled.insert(id);
+                }
                 if self.lives.remove(&id).is_none() {
                     return Err(format!("{id} ended twice"));
                 }

@@ -569,7 +569,7 @@ fn what_is_cancelled_in_a_long_lane_is_neither_read_nor_counted() {
         let events = (0..1_102).map(|number| NewEvent::new(number.to_string()).key("k"));
         let published = queue.publish_many(events).expect("there is room");
         let ids: Vec<_> = published[500..510].iter().map(|event| event.id).collect();
-        queue.cancel(&ids, false).expect("they wait");
+        queue.cancel(&ids, false, false).expect("they wait");
         let (mut listed, mut query) = (Vec::new(), EventQuery::new().key("k").limit(1_000));
         loop {
             let page = queue.list(EventState::Behind, query.clone()).expect("it is there");

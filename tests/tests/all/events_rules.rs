@@ -948,6 +948,82 @@ fn cancel_frees_name() {
     });
 }
 
+/// A delivery that hangs is taken away, and its key goes on; what its holder does later is refused.
+#[test]
+fn cancel_force() {
+    on_both(|queue| {
+        queue.configure(|config| config.concurrency = 1);
+        let hangs = || NewEvent::new("hangs").key("k").dedup_id("d");
+        for end in [End::Done, failed(None), End::Released(None), End::Dead(String::new())] {
+            let id = queue.publish(hangs()).id;
+            queue.publish(NewEvent::new("next").key("k"));
+            let (receipt, _) = queue.take();
+            let cancel = |queue: &Queue<'_>, also_running, force| {
+                let step = Cancel::new(queue.partition.clone(), vec![id], also_running);
+                queue.run(step.map(|step| step.force(force))).expect("it is there")[0]
+            };
+            assert_eq!(cancel(queue, true, false), Cancelled::Running);
+            assert_eq!(cancel(queue, false, true), Cancelled::Removed);
+            assert_eq!((queue.stats().leased, queue.stats().dedup_ids), (0, 0));
+            assert_eq!(queue.settle(receipt, end), Settled::Lost);
+            assert_eq!(queue.extend(receipt), Held::Lost);
+            let follow = queue.op();
+            let follow = Publish::done(queue.partition.clone(), follow, Vec::new(), receipt);
+            assert_eq!(queue.run(follow).unwrap_err().kind(), ErrorKind::LeaseLost);
+            let (next, event) = queue.take();
+            assert_eq!(&*event.payload, b"next");
+            queue.settle(next, End::Done);
+            assert_eq!(queue.stats().events, 0);
+        }
+    });
+}
+
+/// For ten minutes it is known that an event was cancelled, and that another one has ended by itself.
+#[test]
+fn cancel_twice() {
+    on_both(|queue| {
+        let cancel = |queue: &Queue<'_>, id: EventId, also_running, force| {
+            let step = Cancel::new(queue.partition.clone(), vec![id], also_running);
+            queue.run(step.map(|step| step.force(force))).expect("it is there")[0]
+        };
+        let publish = |queue: &mut Queue<'_>| queue.publish(NewEvent::new("a").key("k")).id;
+        let ready = publish(queue);
+        assert_eq!(cancel(queue, ready, false, false), Cancelled::Removed);
+        // Its holder is told to stop, and does; or does not come back.
+        let stopped = publish(queue);
+        let (receipt, _) = queue.take();
+        assert_eq!(cancel(queue, stopped, true, false), Cancelled::Running);
+        assert_eq!(queue.settle(receipt, failed(None)), Settled::Cancelled);
+        assert_eq!(queue.settle(receipt, failed(None)), Settled::Gone, "the same end, sent again");
+        let crashed = publish(queue);
+        queue.take();
+        assert_eq!(cancel(queue, crashed, true, false), Cancelled::Running);
+        queue.advance(30 * SECOND);
+        assert!(queue.payloads().is_empty());
+        let forced = publish(queue);
+        queue.take();
+        assert_eq!(cancel(queue, forced, false, true), Cancelled::Removed);
+        let done = publish(queue);
+        let (receipt, _) = queue.take();
+        assert_eq!(cancel(queue, done, true, false), Cancelled::Running);
+        assert_eq!(queue.settle(receipt, End::Done), Settled::Ended);
+        let again = |queue: &Queue<'_>| {
+            [stopped, crashed, forced, done].map(|id| cancel(queue, id, false, false))
+        };
+        use Cancelled::{Gone, Removed};
+        assert_eq!(again(queue), [Removed, Removed, Removed, Gone]);
+        // Another period begins, and a step in it is remembered.
+        for _ in 0..2 {
+            queue.advance(300 * SECOND - MICROSECOND);
+            publish(queue);
+            assert_eq!(again(queue)[1..], [Removed, Removed, Gone]);
+        }
+        queue.advance(2 * MICROSECOND);
+        assert_eq!(again(queue), [Gone; 4]);
+        assert_eq!(cancel(queue, ready, false, false), Gone);
+    });
+}
+
 /// What is there can be worked on, and what is new is refused.
 #[test]
 fn e10_a_full_server_refuses_events_and_takes_their_ends() {

@@ -56,6 +56,7 @@ enum Step {
     },
     Cancel {
         ids: Vec<u8>,
+        force: bool,
     },
     Docs {
         namespace: usize,
@@ -258,7 +259,8 @@ fn step() -> impl Strategy<Value = Step> {
             }),
         1 => (queue(), 1usize..5).prop_map(|(queue, limit)| Step::List { queue, limit }),
         1 => prop::collection::vec(0u8..16, 1..6).prop_map(|ids| Step::Fetch { ids }),
-        2 => prop::collection::vec(0u8..16, 1..6).prop_map(|ids| Step::Cancel { ids }),
+        2 => (prop::collection::vec(0u8..16, 1..6), any::<bool>())
+            .prop_map(|(ids, force)| Step::Cancel { ids, force }),
         1 => (
             0..NAMESPACES.len(),
             prop::option::of(0..KEYS.len()),
@@ -508,9 +510,9 @@ fn run_model(model: &mut Model, number: usize, step: &Step) -> StepResult {
             let done = model.renew(CLAIMANTS[*claimant], &tasks, &docs, lease_ms(number));
             done.map_or_else(StepResult::Refused, StepResult::Renewed)
         }
-        Step::Cancel { ids } => {
+        Step::Cancel { ids, force } => {
             let ids: Vec<_> = ids.iter().map(|id| task_id(*id)).collect();
-            StepResult::Cancelled(model.cancel(&ids))
+            StepResult::Cancelled(model.cancel(&ids, *force))
         }
         Step::ClaimDocs { claimant, namespace, keys } => {
             let keys: Vec<_> = keys.iter().map(|key| KEYS[*key]).collect();
@@ -719,8 +721,12 @@ impl Ours<'_> {
                     StepResult::Renewed(cancelled.collect())
                 })
             }
-            Step::Cancel { ids } => {
-                let flags = self.store.cancel(ids.iter().map(|id| task_id(*id)));
+            Step::Cancel { ids, force } => {
+                let ids = ids.iter().map(|id| task_id(*id));
+                let flags = match force {
+                    true => self.store.cancel_force(ids),
+                    false => self.store.cancel(ids),
+                };
                 flags.map(StepResult::Cancelled)
             }
             Step::ClaimDocs { claimant, namespace, keys } => store(claimant)

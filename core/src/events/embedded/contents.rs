@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::bucket::Bucket;
+use super::cancelled::Cancelled;
 use super::journal::{Changes, Effect};
 use crate::events::config::Config;
 use crate::events::event::{Head, flag};
@@ -31,6 +32,7 @@ pub(super) struct Contents {
     pub(super) names: HashMap<Arc<[u8]>, NameEntry>,
     /// Names of events that have ended, by when they are forgotten.
     pub(super) forget: BTreeSet<(Timestamp, Arc<[u8]>)>,
+    pub(super) cancelled: Cancelled,
     /// The part of the key space that leaves or arrives: nothing is delivered meanwhile.
     pub(super) transfer: Option<Transfer>,
     /// What is left of the rate; full as long as nothing was taken.
@@ -271,6 +273,13 @@ impl Contents {
         }
         if let Some(until) = named.and_then(|named| named.until) {
             self.forget.insert((until, name));
+        }
+    }
+
+    /// Remembers that an event was cancelled, and whether its delivery was taken away.
+    pub(super) fn set_cancelled(&mut self, id: EventId, at: Timestamp, is_taken: bool) {
+        if self.cancelled.add(id, at, is_taken) {
+            self.changes.note(Effect::Cancelled(id, at, is_taken));
         }
     }
 

@@ -31,6 +31,7 @@ mod tag {
     pub(super) const BUCKET: u8 = 11;
     pub(super) const SCHEDULE: u8 = 16;
     pub(super) const TEMPLATE: u8 = 17;
+    pub(super) const CANCELLED: u8 = 18;
 }
 
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
@@ -49,6 +50,8 @@ pub(super) enum Effect<'a> {
     Cleared,
     Transfer(Option<&'a Transfer>),
     Bucket(Bucket),
+    /// With when, and whether its delivery was taken away.
+    Cancelled(EventId, Timestamp, bool),
     /// With when it is looked at; nothing if it is removed.
     Schedule(&'a str, Option<&'a (ScheduleRecord, Option<Timestamp>)>),
     Template(&'a str, Option<&'a Template>),
@@ -164,6 +167,11 @@ impl Changes {
             Effect::Bucket(Bucket { tokens, at }) => effects.write(tag::BUCKET, |out| {
                 put_integer(tokens, out);
                 put_integer(at, out);
+            }),
+            Effect::Cancelled(id, at, is_taken) => effects.write(tag::CANCELLED, |out| {
+                put_id(id, out);
+                put_integer(at, out);
+                out.push(is_taken.into());
             }),
             Effect::Schedule(id, schedule) => effects.write(tag::SCHEDULE, |out| {
                 put_bytes(id.as_bytes(), out);
@@ -340,6 +348,10 @@ impl Contents {
                 let tokens = reader.integer()?;
                 self.set_bucket(Bucket { tokens, at: reader.integer()? });
             }
+            tag::CANCELLED => {
+                let (id, at) = (id_of(reader)?, reader.integer()?);
+                self.set_cancelled(id, at, reader.byte()? == 1);
+            }
             tag::SCHEDULE => {
                 let (id, packed) = (str_of(reader)?, reader.bytes()?);
                 let look_at = Some(reader.integer()?).filter(|look_at| *look_at > 0);
@@ -403,6 +415,10 @@ impl State {
         }
         for (name, named) in &contents.names {
             changes.note(Effect::Name(name, Some(*named)));
+            flush(&mut changes, SNAPSHOT_BYTES);
+        }
+        for (id, at, is_taken) in contents.cancelled.iter() {
+            changes.note(Effect::Cancelled(id, at, is_taken));
             flush(&mut changes, SNAPSHOT_BYTES);
         }
         for (id, record) in &contents.schedules {

@@ -2,6 +2,7 @@
 //! steps are those of the scripts, in the same order, so that both come to the same.
 
 mod bucket;
+mod cancelled;
 mod contents;
 mod journal;
 mod operator;
@@ -16,7 +17,7 @@ use journal::Changes;
 use reshard::time_of_step;
 use schedules::Ticked;
 
-use super::cancel::Cancelled;
+use super::cancel::{Cancelled, Running};
 use super::config::micros;
 use super::event::{Head, IfExists, NewEvent, flag};
 use super::extend::{Extended, Held};
@@ -370,18 +371,22 @@ impl State {
         &self,
         partition: &Partition,
         ids: &[EventId],
-        also_running: bool,
+        running: Running,
         context: &mut StepContext<'_>,
     ) -> Result<Vec<Cancelled>> {
         let mut step = self.begin(partition, context)?;
         let cancelled = ids.iter().map(|id| {
-            let Some(stored) = step.contents.open_event(*id) else { return Cancelled::Gone };
-            if !matches!(stored.phase, Phase::Leased(_)) {
-                step.withdraw(*id);
+            let Some(stored) = step.contents.open_event(*id) else {
+                let was_cancelled = step.contents.cancelled.find(*id, step.now).is_some();
+                return if was_cancelled { Cancelled::Removed } else { Cancelled::Gone };
+            };
+            let is_leased = matches!(stored.phase, Phase::Leased(_));
+            if !is_leased || running == Running::Removed {
+                step.withdraw(*id, is_leased);
                 return Cancelled::Removed;
             }
             let mut delivery = stored.delivery.as_deref().cloned().unwrap_or_default();
-            if also_running && !delivery.is_cancelled {
+            if running == Running::Stop && !delivery.is_cancelled {
                 delivery.is_cancelled = true;
                 step.contents.set_delivery(*id, delivery);
             }
@@ -613,8 +618,9 @@ impl Step<'_> {
         self.free_lane(&head)
     }
 
-    /// Removes an event that was cancelled: its name is free, whatever its window says.
-    fn withdraw(&mut self, id: EventId) {
+    /// Removes an event that was cancelled: its name is free, whatever its window says. Whether its delivery was taken
+    /// away is remembered.
+    fn withdraw(&mut self, id: EventId, is_taken: bool) {
         let Some(stored) = self.contents.events.get(&id) else { return };
         let name = stored.head.is(flag::NAMED).then(|| stored.head.name());
         self.remove(id);
@@ -623,6 +629,7 @@ impl Step<'_> {
         {
             self.contents.set_name(&name, None);
         }
+        self.contents.set_cancelled(id, self.now, is_taken);
     }
 
     /// The event is done: it is removed, or kept for as long as the configuration says.
@@ -689,7 +696,7 @@ impl Step<'_> {
             let mut delivery = self.delivery_of(*id);
             delivery.counts.crashes += 1;
             if delivery.is_cancelled {
-                self.withdraw(*id);
+                self.withdraw(*id, false);
                 continue;
             }
             delivery.has_run_out = true;
@@ -774,7 +781,10 @@ impl Step<'_> {
         soonest: &mut Option<Timestamp>,
     ) -> Settled {
         let Settlement { receipt: Receipt { id, token }, end } = settlement;
-        let Some(stored) = self.contents.open_event(*id) else { return Settled::Gone };
+        let Some(stored) = self.contents.open_event(*id) else {
+            let is_taken = self.contents.cancelled.find(*id, self.now) == Some(true);
+            return if is_taken { Settled::Lost } else { Settled::Gone };
+        };
         let phase = stored.phase;
         let Some(mut delivery) = stored.delivery.as_deref().cloned() else { return Settled::Lost };
         if delivery.token != *token {
@@ -794,7 +804,7 @@ impl Step<'_> {
             return Settled::Ended;
         }
         if delivery.is_cancelled {
-            self.withdraw(*id);
+            self.withdraw(*id, false);
             return Settled::Cancelled;
         }
         let (_, delay, err) = end.parts();

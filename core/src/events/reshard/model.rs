@@ -441,7 +441,7 @@ impl World {
         ledger.borrow_mut().doubt(id, true);
         ledger.borrow_mut().cancelled.insert(id);
         self.spawn(async move {
-            match queue.cancel([id], false).await.map(|cancelled| cancelled[0]) {
+            match queue.cancel([id], false, false).await.map(|cancelled| cancelled[0]) {
                 Ok(Cancelled::Removed | Cancelled::Gone) => {
                     ledger.borrow_mut().set(id, State::Ended)
                 }

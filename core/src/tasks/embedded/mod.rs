@@ -265,13 +265,19 @@ impl State {
         }
     }
 
-    /// Cancels a task; returns whether a claimant still holds it under a lease.
-    pub(super) fn cancel(&self, id: &str, context: &mut StepContext<'_>) -> bool {
+    /// Cancels a task, or removes it with `force`; returns whether a claimant still holds it under a lease.
+    pub(super) fn cancel(&self, id: &str, force: bool, context: &mut StepContext<'_>) -> bool {
         let now_ms = context.now() / 1_000;
         let cancelled = self.with_task(id, context, |guard, slot, context| {
             let record = guard.record(slot);
             let is_claimed = record.at_ms > now_ms && record.unended > 0;
-            if is_claimed && !record.is_cancelled {
+            if is_claimed && force {
+                let record = guard.remove(slot);
+                let mut changes = Changes::new(Effects::of(context));
+                changes.task(tag::TASK_REMOVED, guard.name(), &record);
+                changes.into_effects().record(context);
+                drop(self.index.shard_of(id).remove(id));
+            } else if is_claimed && !record.is_cancelled {
                 let queue = guard.name();
                 let record = guard.update(slot, |record| record.is_cancelled = true);
                 let mut changes = Changes::new(Effects::of(context));

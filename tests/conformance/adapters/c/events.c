@@ -258,9 +258,9 @@ static json_t *call_extend(struct request *request) {
 static json_t *call_cancel(struct request *request) {
     size_t length;
     millpond_bytes *ids = texts(request, request->json, "ids", &length);
-    bool running = is_true(request->json, "also_running");
+    bool running = is_true(request->json, "also_running"), force = is_true(request->json, "force");
     uint32_t *outcomes = calloc(length + 1, sizeof *outcomes);
-    ON_QUEUE(millpond_events_cancel(queue, ids, length, running, outcomes, &request->error));
+    ON_QUEUE(millpond_events_cancel(queue, ids, length, running, force, outcomes, &request->error));
     return json_names(outcomes, length, CANCELLED);
 }
 

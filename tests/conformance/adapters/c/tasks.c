@@ -120,10 +120,10 @@ static json_t *call_renew(struct request *request) {
 static json_t *call_cancel(struct request *request) {
     size_t id_count;
     millpond_bytes *ids = texts(request, request->json, "ids", &id_count);
-    bool *flags = allocate(request, id_count, sizeof *flags);
+    bool *flags = allocate(request, id_count, sizeof *flags), force = is_true(request->json, "force");
     millpond_tasks_store *store = store_of(request);
     if (store != NULL)
-        millpond_tasks_cancel(store, ids, id_count, flags, &request->error);
+        millpond_tasks_cancel(store, ids, id_count, force, flags, &request->error);
     millpond_tasks_store_free(store);
     json_t *cancelled = json_array();
     for (size_t i = 0; i < id_count; i++)

@@ -47,7 +47,13 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
             let cancelled: Value = renewed.cancelled.iter().map(|id| json!(&**id)).collect();
             json!({"tasks": tasks, "docs": docs, "at_ms": renewed.at_ms, "cancelled": cancelled})
         }
-        "cancel" => json!(store.cancel(list(&request["ids"], text)?)?),
+        "cancel" => {
+            let ids = list(&request["ids"], text)?;
+            json!(match request["force"] == true {
+                true => store.cancel_force(ids)?,
+                false => store.cancel(ids)?,
+            })
+        }
         "fetch" => tasks(&store.fetch(list(&request["ids"], text)?)?),
         "list" => {
             let page = store.list(text(&request["queue"])?, task_query(request)?)?;

@@ -1,0 +1,46 @@
+//! Events that were cancelled, as they are remembered: for ten minutes, as in `cancelled.lua`.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+
+use crate::events::id::EventId;
+use crate::step::Timestamp;
+
+const REMEMBERED_FOR: u64 = 600_000_000;
+const ENTRIES_MAX: usize = 100_000;
+
+#[derive(Default)]
+pub(super) struct Cancelled {
+    /// When, and whether the delivery was taken away.
+    by_id: HashMap<EventId, (Timestamp, bool)>,
+    /// Those that were cancelled first come first.
+    order: VecDeque<EventId>,
+}
+
+impl Cancelled {
+    /// Remembers an event, and forgets those that were remembered for long enough; whether there is room for it.
+    pub(super) fn add(&mut self, id: EventId, at: Timestamp, is_taken: bool) -> bool {
+        while let Some(first) = self.order.front()
+            && self.by_id.get(first).is_none_or(|(since, _)| *since + REMEMBERED_FOR <= at)
+        {
+            self.by_id.remove(first);
+            self.order.pop_front();
+        }
+        let has_room = self.order.len() < ENTRIES_MAX;
+        if has_room && self.by_id.insert(id, (at, is_taken)).is_none() {
+            self.order.push_back(id);
+        }
+        has_room
+    }
+
+    /// Whether an event was cancelled, and whether its delivery was taken away.
+    pub(super) fn find(&self, id: EventId, now: Timestamp) -> Option<bool> {
+        let (at, is_taken) = self.by_id.get(&id)?;
+        (*at + REMEMBERED_FOR > now).then_some(*is_taken)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (EventId, Timestamp, bool)> {
+        self.order.iter().filter_map(|id| self.by_id.get(id).map(|(at, taken)| (*id, *at, *taken)))
+    }
+}
