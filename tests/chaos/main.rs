@@ -19,8 +19,9 @@
 //! `shuffle` kills writers, consumers and the server of a shuffle queue that is resized meanwhile, 60 times, and the
 //! same number of times a process that does all of it on the embedded engine; `tasks` kills a process that works on a
 //! task store, 100 times on the embedded engine and half as often, with the server, on Redis; `events` loses each
-//! reply of a client in turn, kills producers, consumers and the server of a queue of events and stops consumers for
-//! longer than their leases, 60 times, and kills a process that does all of it on the embedded engine as often;
+//! reply of a client in turn, kills producers, consumers, the server and an operator of a queue of events and stops
+//! consumers for longer than their leases, 60 times, and kills a process that does all of it on the embedded engine as
+//! often;
 //! `schedules` kills one of 20 processes that put the same schedules and receive twice a second, 1,200 times, and the
 //! server after each 60; `volatile` kills and stops holders of the locks of volatile hashes, writers of a family of them
 //! and the server, 60 times, and kills a process that does all of it on the embedded engine as often;

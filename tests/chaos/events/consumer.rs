@@ -51,12 +51,21 @@ fn work(
     say(format!("g {asked} {} {}", clock::now(), delivered(batch)));
     std::thread::sleep(Duration::from_micros(random.below(3_000)));
     let (failed, done): (Vec<_>, Vec<_>) = batch.iter().partition(|_| random.one_in(20));
+    // Those of a key that come later do not wait for a dead letter.
+    let (dead, done): (Vec<_>, Vec<_>) =
+        done.into_iter().partition(|event| event.key.is_empty() && random.one_in(20));
     for event in failed {
         if random.one_in(2) {
             queue.extend([event], None)?;
         }
         // It is refused if the lease ran out meanwhile and another one has the event.
         match queue.nack(event, "no", None) {
+            Err(error) if error.kind() == ErrorKind::LeaseLost => {}
+            other => other?,
+        }
+    }
+    for event in dead {
+        match queue.dead_letter(event, "odd") {
             Err(error) if error.kind() == ErrorKind::LeaseLost => {}
             other => other?,
         }

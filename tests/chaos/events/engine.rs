@@ -1,4 +1,4 @@
-//! The queue on the embedded engine: a process that publishes and consumes in threads and is killed, and another one
+//! The queue on the embedded engine: a process that publishes, consumes and operates in threads and is killed, and another one
 //! that opens the same directory.
 
 use std::time::Duration;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use millpond::Client;
 
 use super::lines::Heard;
-use super::{LEASE, Outcome, configure, consumer, producer, queue, wait_until_done};
+use super::operator::Duty;
+use super::{LEASE, Outcome, configure, consumer, operator, producer, queue, wait_until_done};
 use crate::children::{Hear, drain, in_directory, in_threads, kill_engines};
 use crate::pipe::say;
 use crate::random::Random;
@@ -14,6 +15,8 @@ use crate::said;
 
 const PRODUCERS: u64 = 2;
 const CONSUMERS: u64 = 3;
+/// The second of two operators.
+const OPERATOR: u64 = PRODUCERS + 1;
 
 /// What the child does until it is killed.
 ///
@@ -21,8 +24,10 @@ const CONSUMERS: u64 = 3;
 /// Those of a call; there is none that a kill explains.
 pub(super) fn work(client: &Client, life: u64, random: Random) -> Outcome<()> {
     let client = client.clone();
-    in_threads(PRODUCERS + CONSUMERS, random, move |number, random| match number {
+    in_threads(PRODUCERS + CONSUMERS + 2, random, move |number, random| match number {
         0..PRODUCERS => producer::publish(&client, &format!("{life}.{number}"), random, say),
+        PRODUCERS => operator::operate(&client, Duty::Pause, random, || false, say),
+        OPERATOR => operator::operate(&client, Duty::Configure, random, || false, say),
         _ => consumer::consume(&client, random, || false, say),
     })
 }

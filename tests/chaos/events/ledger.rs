@@ -39,13 +39,19 @@ struct History {
     acknowledged: Option<Nanos>,
 }
 
-/// All events by their names.
+/// All events by their names, and when the queue was paused.
 #[derive(Default)]
-pub(super) struct Ledger(BTreeMap<String, History>);
+pub(super) struct Ledger {
+    events: BTreeMap<String, History>,
+    /// When calls that pause the queue had returned.
+    paused: BTreeSet<Nanos>,
+    /// When calls that resume it were sent.
+    resumed: BTreeSet<Nanos>,
+}
 
 impl Ledger {
     fn of(&mut self, name: &str) -> &mut History {
-        self.0.entry(name.to_owned()).or_default()
+        self.events.entry(name.to_owned()).or_default()
     }
 
     pub(super) fn publish(&mut self, name: &str, fate: Fate) {
@@ -68,25 +74,44 @@ impl Ledger {
         *first = Some(first.map_or(ended, |first| first.min(ended)));
     }
 
+    pub(super) fn pause(&mut self, paused: Nanos) {
+        self.paused.insert(paused);
+    }
+
+    pub(super) fn resume(&mut self, sent: Nanos) {
+        self.resumed.insert(sent);
+    }
+
+    /// The pause, if any, in which this was delivered: both its step and the reply lie in it.
+    fn pause_of(&self, delivery: &Delivery) -> Option<(Nanos, Nanos)> {
+        let paused = *self.paused.range(..delivery.asked).next_back()?;
+        let resumed = *self.resumed.range(paused..).next()?;
+        (delivery.got < resumed).then_some((paused, resumed))
+    }
+
     /// How many there are of each kind.
     pub(super) fn counts(&self) -> String {
-        let count = |is: fn(&History) -> bool| self.0.values().filter(|one| is(one)).count();
+        let count = |is: fn(&History) -> bool| self.events.values().filter(|one| is(one)).count();
         format!(
-            "{} events: {} acknowledged, {} refused, {} unknown; {} deliveries, {} events more than once",
-            self.0.len(),
+            "{} events: {} acknowledged, {} refused, {} unknown; {} deliveries, {} events more than once; {} pauses",
+            self.events.len(),
             count(|one| one.fate == Fate::Done),
             count(|one| one.fate == Fate::Refused),
             count(|one| one.fate == Fate::Unknown),
-            self.0.values().map(|one| one.deliveries.len()).sum::<usize>(),
+            self.events.values().map(|one| one.deliveries.len()).sum::<usize>(),
             count(|one| one.deliveries.len() > 1),
+            self.paused.len(),
         )
     }
 
     /// Whether all of it can be, once nothing is left in the queue.
     pub(super) fn check(&self) -> Outcome<()> {
         let mut keys: BTreeMap<&str, BTreeMap<&str, (&str, &History)>> = BTreeMap::new();
-        for (name, history) in &self.0 {
+        for (name, history) in &self.events {
             history.check().map_err(|wrong| format!("{name}: {wrong}: {history:?}"))?;
+            if let Some(pause) = history.deliveries.iter().find_map(|one| self.pause_of(one)) {
+                return Err(format!("{name} was delivered in a pause, {pause:?}: {history:?}"));
+            }
             if !history.key.is_empty() {
                 keys.entry(&history.key).or_default().insert(&history.place, (name, history));
             }
@@ -165,5 +190,9 @@ mod tests {
         is_wrong(|ledger| ledger.deliver("a", "k", "1", delivery(11, 1)));
         is_wrong(|ledger| ledger.deliver("b", "k", "2", delivery(11, 2)));
         is_wrong(|ledger| ledger.deliver("unended", "", "3", delivery(11, 1)));
+        is_wrong(|ledger| {
+            ledger.pause(9);
+            ledger.resume(12);
+        });
     }
 }

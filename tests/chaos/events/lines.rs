@@ -9,7 +9,9 @@
 //! | `s SENT NAME…` | it is about to acknowledge these |
 //! | `d ENDED NAME…` | it has acknowledged these |
 //! | `l NAME…` | others had these by then, or had ended them |
-//! | `x KIND` | a consumer got an error |
+//! | `x KIND` | a consumer or an operator got an error |
+//! | `p PAUSED` | the queue was paused by then |
+//! | `r SENT` | it is about to be resumed |
 //!
 //! A place is the time at which an event fires and its id. Times are nanoseconds of [`crate::clock::now`].
 
@@ -31,7 +33,9 @@ pub(super) fn names<'a>(events: impl IntoIterator<Item = &'a Event>) -> String {
 pub(super) fn delivered(batch: &[Event]) -> String {
     let word = |event: &Event| {
         let key = String::from_utf8_lossy(&event.key);
-        format!("{}@{key}@{:020}-{}@{}", name_of(event), event.fire_at_us, event.id, event.attempts)
+        // Attempts begin anew when a dead letter is redriven.
+        let attempt = u64::from(event.redriven) << 16 | u64::from(event.attempts);
+        format!("{}@{key}@{:020}-{}@{attempt}", name_of(event), event.fire_at_us, event.id)
     };
     batch.iter().map(word).collect::<Vec<_>>().join(" ")
 }
@@ -89,6 +93,8 @@ impl Hear for Heard {
                 words.for_each(|name| self.ledger.acknowledge(name, ended));
             }
             "l" => self.late += words.count() as u64,
+            "p" => self.ledger.pause(words.next()?.parse().ok()?),
+            "r" => self.ledger.resume(words.next()?.parse().ok()?),
             "x" => *self.errors.entry(words.next()?.to_owned()).or_default() += 1,
             _ => return None,
         }

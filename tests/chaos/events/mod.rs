@@ -1,6 +1,6 @@
-//! The crash test of events: producers, consumers and the server are killed, consumers stand still for longer than
-//! their leases, and as often a process that does all of it on the embedded engine is killed; and each reply in turn is
-//! lost.
+//! The crash test of events: producers, consumers, the server and operators who configure, pause, reshard and
+//! redrive are killed, consumers stand still for longer than their leases, and as often a process that does all of it
+//! on the embedded engine is killed; and each reply in turn is lost.
 //!
 //! What holds at the end, for every event by its name:
 //!
@@ -8,6 +8,7 @@
 //! - What was acknowledged by its consumer was not delivered again.
 //! - Each attempt was delivered to one consumer.
 //! - The events of a key came one after the other, by their times and in the order of publishing.
+//! - Nothing was delivered by a step that was sent while the queue was paused.
 //! - Nothing is left.
 
 mod consumer;
@@ -15,14 +16,16 @@ mod engine;
 mod ledger;
 mod lines;
 mod losses;
+mod operator;
 mod producer;
 mod server;
 
 use std::time::{Duration, Instant};
 
 use millpond::Client;
-use millpond::events::{Config, EventQueue};
+use millpond::events::{Config, EventQueue, RedriveFilter};
 
+use self::operator::Duty;
 use crate::random::Random;
 use crate::{said, watchdog};
 
@@ -38,13 +41,18 @@ fn queue(client: &Client) -> EventQueue {
     client.events("chaos")
 }
 
-/// Makes the queue: nothing is ever given up.
-fn configure(client: &Client) -> Outcome<()> {
+/// The configuration of the queue: nothing is given up but by a consumer's word.
+fn config() -> Config {
     let mut config = Config::default();
     (config.partitions, config.lease) = (2, LEASE);
     (config.max_attempts, config.max_crashes) = (0, 0);
     (config.backoff_min, config.backoff_max) = (Duration::ZERO, Duration::from_millis(50));
-    queue(client).configure(config).map_err(said)
+    config
+}
+
+/// Makes the queue.
+fn configure(client: &Client) -> Outcome<()> {
+    queue(client).configure(config()).map_err(said)
 }
 
 /// Kills processes `kills` times on Redis, and as often on the embedded engine.
@@ -72,16 +80,22 @@ pub(crate) fn work(role: &str, url: &str, seed: u64, life: u64) -> Outcome<()> {
     match role {
         "producer" => producer::publish(&client, &name, random, crate::pipe::say),
         "consumer" => consumer::consume(&client, random, || false, crate::pipe::say),
+        "operator" => operator::operate(&client, Duty::Pause, random, || false, crate::pipe::say),
+        "configurer" => {
+            operator::operate(&client, Duty::Configure, random, || false, crate::pipe::say)
+        }
         "engine" => engine::work(&client, life, random),
         _ => Err(crate::USAGE.to_owned()),
     }
 }
 
-/// Waits until all events have ended.
+/// Waits until all events have ended, with nothing in their way that an operator left.
 fn wait_until_done(client: &Client) -> Outcome<()> {
     let began = Instant::now();
+    queue(client).resume().map_err(said)?;
     loop {
         watchdog::alive();
+        queue(client).redrive_all(RedriveFilter::new()).map_err(said)?;
         match queue(client).stats().map_err(said)?.events {
             0 => return Ok(()),
             left if began.elapsed() > PATIENCE => {

@@ -1,4 +1,4 @@
-//! The queue on Redis: producers and consumers as processes, and a server that comes back with its append-only file.
+//! The queue on Redis: producers, consumers and operators as processes, and a server that comes back with its append-only file.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{said, watchdog};
 const PRODUCERS: usize = 3;
 const CONSUMERS: usize = 4;
 
-/// Kills a producer, a consumer or the server, or stops a consumer, `kills` times.
+/// Kills a producer, a consumer, an operator or the server, or stops a consumer, `kills` times.
 ///
 /// # Errors
 /// What was wrong.
@@ -26,15 +26,17 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
     let mut children: Children<Heard> = Children::new("events-child", url, seed);
     let mut producers = children.start_all("producer", PRODUCERS)?;
     let mut consumers = children.start_all("consumer", CONSUMERS)?;
-    for child in producers.iter().chain(&consumers) {
+    let mut operators = children.start_all("operator", 1)?;
+    let mut configurers = children.start_all("configurer", 1)?;
+    for child in producers.iter().chain(&consumers).chain(&operators).chain(&configurers) {
         child.wait_ready();
     }
-    let mut counts = [0_u64; 4];
+    let mut counts = [0_u64; 5];
     for kill in 0..kills {
         watchdog::alive();
         std::thread::sleep(Duration::from_micros(100_000 + random.below(200_000)));
         // The server and a stop in the first turns, so that a short run has them too.
-        let victim = [2, 3, 1, 0, 1, 2, 1, 0][kill as usize % 8];
+        let victim = [2, 3, 4, 1, 4, 0, 1, 2, 4, 1, 0, 4][kill as usize % 12];
         counts[victim] += 1;
         let consumer = random.below(CONSUMERS as u64) as usize;
         match victim {
@@ -48,6 +50,8 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
                 std::thread::sleep(Duration::from_micros(random.below(150_000)));
                 server.restart();
             }
+            4 if random.one_in(2) => children.replace("operator", &mut operators, 0)?,
+            4 => children.replace("configurer", &mut configurers, 0)?,
             _ => {
                 consumers[consumer].pause();
                 std::thread::sleep(LEASE + Duration::from_micros(random.below(200_000)));
@@ -55,8 +59,8 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
             }
         }
     }
-    for producer in producers {
-        children.end(producer)?;
+    for child in producers.into_iter().chain(operators).chain(configurers) {
+        children.end(child)?;
     }
     wait_until_done(&client)?;
     for consumer in consumers {
@@ -65,10 +69,10 @@ pub(super) fn run(kills: u64, seed: u64) -> Outcome<()> {
     let Heard { ledger, errors, late } = children.heard;
     are_of_kills(&errors)?;
     ledger.check()?;
-    let [producers, consumers, servers, stops] = counts;
+    let [producers, consumers, servers, stops, operators] = counts;
     println!(
-        "killed {producers} producers, {consumers} consumers and the server {servers} times, stopped {stops} \
-         consumers\n{}, {late} ends came late; errors {errors:?}\nevents on redis: nothing wrong",
+        "killed {producers} producers, {consumers} consumers, {operators} operators and the server {servers} times, \
+         stopped {stops} consumers\n{}, {late} ends came late; errors {errors:?}\nevents on redis: nothing wrong",
         ledger.counts()
     );
     Ok(())
