@@ -47,8 +47,10 @@ impl Open {
     /// Makes the partition of this number, as the map of its queue says, or gives it the map's configuration. One of a
     /// move under way is never made here, but by the move: else it would seem to have arrived.
     pub(super) fn part(name: &[u8], map: &Map, number: usize) -> Result<Self> {
-        let is_made = !map.is_moving(number);
-        let ranges = is_made.then(|| map.owners[number].ranges.clone()).unwrap_or_default();
+        let ranges = match map.is_moving(number) {
+            true => Vec::new(),
+            false => map.owners[number].ranges.clone(),
+        };
         let (revision, config) = (map.revision, map.config.clone());
         let change = Change { ranges, revision, config, all: Vec::new() };
         Ok(Self { partition: map.partition(name, number)?, change: Some(change) })

@@ -58,8 +58,7 @@ pub(crate) fn result(client: &Client, on: &Value, call: &str, request: &Value) -
         }
         "cancel" => {
             let is_set = |name: &str| request[name] == true;
-            let cancelled =
-                queue.cancel(ids(request)?, is_set("also_running"), is_set("force"))?;
+            let cancelled = queue.cancel(ids(request)?, is_set("also_running"), is_set("force"))?;
             cancelled.iter().map(|cancelled| json!(cancelled.name())).collect()
         }
         "reschedule" | "reschedule_at_ms" => {

@@ -379,8 +379,9 @@ impl<'a> World<'a> {
             5..8 => self.take_away(),
             8..11 => self.settle(),
             11 => {
-                let (ids, running) = (self.some_ids(), self.random.one_in(2));
-                self.queue.cancel(ids, running).expect("it is there");
+                let (ids, also_running) = (self.some_ids(), self.random.one_in(2));
+                let force = self.random.one_in(4);
+                self.queue.cancel(ids, also_running, force).expect("it is there");
             }
             12 => {
                 let (ids, delay) = (self.some_ids(), self.ms(2_000));

@@ -543,7 +543,8 @@ impl World {
                 // It takes several steps.
                 let is_purged = key == PURGED && purges != ledger.borrow().purges;
                 let state = if is_purged { State::Unsure } else { State::Open };
-                let known = Known { key, place, state, is_doubted: false };
+                let (is_doubted, may_expire) = (false, place.is_none());
+                let known = Known { key, place, state, is_doubted, may_expire };
                 ledger.borrow_mut().events.entry(published.id).or_insert(known);
             }
         });
