@@ -2105,6 +2105,12 @@ export interface TaskWorkerOptions extends WorkerOptions {
    * be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the count,
    * including a retry and a release. So does every change of the task, such as a move back from the
    * error queue.
+   *
+   * A process that ends takes all that it works on with it. So a task that was left twice in a row,
+   * or once if the next time would be the last, runs alone: the worker lets the jobs that it has
+   * end first, and works on nothing beside it. Until it begins, its lease does not count. So what
+   * was beside a task that crashes the workers is not put aside with it; with 1 it is. After one
+   * end, the task runs beside others again.
    */
   maxCrashes?: number | bigint | undefined
   /**
@@ -2491,15 +2497,21 @@ export class TaskStore<T = any> {
    * to stop. Returns whether the task of each id is claimed, so that its claimant will be told. A
    * task that is not claimed is not cancelled; delete it instead. The task itself stays as it is:
    * its claimant can end it in any way, and is not refused. The next claim of the task and every
-   * change remove the cancellation.
+   * change remove the cancellation. A claimant that hangs is not told: with `force` its tasks are
+   * deleted immediately, and what it does with them later is refused with {@link LeaseLostError}.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; cancelling
-   * again is safe.
+   * again is safe. A task that `force` has deleted is not claimed any more, so repeating the call
+   * returns false for it.
    *
    * @param ids - ids, 1 to 10,000
+   * @param options.force - whether claimed tasks are deleted, immediately
    * @throws As {@link TaskStore.fetch}.
    */
-  cancel(ids: Iterable<string>, options?: CallOptions): Promise<boolean[]>
+  cancel(
+    ids: Iterable<string>,
+    options?: CallOptions & { force?: boolean | undefined }
+  ): Promise<boolean[]>
 
   /**
    * The tasks with these ids, from any queue, in the same order; missing ones are left out.
@@ -3198,8 +3210,9 @@ export interface EventWorkerOptions extends WorkerOptions {
   /**
    * Sets how long a {@link EventWorker.drain} takes jobs: after this time it begins no other one,
    * and returns when those that are running have ended. For a slice of a recruiter, give it the
-   * time that the slice has left. By default it goes on until nothing is available. It does not
-   * matter to {@link EventWorker.run}. In milliseconds.
+   * time that the slice has left. By default it goes on until nothing is available; it waits for
+   * events that are ready as long as the queue's `rate` alone holds them up. It does not matter to
+   * {@link EventWorker.run}. In milliseconds.
    */
   budgetMs?: number | undefined
 }
@@ -3399,7 +3412,8 @@ export class EventQueue {
   /**
    * Leases up to `max` events that are ready, those that have been ready for longest first, for as
    * long as the configuration says. No other consumer gets them until they {@link EventQueue.nack |
-   * fail} or the lease expires.
+   * fail} or the lease expires. Fewer than `max` mean that no other event may be received now, that
+   * these have more than 8 MiB, or that 256 steps were not enough for all that had become due.
    *
    * At least once. After {@link ConnectionLostError} or {@link TimeoutError} events may have been
    * leased that no caller received: they are delivered again when their lease expires.
@@ -3516,19 +3530,28 @@ export class EventQueue {
 
   /**
    * Removes events that are not leased, whatever they wait for, and dead letters. With
-   * `alsoRunning`, the holders of leased events are told to stop, and these events are not tried
-   * again. The deduplication id of an event that is cancelled is free at once. Returns the result
-   * for each.
+   * `alsoRunning`, the holders of leased events are told to stop when they next extend the lease,
+   * and these events are not tried again. With `force`, leased events are removed too, immediately:
+   * the next event of the key becomes ready, and what their holders do later is refused with
+   * {@link LeaseLostError}. This is the call that takes a hung delivery away. The deduplication id
+   * of an event that is cancelled is free at once. Returns the result for each.
+   *
+   * After {@link ConnectionLostError} or {@link TimeoutError} the events may or may not have been
+   * cancelled; cancelling again is safe and says which: for ten minutes an event that was cancelled
+   * is `Removed` again, also one whose holder stopped as it was told, and one that is `Gone` has
+   * ended in another way, such as by an `ack`. A partition remembers up to 100,000 of them, and
+   * forgets those of keys that a reshard has moved.
    *
    * @param ids - ids of events
    * @param options.alsoRunning - whether leased events are cancelled too, whose holders are then
    * told to stop
+   * @param options.force - whether leased events are removed too, immediately
    * @throws {@link InvalidArgumentError} for an event that is listed twice, and for more than
    * 1,000,000.
    */
   cancel(
     ids: EventIds,
-    options?: CallOptions & { alsoRunning?: boolean | undefined }
+    options?: CallOptions & { alsoRunning?: boolean | undefined; force?: boolean | undefined }
   ): Promise<('gone' | 'removed' | 'running')[]>
 
   /**

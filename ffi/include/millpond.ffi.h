@@ -1614,6 +1614,7 @@ millpond_status millpond_tasks_modify(millpond_tasks_store *store,
 millpond_status millpond_tasks_cancel(millpond_tasks_store *store,
                                       const millpond_bytes *ids,
                                       size_t id_count,
+                                      bool force,
                                       bool *flags,
                                       millpond_error **error);
 
@@ -2022,6 +2023,7 @@ millpond_status millpond_events_cancel(millpond_events_queue *queue,
                                        const millpond_bytes *ids,
                                        size_t id_count,
                                        bool also_running,
+                                       bool force,
                                        uint32_t *outcomes,
                                        millpond_error **error);
 

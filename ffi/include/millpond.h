@@ -461,11 +461,11 @@ typedef enum {
  */
 typedef enum {
     /**
-     * It does not exist: it has ended, or never existed.
+     * It does not exist: it has ended in another way, or never existed.
      */
     MILLPOND_EVENT_CANCEL_GONE = 1,
     /**
-     * It was removed.
+     * It was removed, by this call or by one in the ten minutes before.
      */
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
     /**
@@ -3041,7 +3041,11 @@ typedef struct {
      * After how many expired leases a task goes to the error queue and not to a handler, since it
      * may be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the
      * count, including a retry and a release. So does every change of the task, such as a move
-     * back from the error queue.
+     * back from the error queue. A process that ends takes all that it works on with it. So a task
+     * that was left twice in a row, or once if the next time would be the last, runs alone: the
+     * worker lets the jobs that it has end first, and works on nothing beside it. Until it begins,
+     * its lease does not count. So what was beside a task that crashes the workers is not put
+     * aside with it; with 1 it is. After one end, the task runs beside others again.
      */
     uint32_t max_crashes;
     /**
@@ -3374,8 +3378,9 @@ typedef struct {
     /**
      * Sets how long a `drain` takes jobs: after this time it begins no other one, and returns when
      * those that are running have ended. For a slice of a recruiter, give it the time that the
-     * slice has left. By default it goes on until nothing is available. It does not matter to
-     * `run`. `MILLPOND_NOT_SET`: the default.
+     * slice has left. By default it goes on until nothing is available; it waits for events that
+     * are ready as long as the queue's `rate` alone holds them up. It does not matter to `run`.
+     * `MILLPOND_NOT_SET`: the default.
      */
     int64_t budget_ms;
 } millpond_events_worker_options;
@@ -6174,20 +6179,25 @@ millpond_status millpond_tasks_modify(millpond_tasks_store *store,
  * claimant to stop. Returns whether the task of each id is claimed, so that its claimant will
  * be told. A task that is not claimed is not cancelled; delete it instead. The task itself
  * stays as it is: its claimant can end it in any way, and is not refused. The next claim of
- * the task and every change remove the cancellation.
+ * the task and every change remove the cancellation. A claimant that hangs is not told: with
+ * `force` its tasks are deleted immediately, and what it does with them later is refused with
+ * `MILLPOND_LEASE_LOST`.
  *
  * `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
+ * `force`: whether claimed tasks are deleted, immediately.
  *
  * Errors: as `millpond_tasks_fetch`.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done;
- * cancelling again is safe.
+ * cancelling again is safe. A task that `force` has deleted is not claimed any more, so
+ * repeating the call returns false for it.
  *
  * Threads: any.
  */
 millpond_status millpond_tasks_cancel(millpond_tasks_store *store,
                                       const millpond_bytes *ids,
                                       size_t id_count,
+                                      bool force,
                                       bool *flags,
                                       millpond_error **error);
 
@@ -7475,7 +7485,8 @@ millpond_status millpond_events_publish_many(millpond_events_queue *queue,
 /**
  * Leases up to `max` events that are ready, those that have been ready for longest first, for
  * as long as the configuration says. No other consumer gets them until they fail or the lease
- * expires.
+ * expires. Fewer than `max` mean that no other event may be received now, that these have more
+ * than 8 MiB, or that 256 steps were not enough for all that had become due.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -7618,14 +7629,23 @@ millpond_status millpond_events_extend(millpond_events_queue *queue,
 
 /**
  * Removes events that are not leased, whatever they wait for, and dead letters. With
- * `also_running`, the holders of leased events are told to stop, and these events are not
- * tried again. The deduplication id of an event that is cancelled is free at once. Returns the
- * result for each.
+ * `also_running`, the holders of leased events are told to stop when they next extend the
+ * lease, and these events are not tried again. With `force`, leased events are removed too,
+ * immediately: the next event of the key becomes ready, and what their holders do later is
+ * refused with `MILLPOND_LEASE_LOST`. This is the call that takes a hung delivery away. The
+ * deduplication id of an event that is cancelled is free at once. Returns the result for each.
  *
  * `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
  * 1,000,000; those of the connection.
+ *
+ * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the events may or may not
+ * have been cancelled; cancelling again is safe and says which: for ten minutes an event that
+ * was cancelled is `MILLPOND_EVENT_CANCEL_REMOVED` again, also one whose holder stopped as it
+ * was told, and one that is `MILLPOND_EVENT_CANCEL_GONE` has ended in another way, such as by
+ * an `ack`. A partition remembers up to 100,000 of them, and forgets those of keys that a
+ * reshard has moved.
  *
  * Threads: any.
  */
@@ -7633,6 +7653,7 @@ millpond_status millpond_events_cancel(millpond_events_queue *queue,
                                        const millpond_bytes *ids,
                                        size_t id_count,
                                        bool also_running,
+                                       bool force,
                                        uint32_t *outcomes,
                                        millpond_error **error);
 

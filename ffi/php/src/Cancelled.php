@@ -11,12 +11,12 @@ namespace Millpond;
 enum Cancelled: string
 {
     /**
-     * It does not exist: it has ended, or never existed.
+     * It does not exist: it has ended in another way, or never existed.
      */
     case Gone = 'gone';
 
     /**
-     * It was removed.
+     * It was removed, by this call or by one in the ten minutes before.
      */
     case Removed = 'removed';
 

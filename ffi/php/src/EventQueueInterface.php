@@ -258,7 +258,9 @@ interface EventQueueInterface
 
     /**
      * Leases up to `max` events that are ready, those that have been ready for longest first, for as long as
-     * the configuration says. No other consumer gets them until they fail or the lease expires.
+     * the configuration says. No other consumer gets them until they fail or the lease expires. Fewer than
+     * `max` mean that no other event may be received now, that these have more than 8 MiB, or that 256 steps
+     * were not enough for all that had become due.
      *
      * At least once. After ConnectionLostException or TimeoutException events may have been leased that no
      * caller received: they are delivered again when their lease expires.
@@ -373,19 +375,30 @@ interface EventQueueInterface
 
     /**
      * Removes events that are not leased, whatever they wait for, and dead letters. With `alsoRunning`, the
-     * holders of leased events are told to stop, and these events are not tried again. The deduplication id
-     * of an event that is cancelled is free at once. Returns the result for each.
+     * holders of leased events are told to stop when they next extend the lease, and these events are not
+     * tried again. With `force`, leased events are removed too, immediately: the next event of the key
+     * becomes ready, and what their holders do later is refused with LeaseLostException. This is the call
+     * that takes a hung delivery away. The deduplication id of an event that is cancelled is free at once.
+     * Returns the result for each.
+     *
+     * After ConnectionLostException or TimeoutException the events may or may not have been cancelled;
+     * cancelling again is safe and says which: for ten minutes an event that was cancelled is
+     * `Cancelled::Removed` again, also one whose holder stopped as it was told, and one that is
+     * `Cancelled::Gone` has ended in another way, such as by an `ack`. A partition remembers up to 100,000
+     * of them, and forgets those of keys that a reshard has moved.
      *
      * @param Event|Published|string|iterable<Event|Published|string> $ids         ids of events
      * @param bool                                                    $alsoRunning whether leased events are cancelled too,
      *                                                                             whose holders are then told to stop
+     * @param bool                                                    $force       whether leased events are removed too,
+     *                                                                             immediately
      *
      * @return list<Cancelled>
      *
      * @throws Exception\InvalidArgumentException for an event that is listed twice, and for more than
      *     1,000,000
      */
-    public function cancel(Event|Published|string|iterable $ids, bool $alsoRunning = false): array;
+    public function cancel(Event|Published|string|iterable $ids, bool $alsoRunning = false, bool $force = false): array;
 
     /**
      * Reschedules events whose time has not come: they fire this long from now. One that waits to be tried

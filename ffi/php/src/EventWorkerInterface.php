@@ -35,8 +35,8 @@ interface EventWorkerInterface
 
     /**
      * Works on this thread until nothing is available, and returns what it did. For tests, and for programs
-     * that cron starts. Events that are ready are all worked on: where the rate of the queue alone holds them up,
-     * it waits until the last one, or until its budget is over or it is stopped.
+     * that cron starts. Events that are ready are all worked on: where the queue's `rate` alone holds them
+     * up, it waits until the last one, or until its `budget` is over or it is stopped.
      *
      * @throws Exception\MillpondException those of the connection too
      */

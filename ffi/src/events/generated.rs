@@ -1028,9 +1028,9 @@ pub enum millpond_events_held {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_cancelled {
-    /// It does not exist: it has ended, or never existed.
+    /// It does not exist: it has ended in another way, or never existed.
     MILLPOND_EVENT_CANCEL_GONE = 1,
-    /// It was removed.
+    /// It was removed, by this call or by one in the ten minutes before.
     MILLPOND_EVENT_CANCEL_REMOVED = 2,
     /// It is leased. If requested, its holder is told to stop when the lease is extended, and the
     /// event is not tried again.

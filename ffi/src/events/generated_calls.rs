@@ -397,7 +397,8 @@ pub unsafe extern "C" fn millpond_events_publish_many(
 
 /// Leases up to `max` events that are ready, those that have been ready for longest first, for
 /// as long as the configuration says. No other consumer gets them until they fail or the lease
-/// expires.
+/// expires. Fewer than `max` mean that no other event may be received now, that these have more
+/// than 8 MiB, or that 256 steps were not enough for all that had become due.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -638,14 +639,23 @@ pub unsafe extern "C" fn millpond_events_extend(
 }
 
 /// Removes events that are not leased, whatever they wait for, and dead letters. With
-/// `also_running`, the holders of leased events are told to stop, and these events are not
-/// tried again. The deduplication id of an event that is cancelled is free at once. Returns the
-/// result for each.
+/// `also_running`, the holders of leased events are told to stop when they next extend the
+/// lease, and these events are not tried again. With `force`, leased events are removed too,
+/// immediately: the next event of the key becomes ready, and what their holders do later is
+/// refused with `MILLPOND_LEASE_LOST`. This is the call that takes a hung delivery away. The
+/// deduplication id of an event that is cancelled is free at once. Returns the result for each.
 ///
 /// `outcomes` is where `id_count` of them go; it may be NULL. On failure they are all 0.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for an event that is listed twice, and for more than
 /// 1,000,000; those of the connection.
+///
+/// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the events may or may not
+/// have been cancelled; cancelling again is safe and says which: for ten minutes an event that
+/// was cancelled is `MILLPOND_EVENT_CANCEL_REMOVED` again, also one whose holder stopped as it
+/// was told, and one that is `MILLPOND_EVENT_CANCEL_GONE` has ended in another way, such as by
+/// an `ack`. A partition remembers up to 100,000 of them, and forgets those of keys that a
+/// reshard has moved.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -654,6 +664,7 @@ pub unsafe extern "C" fn millpond_events_cancel(
     ids: *const millpond_bytes,
     id_count: usize,
     also_running: bool,
+    force: bool,
     outcomes: *mut u32,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -663,7 +674,7 @@ pub unsafe extern "C" fn millpond_events_cancel(
         let outcomes = caller.optional_out_array(outcomes, id_count, 0);
         let queue = caller.held("queue", queue)?;
         let ids = caller.event_ids("ids", ids, id_count)?;
-        let it = queue.cancel(ids, also_running)?;
+        let it = queue.cancel(ids, also_running, force)?;
         outcomes.set(it.into_iter().map(|it| it as u32 + 1));
         Ok(())
     })

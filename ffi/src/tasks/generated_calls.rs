@@ -134,14 +134,18 @@ pub unsafe extern "C" fn millpond_tasks_modify(
 /// claimant to stop. Returns whether the task of each id is claimed, so that its claimant will
 /// be told. A task that is not claimed is not cancelled; delete it instead. The task itself
 /// stays as it is: its claimant can end it in any way, and is not refused. The next claim of
-/// the task and every change remove the cancellation.
+/// the task and every change remove the cancellation. A claimant that hangs is not told: with
+/// `force` its tasks are deleted immediately, and what it does with them later is refused with
+/// `MILLPOND_LEASE_LOST`.
 ///
 /// `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
+/// `force`: whether claimed tasks are deleted, immediately.
 ///
 /// Errors: as `millpond_tasks_fetch`.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` it may have been done;
-/// cancelling again is safe.
+/// cancelling again is safe. A task that `force` has deleted is not claimed any more, so
+/// repeating the call returns false for it.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -149,6 +153,7 @@ pub unsafe extern "C" fn millpond_tasks_cancel(
     store: *mut millpond_tasks_store,
     ids: *const millpond_bytes,
     id_count: usize,
+    force: bool,
     flags: *mut bool,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
@@ -158,7 +163,7 @@ pub unsafe extern "C" fn millpond_tasks_cancel(
         let flags = caller.optional_out_array(flags, id_count, false);
         let store = caller.held("store", store)?;
         let ids = caller.texts("ids", ids, id_count)?;
-        let it = store.cancel(ids)?;
+        let it = if force { store.cancel_force(ids)? } else { store.cancel(ids)? };
         flags.set(it.into_iter());
         Ok(())
     })

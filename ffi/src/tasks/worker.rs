@@ -38,7 +38,11 @@ pub struct millpond_tasks_worker_options {
     /// After how many expired leases a task goes to the error queue and not to a handler, since it
     /// may be what crashes the workers; 3 by default; 0 means never. Every end of a job resets the
     /// count, including a retry and a release. So does every change of the task, such as a move
-    /// back from the error queue.
+    /// back from the error queue. A process that ends takes all that it works on with it. So a task
+    /// that was left twice in a row, or once if the next time would be the last, runs alone: the
+    /// worker lets the jobs that it has end first, and works on nothing beside it. Until it begins,
+    /// its lease does not count. So what was beside a task that crashes the workers is not put
+    /// aside with it; with 1 it is. After one end, the task runs beside others again.
     pub max_crashes: u32,
     /// The queue for tasks that failed too often; by default, the name of the task's own queue
     /// followed by `/err`. NULL: the default.

@@ -140,7 +140,7 @@ const EventQueue_deliveries = { ...kinds.deliveries, ...SIGNAL }
 const EventQueue_nack = { afterMs: check.milliseconds, ...SIGNAL }
 const EventQueue_release = { afterMs: check.milliseconds, ...SIGNAL }
 const EventQueue_extend = { leaseMs: check.milliseconds, ...SIGNAL }
-const EventQueue_cancel = { alsoRunning: check.flag, ...SIGNAL }
+const EventQueue_cancel = { alsoRunning: check.flag, force: check.flag, ...SIGNAL }
 const EventQueue_configure = { ...kinds.eventConfig, ...SIGNAL }
 const ConsumerLease_batches = { ...kinds.batches, ...SIGNAL }
 const Ick_reserve = { backwash: check.flag, ...SIGNAL }
@@ -160,6 +160,7 @@ const Job_release = { delayMs: check.milliseconds, ...SIGNAL }
 const TaskStore_claim = { leaseMs: check.milliseconds, ...SIGNAL }
 const TaskStore_claimMany = { leaseMs: check.milliseconds, ...SIGNAL }
 const TaskStore_claims = { ...kinds.claims, ...SIGNAL }
+const TaskStore_cancel = { force: check.flag, ...SIGNAL }
 const TaskStore_list = { ...kinds.taskQuery, ...SIGNAL }
 const TaskStore_queues = { ...kinds.filter, ...SIGNAL }
 const TaskStore_areEmpty = { ...kinds.filter, ...SIGNAL }
@@ -371,9 +372,9 @@ class EventQueue extends Handle {
   }
 
   async cancel(ids, options) {
-    const { alsoRunning = false, signal } = check.options(options, EventQueue_cancel)
+    const { alsoRunning = false, force = false, signal } = check.options(options, EventQueue_cancel)
     ids = check.eventIds('ids', ids)
-    const send = (number) => nativeOf(this).cancel(number, ids, alsoRunning)
+    const send = (number) => nativeOf(this).cancel(number, ids, alsoRunning, force)
     return unwrap(await begin(signal, read.cancelledList, send))
   }
 
@@ -1071,9 +1072,9 @@ class TaskStore extends Handle {
   }
 
   async cancel(ids, options) {
-    const { signal } = check.options(options, SIGNAL)
+    const { force, signal } = check.options(options, TaskStore_cancel)
     ids = check.texts('ids', ids, 10000)
-    const send = (number) => nativeOf(this).cancel(number, ids)
+    const send = (number) => nativeOf(this).cancel(number, ids, force)
     return unwrap(await begin(signal, read.flagList, send))
   }
 

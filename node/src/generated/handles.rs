@@ -338,9 +338,15 @@ impl EventQueue {
 
     /// [`cancel`](millpond::events::EventQueue::cancel).
     #[napi]
-    pub fn cancel(&self, number: u32, ids: Vec<String>, also_running: bool) -> napi::Result<bool> {
+    pub fn cancel(
+        &self,
+        number: u32,
+        ids: Vec<String>,
+        also_running: bool,
+        force: bool,
+    ) -> napi::Result<bool> {
         let call = |core: &millpond::events::EventQueue<Async>| {
-            Ok(core.cancel(event_ids(&ids)?, also_running))
+            Ok(core.cancel(event_ids(&ids)?, also_running, force))
         };
         Ok(self.0.start(number, call, written))
     }
@@ -1366,8 +1372,13 @@ impl TaskStore {
 
     /// [`cancel`](millpond::tasks::TaskStore::cancel).
     #[napi]
-    pub fn cancel(&self, number: u32, ids: Vec<String>) -> napi::Result<bool> {
-        let call = |core: &millpond::tasks::TaskStore<Async>| Ok(core.cancel(ids));
+    pub fn cancel(&self, number: u32, ids: Vec<String>, force: Option<bool>) -> napi::Result<bool> {
+        let call = |core: &millpond::tasks::TaskStore<Async>| {
+            Ok(match force {
+                Some(true) => core.cancel_force(ids),
+                _ => core.cancel(ids),
+            })
+        };
         Ok(self.0.start(number, call, written))
     }
 

@@ -231,7 +231,9 @@ class EventQueue:
     def receive(self, max: int = 1) -> builtins.list[Event]:
         """Leases up to ``max`` events that are ready, those that have been ready for longest
         first, for as long as the configuration says. No other consumer gets them until they fail
-        or the lease expires.
+        or the lease expires. Fewer than ``max`` mean that no other event may be received now,
+        that these have more than 8 MiB, or that 256 steps were not enough for all that had become
+        due.
 
         At least once. After :class:`~millpond.ConnectionLostError` or
         :class:`~millpond.TimeoutError` events may have been leased that no caller received: they
@@ -397,20 +399,31 @@ class EventQueue:
         return self._native.extend(deliveries, lease)
 
     def cancel(
-        self, ids: EventIds, also_running: bool = False
+        self, ids: EventIds, also_running: bool = False, force: bool = False
     ) -> builtins.list[Literal["gone", "removed", "running"]]:
         """Removes events that are not leased, whatever they wait for, and dead letters. With
-        ``also_running``, the holders of leased events are told to stop, and these events are not
-        tried again. The deduplication id of an event that is cancelled is free at once. Returns
+        ``also_running``, the holders of leased events are told to stop when they next extend the
+        lease, and these events are not tried again. With ``force``, leased events are removed
+        too, immediately: the next event of the key becomes ready, and what their holders do later
+        is refused with :class:`~millpond.LeaseLostError`. This is the call that takes a hung
+        delivery away. The deduplication id of an event that is cancelled is free at once. Returns
         the result for each.
+
+        After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the events
+        may or may not have been cancelled; cancelling again is safe and says which: for ten
+        minutes an event that was cancelled is ``Removed`` again, also one whose holder stopped as
+        it was told, and one that is ``Gone`` has ended in another way, such as by an ``ack``. A
+        partition remembers up to 100,000 of them, and forgets those of keys that a reshard has
+        moved.
 
         :param ids: ids of events
         :param also_running: whether leased events are cancelled too, whose holders are then told
           to stop
+        :param force: whether leased events are removed too, immediately
         :raises: :class:`~millpond.InvalidArgumentError` for an event that is listed twice, and
           for more than 1,000,000.
         """
-        return self._native.cancel(ids, also_running)
+        return self._native.cancel(ids, also_running, force)
 
     def reschedule(
         self,

@@ -519,11 +519,12 @@ impl EventQueue {
         py: Python<'_>,
         ids: &Bound<'_, PyAny>,
         also_running: bool,
+        force: bool,
     ) -> PyResult<Py<PyAny>> {
         let ids: Vec<millpond::events::EventId> = required("ids", ids)?;
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.cancel(ids, also_running), decoded(self.text))
+        call!(py, core, |core| core.cancel(ids, also_running, force), decoded(self.text))
     }
 
     fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -2838,11 +2839,14 @@ impl TaskStore {
         call!(py, core, |core| core.renew(tasks, docs, lease), decoded(self.text))
     }
 
-    fn cancel(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    fn cancel(&self, py: Python<'_>, ids: &Bound<'_, PyAny>, force: bool) -> PyResult<Py<PyAny>> {
         let ids: Vec<String> = up_to("ids", ids, 10000)?;
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.cancel(&ids), decoded(self.text))
+        match force {
+            false => call!(py, core, |core| core.cancel(&ids), decoded(self.text)),
+            true => call!(py, core, |core| core.cancel_force(&ids), decoded(self.text)),
+        }
     }
 
     fn fetch(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {

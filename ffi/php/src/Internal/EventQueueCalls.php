@@ -312,7 +312,7 @@ trait EventQueueCalls
         return EventResults::outcomes(Held::cases(), $pointer, $deliveries->count);
     }
 
-    public function cancel(Event|Published|string|iterable $ids, bool $alsoRunning = false): array
+    public function cancel(Event|Published|string|iterable $ids, bool $alsoRunning = false, bool $force = false): array
     {
         $ids = Packed::members($this->library->ffi, EventArguments::ids($ids));
         $smalls = $this->library->ffi->new('uint32_t[' . \max(1, $ids->count) . ']');
@@ -323,6 +323,7 @@ trait EventQueueCalls
             $ids->array,
             $ids->count,
             $alsoRunning,
+            $force,
             $pointer,
             $call->error,
         );

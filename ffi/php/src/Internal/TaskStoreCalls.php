@@ -42,7 +42,7 @@ trait TaskStoreCalls
         });
     }
 
-    public function cancel(string|iterable $ids): array
+    public function cancel(string|iterable $ids, bool $force = false): array
     {
         $ids = Packed::members($this->library->ffi, TaskArguments::names('ids', $ids));
         $flags = $this->library->ffi->new('bool[' . \max(1, $ids->count) . ']');
@@ -52,6 +52,7 @@ trait TaskStoreCalls
             $this->handle,
             $ids->array,
             $ids->count,
+            $force,
             $pointer,
             $call->error,
         );

@@ -163,17 +163,21 @@ interface TaskStoreInterface
      * Cancels claimed tasks: the next renewal (`cancelled`), such as a worker's, tells the claimant to stop.
      * Returns whether the task of each id is claimed, so that its claimant will be told. A task that is not
      * claimed is not cancelled; delete it instead. The task itself stays as it is: its claimant can end it
-     * in any way, and is not refused. The next claim of the task and every change remove the cancellation.
+     * in any way, and is not refused. The next claim of the task and every change remove the cancellation. A
+     * claimant that hangs is not told: with `force` its tasks are deleted immediately, and what it does with
+     * them later is refused with LeaseLostException.
      *
-     * After ConnectionLostException or TimeoutException it may have been done; cancelling again is safe.
+     * After ConnectionLostException or TimeoutException it may have been done; cancelling again is safe. A
+     * task that `force` has deleted is not claimed any more, so repeating the call returns false for it.
      *
-     * @param string|iterable<string> $ids ids, 1 to 10,000
+     * @param string|iterable<string> $ids   ids, 1 to 10,000
+     * @param bool                    $force whether claimed tasks are deleted, immediately
      *
      * @return list<bool>
      *
      * @throws Exception\MillpondException as fetch()
      */
-    public function cancel(string|iterable $ids): array;
+    public function cancel(string|iterable $ids, bool $force = false): array;
 
     /**
      * The tasks with these ids, from any queue, in the same order; missing ones are left out.

@@ -27,7 +27,10 @@ final class WorkerOptions
      * @param float       $backoffMax  how long in seconds a failed task waits at most
      * @param int         $maxAttempts after this many attempts a task goes to the error queue; 0 is never
      * @param int         $maxCrashes  after this many expired leases in a row a task goes to the error queue and
-     *                                 not to a handler, since it may be what crashes the workers; 0 is never
+     *                                 not to a handler, since it may be what crashes the workers; 0 is never. A
+     *                                 task that was left twice in a row, or once if the next time would be the
+     *                                 last, runs alone in its worker, so that what was beside it is not put aside
+     *                                 with it
      * @param string|null $errorQueue  the queue for tasks that failed too often; by default, the name of the
      *                                 task's own queue followed by `/err`
      * @param int         $concurrency how many jobs a process works on at a time; PHP accepts only 1; for more,

@@ -150,7 +150,9 @@ module Millpond
     end
 
     # Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
-    # configuration says. No other consumer gets them until they {#nack fail} or the lease expires.
+    # configuration says. No other consumer gets them until they {#nack fail} or the lease expires. Fewer than `max`
+    # mean that no other event may be received now, that these have more than 8 MiB, or that 256 steps were not enough
+    # for all that had become due.
     #
     # At least once. After {ConnectionLostError} or {TimeoutError} events may have been leased that no caller
     # received: they are delivered again when their lease expires.
@@ -389,11 +391,19 @@ module Millpond
     end
 
     # Removes events that are not leased, whatever they wait for, and dead letters. With `also_running`, the holders
-    # of leased events are told to stop, and these events are not tried again. The deduplication id of an event that
-    # is cancelled is free at once. Returns the result for each.
+    # of leased events are told to stop when they next extend the lease, and these events are not tried again. With
+    # `force`, leased events are removed too, immediately: the next event of the key becomes ready, and what their
+    # holders do later is refused with {LeaseLostError}. This is the call that takes a hung delivery away. The
+    # deduplication id of an event that is cancelled is free at once. Returns the result for each.
+    #
+    # After {ConnectionLostError} or {TimeoutError} the events may or may not have been cancelled; cancelling again is
+    # safe and says which: for ten minutes an event that was cancelled is `:removed` again, also one whose holder
+    # stopped as it was told, and one that is `:gone` has ended in another way, such as by an `ack`. A partition
+    # remembers up to 100,000 of them, and forgets those of keys that a reshard has moved.
     #
     # @param ids [String, Event, Published, Enumerable<String, Event, Published>] ids of events
     # @param also_running [Boolean] whether leased events are cancelled too, whose holders are then told to stop
+    # @param force [Boolean] whether leased events are removed too, immediately
     # @return [Array<Symbol>]
     # @raise [InvalidArgumentError] for an event that is listed twice, and for more than 1,000,000
     # @raise [TypeError] for arguments of other types
@@ -402,10 +412,10 @@ module Millpond
     #   queue = Millpond.connect("memory:").events("orders")
     #   reminder = queue.publish("remind", delay: 60)
     #   queue.cancel([reminder, reminder.id.tr("0-9", "0")]) # => [:removed, :gone]
-    def cancel(ids, also_running: false)
+    def cancel(ids, also_running: false, force: false)
       ids = EventResults.ids(ids).first(2)
       EventResults.each(ids.last, %i[gone removed running]) do |out, error|
-        Native.millpond_events_cancel(@native, *ids, also_running ? true : false, out, error)
+        Native.millpond_events_cancel(@native, *ids, also_running ? true : false, force ? true : false, out, error)
       end
     end
 

@@ -25,11 +25,15 @@ module Millpond
     # Cancels claimed tasks: the next renewal ({Renewed#cancelled}), such as a worker's, tells the claimant to stop.
     # Returns whether the task of each id is claimed, so that its claimant will be told. A task that is not claimed is
     # not cancelled; delete it instead. The task itself stays as it is: its claimant can end it in any way, and is not
-    # refused. The next claim of the task and every change remove the cancellation.
+    # refused. The next claim of the task and every change remove the cancellation. A claimant that hangs is not told:
+    # with `force` its tasks are deleted immediately, and what it does with them later is refused with
+    # {LeaseLostError}.
     #
-    # After {ConnectionLostError} or {TimeoutError} it may have been done; cancelling again is safe.
+    # After {ConnectionLostError} or {TimeoutError} it may have been done; cancelling again is safe. A task that
+    # `force` has deleted is not claimed any more, so repeating the call returns false for it.
     #
     # @param ids [String, Enumerable<String>] ids, 1 to 10,000
+    # @param force [Boolean] whether claimed tasks are deleted, immediately
     # @return [Array<Boolean>]
     # @raise (see #fetch)
     #
@@ -40,9 +44,11 @@ module Millpond
     #   task = store.claim("inbox")
     #   store.cancel(task.id) # => [true]
     #   store.renew(task).cancelled == [task.id] # => true
-    def cancel(ids)
+    def cancel(ids, force: false)
       ids = TaskArguments.names("ids", ids, 10_000)
-      Call.flags(ids.last) { |out, error| Native.millpond_tasks_cancel(@native, *ids, out, error) }
+      Call.flags(ids.last) do |out, error|
+        Native.millpond_tasks_cancel(@native, *ids, force ? true : false, out, error)
+      end
     end
 
     # A page of a queue's tasks, by time and id. Pages are not one snapshot: a task that is claimed between two pages

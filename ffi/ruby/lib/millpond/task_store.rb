@@ -243,7 +243,8 @@ module Millpond
     # @param backoff_max [Numeric, nil] how long a failed task waits at most, in seconds; 1 hour by default
     # @param max_attempts [Integer] after this many attempts a task goes to the error queue; 0 is never
     # @param max_crashes [Integer] after this many expired leases in a row a task goes to the error queue and not to a
-    #   handler, since it may be what crashes the workers; 0 is never
+    #   handler, since it may be what crashes the workers; 0 is never. A task that was left twice in a row, or once if
+    #   the next time would be the last, runs alone in its worker, so that what was beside it is not put aside with it
     # @param error_queue [String, nil] the queue for tasks that failed too often; by default, the name of the task's
     #   own queue followed by `/err`
     # @return [Worker]

@@ -288,7 +288,9 @@ class TaskStore:
         :param backoff_max: how long a failed task waits at most, in seconds
         :param max_attempts: after this many attempts a task goes to the error queue; 0 is never
         :param max_crashes: after this many expired leases in a row a task goes to the error queue
-          and not to a handler, since it may be what crashes the workers; 0 is never
+          and not to a handler, since it may be what crashes the workers; 0 is never. A task that
+          was left twice in a row, or once if the next time would be the last, runs alone in its
+          worker, so that what was beside it is not put aside with it
         :param error_queue: the queue for tasks that failed too often; by default, the name of the
           task's own queue followed by ``/err``
         """
@@ -327,20 +329,24 @@ class TaskStore:
         """
         return await self._native.renew(tasks, docs, lease)
 
-    async def cancel(self, ids: Texts) -> builtins.list[bool]:
+    async def cancel(self, ids: Texts, force: bool = False) -> builtins.list[bool]:
         """Cancels claimed tasks: the next renewal (``cancelled``), such as a worker's, tells the
         claimant to stop. Returns whether the task of each id is claimed, so that its claimant
         will be told. A task that is not claimed is not cancelled; delete it instead. The task
         itself stays as it is: its claimant can end it in any way, and is not refused. The next
-        claim of the task and every change remove the cancellation.
+        claim of the task and every change remove the cancellation. A claimant that hangs is not
+        told: with ``force`` its tasks are deleted immediately, and what it does with them later
+        is refused with :class:`~millpond.LeaseLostError`.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
-        have been done; cancelling again is safe.
+        have been done; cancelling again is safe. A task that ``force`` has deleted is not claimed
+        any more, so repeating the call returns False for it.
 
         :param ids: ids, 1 to 10,000
+        :param force: whether claimed tasks are deleted, immediately
         :raises: as for :meth:`fetch`.
         """
-        return await self._native.cancel(ids)
+        return await self._native.cancel(ids, force)
 
     async def fetch(self, ids: Texts) -> Tasks:
         """The tasks with these ids, from any queue, in the same order; missing ones are left out.

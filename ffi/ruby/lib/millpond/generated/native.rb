@@ -197,7 +197,7 @@ module Millpond
     function :events_ack_many, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :events_ack_with, [:pointer, :pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :events_extend, [:pointer, :pointer, :size_t, :int64, :pointer, :pointer], :int, blocking: true
-    function :events_cancel, [:pointer, :pointer, :size_t, :bool, :pointer, :pointer], :int, blocking: true
+    function :events_cancel, [:pointer, :pointer, :size_t, :bool, :bool, :pointer, :pointer], :int, blocking: true
     function :events_reschedule, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking: true
     function :events_reschedule_at_ms, [:pointer, :pointer, :size_t, :uint64, :pointer, :pointer], :int, blocking:
       true
@@ -453,7 +453,7 @@ module Millpond
     function :task_filter_init, [:pointer, :size_t], :void
     function :tasks_store_new, [:pointer, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int
     function :tasks_modify, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
-    function :tasks_cancel, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
+    function :tasks_cancel, [:pointer, :pointer, :size_t, :bool, :pointer, :pointer], :int, blocking: true
     function :tasks_fetch, [:pointer, :pointer, :size_t, :pointer, :pointer], :int, blocking: true
     function :tasks_list, [:pointer, :pointer, :size_t, :pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_are_empty, [:pointer, :pointer, :pointer, :pointer], :int, blocking: true
