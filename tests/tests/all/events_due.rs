@@ -152,8 +152,8 @@ impl<'a> World<'a> {
             Ear::Memory { waiting, .. } => *waiting = None,
         }
         let max = self.random.of(&[1, 3, 50]);
-        let (queue, mut loops) = (self.queue.clone(), self.queue.deliveries().max(max));
-        while let Some(batch) = loops.next() {
+        let queue = self.queue.clone();
+        for batch in self.queue.deliveries().max(max) {
             let batch = batch.expect("it is there");
             self.delivered += batch.len() as u64;
             for event in &batch {
