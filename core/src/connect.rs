@@ -4,7 +4,7 @@ use crate::client::{Async, Backend, Client};
 #[cfg(feature = "embedded")]
 use crate::embedded::Engine;
 use crate::error::{Result, invalid};
-use crate::options::{Options, Target};
+use crate::options::{Options, Pace, Target};
 use crate::queues;
 #[cfg(feature = "redis")]
 use crate::redis::Connections;
@@ -56,6 +56,7 @@ impl Options {
     /// # Errors
     /// As [`connect`].
     pub fn connect(&self) -> Result<Client> {
+        let pace = Pace { timeout: self.timeout, ..self.pace };
         let backend = match self.target() {
             #[cfg(feature = "embedded")]
             Target::Memory(name) => {
@@ -85,7 +86,7 @@ impl Options {
                 ));
             }
         };
-        Ok(Client::new(backend, self.pace))
+        Ok(Client::new(backend, pace))
     }
 }
 

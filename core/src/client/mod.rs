@@ -345,6 +345,13 @@ impl<M: Mode> Client<M> {
             _connections => (!self.core.pace.never_polls).then_some(Duration::from_secs(5)))
     }
 
+    /// The limit for one call; none on an embedded engine, which answers at once.
+    pub(crate) fn call_timeout(&self) -> Option<Duration> {
+        on_backend!(self.core.backend,
+            _engine => None,
+            _connections => Some(self.core.pace.timeout))
+    }
+
     /// How often a lease of this length is renewed.
     pub(crate) fn renewal_interval(&self, length: Duration) -> Duration {
         self.core.pace.renew_every.unwrap_or(length / 3)

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::config::Config;
 use super::delete::Delete;
 use super::id::EventId;
-use super::limits::{STEP_BYTES_MAX, STEP_EVENTS_MAX};
+use super::limits::{PARTITIONS_MAX, STEP_BYTES_MAX, STEP_EVENTS_MAX};
 use super::map::Map;
 use super::op::Op;
 use super::open::Open;
@@ -22,7 +23,27 @@ use crate::step::Operation;
 use crate::step::reply::Refusal;
 
 /// How often a call reads the map again that does not fit the partitions.
-pub(super) const STALE_MAX: usize = 16;
+const STALE_MAX: usize = 16;
+
+/// How many moves a call waits for at most that has to do with all of a partition: twice as many as a reshard has.
+const MOVES_MAX: usize = 2 * PARTITIONS_MAX as usize;
+
+/// For how long a call goes on that finds partitions otherwise than its map says, and does nothing else.
+pub(super) struct Patience {
+    left: usize,
+    timeout: Option<Duration>,
+    deadline: Option<Instant>,
+}
+
+impl Patience {
+    /// Whether the call looks once more.
+    pub(super) fn is_left(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let timeout = self.timeout.take();
+        self.deadline = timeout.map_or(self.deadline, |timeout| Some(Instant::now() + timeout));
+        self.left > 0 && self.deadline.is_none_or(|deadline| Instant::now() < deadline)
+    }
+}
 
 /// How many steps of each partition wait for a round at most, all keys being alike.
 const ROUND_STEPS: usize = 8;
@@ -139,9 +160,23 @@ impl<M: Mode> Calls<M> {
         map.partition(&self.name, number)
     }
 
+    pub(super) fn patience(&self) -> Patience {
+        let timeout = self.client.upgrade().and_then(|client| client.call_timeout());
+        Patience { left: STALE_MAX, timeout, deadline: None }
+    }
+
     /// Reads the map of the queue, if there is one.
     pub(super) async fn look(&self) -> Result<Option<Arc<Map>>> {
         let map = self.step(self.numbered(0).map(Open::look)).await?;
+        self.note(map)
+    }
+
+    /// Notes the map that partition 0 has.
+    fn note(&self, map: Option<Map>) -> Result<Option<Arc<Map>>> {
+        if map.as_ref().is_some_and(|map| map.owners.is_empty()) {
+            let message = "the map of the queue's partitions is damaged";
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
         Ok(self.route.set_map(map))
     }
 
@@ -156,19 +191,18 @@ impl<M: Mode> Calls<M> {
     /// Makes the queue, or gives it this configuration if its own has a lower revision; the map as it is then.
     pub(super) async fn create(&self, revision: u64, config: Config) -> Result<Arc<Map>> {
         let step = self.numbered(0).and_then(|root| Open::create(root, revision, config))?;
-        let mut tries = 0;
+        let mut patience = self.patience();
         let map = loop {
             match self.step(Ok(step.clone())).await {
                 // Whoever deletes it may be gone: nothing waits for that.
-                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                Err(error) if is_stale(&error) && patience.is_left() => {
                     self.remove_all(self.numbered(0).map(Delete::go_on)).await?;
                 }
                 result => break result?,
             }
-            tries += 1;
         };
         let missing = || Error::new(ErrorKind::Internal, "a queue was made and is not there");
-        self.route.set_map(map).ok_or_else(missing)
+        self.note(map)?.ok_or_else(missing)
     }
 
     /// Reads the map again after a partition that is not as this one says, and makes the partition if it is missing.
@@ -202,7 +236,8 @@ impl<M: Mode> Calls<M> {
         &self,
         change: impl Fn(Option<&Config>) -> Result<Config>,
     ) -> Result<()> {
-        for _ in 0..STALE_MAX {
+        let mut patience = self.patience();
+        while patience.is_left() {
             let known = self.look().await?;
             let config = change(known.as_ref().map(|map| &map.config))?;
             let revision = match &known {
@@ -257,17 +292,19 @@ impl<M: Mode> Calls<M> {
         make: impl Fn(Partition, Op) -> Result<O>,
     ) -> Result<Option<O::Output>> {
         let slot = self.route.slot();
-        let mut tries = 0;
+        let (mut patience, mut moves) = (self.patience(), 0);
         loop {
             let map = self.map().await?;
             let Some(number) = choose(&map)? else { return Ok(None) };
             let step =
                 self.partition(&map, number).and_then(|partition| make(partition, slot.op()));
             match self.step(step).await {
-                Err(error) if is_on_its_way(&error) => self.complete().await?,
-                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                Err(error) if is_on_its_way(&error) && moves < MOVES_MAX => {
+                    self.complete().await?;
+                    moves += 1;
+                }
+                Err(error) if is_stale(&error) && patience.is_left() => {
                     self.refresh(&map, number).await?;
-                    tries += 1;
                 }
                 result => return result.map(Some),
             }
@@ -283,7 +320,7 @@ impl<M: Mode> Calls<M> {
         make: impl Fn(Partition, Op) -> Result<O>,
     ) -> Result<O::Output> {
         let slot = self.route.slot();
-        let mut tries = 0;
+        let mut patience = self.patience();
         loop {
             let map = self.map().await?;
             let number = map.owner_of(vslot);
@@ -297,9 +334,8 @@ impl<M: Mode> Calls<M> {
                 Err(error) => Err(error),
             };
             match result {
-                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                Err(error) if is_stale(&error) && patience.is_left() => {
                     self.refresh(&map, number).await?;
-                    tries += 1;
                 }
                 result => return result,
             }
@@ -317,7 +353,7 @@ impl<M: Mode> Calls<M> {
     ) -> Result<Vec<T>> {
         let mut results: Vec<Option<T>> = items.iter().map(|_| None).collect();
         let mut items = items.into_iter().enumerate();
-        let (mut waiting, mut tries) = (Vec::new(), 0);
+        let (mut waiting, mut patience) = (Vec::new(), self.patience());
         while !waiting.is_empty() || items.len() > 0 {
             let map = self.map().await?;
             // A round looks at all that waits, so that this must not grow with the call.
@@ -328,11 +364,12 @@ impl<M: Mode> Calls<M> {
                 stale => Round { left: waiting, stale },
             };
             if let Some((number, error)) = round.stale {
-                if tries == STALE_MAX {
+                if !patience.is_left() {
                     return Err(error);
                 }
                 self.refresh(&map, number).await?;
-                tries += 1;
+            } else {
+                patience = self.patience();
             }
             waiting = round.left;
         }
@@ -376,7 +413,8 @@ impl<M: Mode> Calls<M> {
 
     /// The partition that this event belongs to, where it is if it is anywhere.
     pub(super) async fn home_of(&self, id: EventId) -> Result<Partition> {
-        for _ in 0..STALE_MAX {
+        let mut patience = self.patience();
+        while patience.is_left() {
             let map = self.look().await?.ok_or_else(gone)?;
             match self.pull_items(&map, &[(0, id)], 0).await? {
                 None => return self.partition(&map, map.owner_of(id.vslot())),

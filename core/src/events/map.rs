@@ -57,7 +57,9 @@ impl Map {
         let count = owners.len().try_into().ok()?;
         let are_told = std::mem::replace(&mut config.partitions, count) == count;
         let is_there = |number: usize| number < owners.len();
-        let is_sound = moving.as_ref().is_none_or(|of| is_there(of.from) && is_there(of.to));
+        let size: u32 = owners.iter().map(Owner::size).sum();
+        let is_sound =
+            size == VSLOTS && moving.as_ref().is_none_or(|of| is_there(of.from) && is_there(of.to));
         is_sound.then_some(Self { revision, config, owners, are_told, moving })
     }
 
@@ -146,7 +148,10 @@ pub(super) fn merged(ranges: &[Range]) -> Vec<Range> {
 impl Owner {
     /// How many parts of the key space it has.
     pub(super) fn size(&self) -> u32 {
-        self.ranges.iter().map(|(from, to)| u32::from(to - from) + 1).sum()
+        self.ranges
+            .iter()
+            .map(|(from, to)| (u32::from(*to) + 1).saturating_sub((*from).into()))
+            .sum()
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -207,7 +212,7 @@ mod tests {
         let map = Map::parse(3, Config::default(), text).unwrap();
         assert_eq!((map.text().as_str(), map.owners.len()), (text, 2));
         assert!(map.move_of(0x8000).is_some() && map.move_of(0x7fff).is_none());
-        for wrong in ["7", "7:0000-ffff 0>1:8000-ffff", "7:0000-ffff 0>0"] {
+        for wrong in ["", "7", "7:0000-fffe", "7:0000-ffff 0>1:8000-ffff", "7:0000-ffff 0>0"] {
             assert!(Map::parse(3, Config::default(), wrong).is_none());
         }
     }

@@ -98,11 +98,10 @@ impl Operation for Open {
         let config = Config::unpack(&replies.next()?.bytes()?).ok_or_else(malformed)?;
         let text = replies.next()?.bytes()?;
         replies.end()?;
-        if text.is_empty() {
-            return Ok(Some(Map { revision, config, ..Map::default() }));
-        }
-        let text = std::str::from_utf8(&text).map_err(|_| malformed())?;
-        Map::parse(revision, config, text).ok_or_else(malformed).map(Some)
+        // A map that is none has no owners, as that of a partition that has none.
+        let map = std::str::from_utf8(&text).ok();
+        let map = map.and_then(|text| Map::parse(revision, config.clone(), text));
+        Ok(Some(map.unwrap_or_else(|| Map { revision, config, ..Map::default() })))
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Option<Map>> {

@@ -17,7 +17,6 @@ use super::{
 };
 use crate::client::Mode;
 use crate::error::Result;
-use crate::step::reply::malformed;
 
 impl<M: Mode> EventQueue<M> {
     /// Reads events by their ids, in order, with their states: `None` for an event that does not exist, because it has
@@ -172,7 +171,8 @@ impl<M: Mode> EventQueue<M> {
 impl<M: Mode> Calls<M> {
     async fn fetch(&self, ids: Vec<EventId>) -> Result<Vec<Option<Event>>> {
         let mut map = self.look().await?;
-        let make = |partition, _, ids| Fetch::new(partition, ids);
+        let (make, mut patience) =
+            (|partition, _, ids| Fetch::new(partition, ids), self.patience());
         while let Some(known) = map {
             // What is on its way leaves the old partition when it is in the new one.
             let mut old = vec![None; ids.len()];
@@ -181,7 +181,7 @@ impl<M: Mode> Calls<M> {
             }
             let new = self.read(&known, ids.clone(), make, |read| read).await?;
             let read: Vec<_> = new.into_iter().zip(old).map(|(new, old)| new.or(old)).collect();
-            if read.iter().all(Option::is_some) {
+            if read.iter().all(Option::is_some) || !patience.is_left() {
                 return Ok(read);
             }
             map = self.look().await?;
@@ -246,7 +246,8 @@ impl<M: Mode> Calls<M> {
     pub(super) async fn remove_all(&self, begin: Result<Delete>) -> Result<()> {
         let begun = self.step(begin).await?;
         if let Some(begun) = begun {
-            let map = Map::parse(0, Config::default(), &begun.map).ok_or_else(malformed)?;
+            // Of a damaged map nothing is known but that partition: what is left of others is removed by what finds it.
+            let map = Map::parse(0, Config::default(), &begun.map).unwrap_or_default();
             for number in 1..map.owners.len() {
                 self.remove(self.partition(&map, number)?).await?;
             }

@@ -15,7 +15,7 @@
 -- ARGV[8] head
 -- ARGV[9] body
 -- Returns the event's id as clients print it; of a duplicate that of the event that was there.
--- errors WRONGTYPE, STALE while the queue is being deleted, INCOMPATIBLE_VERSION
+-- errors WRONGTYPE, STALE while the queue is being deleted, INCOMPATIBLE_VERSION, CORRUPT
 
 -- Other changes come with this one, which must not be refused alone: a server whose memory is full lets a script add
 -- once it has removed, and one that has become a replica refuses here.
@@ -70,13 +70,14 @@ local function has_vslot(ranges)
   end
 end
 
-local number = 0
+local number
 for i, owner in ipairs(owners) do
   if has_vslot(owner.ranges) then
     number = i - 1
     break
   end
 end
+if not number then return redis.error_reply("CORRUPT the map of the queue's partitions is damaged") end
 local owner = owners[number + 1]
 
 -- The partitions of a move may not know of it yet.

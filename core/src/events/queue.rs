@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::calls::{Calls, Item, STALE_MAX, is_stale};
+use super::calls::{Calls, Item, is_stale};
 use super::map::Map;
 use super::receives::Deliveries;
 use super::reshard::Wanted;
@@ -491,13 +491,12 @@ impl<M: Mode> Calls<M> {
 impl<M: Mode> Calls<M> {
     async fn ack_with(&self, receipt: Receipt, events: Vec<NewEvent>) -> Result<Vec<Published>> {
         let mut published = vec![None; events.len()];
-        let mut tries = 0;
+        let mut patience = self.patience();
         loop {
             let map = self.map().await?;
             match self.ack_with_map(&map, receipt, &events, &mut published).await {
-                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                Err(error) if is_stale(&error) && patience.is_left() => {
                     self.refresh(&map, map.owner_of(receipt.id.vslot())).await?;
-                    tries += 1;
                 }
                 result => break result?,
             }

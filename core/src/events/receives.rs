@@ -291,7 +291,7 @@ impl<M: Mode> Calls<M> {
         let mut waiting: VecDeque<_> = (0..numbers.len())
             .map(|turn| numbers[first.wrapping_add(turn) % numbers.len()])
             .collect();
-        let chosen = map.clone();
+        let (chosen, mut asked) = (map.clone(), numbers.clone());
         let (events, looks) = (Vec::new(), Vec::new());
         let mut received = Received { events, map, numbers, looks, rate_in: None };
         let (mut bytes, mut again) = (0, 0);
@@ -331,6 +331,13 @@ impl<M: Mode> Calls<M> {
             }
             if received.events.len() == max {
                 break;
+            }
+            // Others may own the events by now.
+            if waiting.is_empty()
+                && let Some(Ok(numbers)) = self.route.map().map(|map| of(&map))
+            {
+                waiting.extend(numbers.into_iter().filter(|number| !asked.contains(number)));
+                asked.extend(&waiting);
             }
         }
         if let Some(map) = self.route.map() {

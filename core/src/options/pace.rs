@@ -9,4 +9,6 @@ pub(crate) struct Pace {
     pub(crate) renew_every: Option<Duration>,
     /// No look after queues of a server but on a wake-up: what wakes a waiter then was the wake-up.
     pub(crate) never_polls: bool,
+    /// The limit for one call, as the options have it.
+    pub(crate) timeout: Duration,
 }

@@ -2,12 +2,14 @@
 //! once, those of a key in their order, and no deduplication id taken twice. `core/src/events/reshard/model.rs` has the
 //! same with losses, callers that die and clocks that differ.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use millpond::events::{Event, EventQueue, Failure, Job, NewEvent, Schedule, Status};
+use millpond::events::{Config, Event, EventQueue, Failure, Job, NewEvent, Schedule, Status};
+use millpond::{Error, ErrorKind};
+use millpond_tests::proxy::Proxy;
 use millpond_tests::random::Random;
 use millpond_tests::servers::{Cluster, Redis};
 
@@ -156,5 +158,152 @@ fn schedules_and_limits_are_those_of_the_queue_after_it_was_resharded() {
         assert_eq!(queue.stats().expect("it is there").concurrency, 4);
         let error = queue.reshard(5).expect_err("more than may be leased");
         assert_eq!(error.kind(), millpond::ErrorKind::InvalidArgument);
+    }
+}
+
+/// What an operator does beside a reshard.
+type Beside = fn(&EventQueue) -> Result<(), Error>;
+
+const BESIDE: [Beside; 2] = [
+    |queue| {
+        let mut config = Config::default();
+        config.events_max = 1_000_000;
+        queue.configure(config)
+    },
+    |queue| {
+        queue.pause()?;
+        assert_eq!(queue.receive(10)?.len(), 0, "nothing is received while it is paused");
+        queue.resume()
+    },
+];
+
+/// The events of the numbers from 0 on, each of a key of its own.
+fn numbered(count: usize) -> impl Iterator<Item = NewEvent> {
+    (0..count).map(|number| NewEvent::new(number.to_string()).key(number.to_string()))
+}
+
+fn drained(queue: &EventQueue) -> usize {
+    let mut seen = BTreeSet::new();
+    loop {
+        let events = queue.receive(1_000).expect("the server is there");
+        if events.is_empty() {
+            return seen.len();
+        }
+        queue.ack_many(&events).expect("the server is there");
+        seen.extend(events.into_iter().map(|event| event.payload.to_vec()));
+    }
+}
+
+/// The embedded engines have the same test with the steps of the model. Here a driver loses its server with the reply of
+/// each step in turn.
+#[test]
+fn a_configuration_after_a_driver_died_at_any_step_loses_nothing_on_redis() {
+    let server = Redis::start();
+    let client = millpond::connect(server.url()).expect("the server is there");
+    // From now on the server knows the scripts, so that each step is one reply.
+    client.events("warm").reshard(2).expect("the server is there");
+    for beside in BESIDE {
+        for count in 1.. {
+            let name = format!("orders-{count}");
+            let queue = client.events(&name);
+            queue.publish_many(numbered(200)).expect("there is room");
+            let proxy = Proxy::start(server.port());
+            let url = format!("{}?retries=0", proxy.url());
+            let driver = millpond::connect(url).expect("the server is there").events(&name);
+            driver.config().expect("it is connected");
+            proxy.lead_to(1);
+            proxy.lose_reply(count);
+            let is_over = driver.reshard(2).is_ok();
+            beside(&queue).expect("the server is there");
+            queue.reshard(2).expect("the server is there");
+            for number in ["", "/1"] {
+                let root = format!("{{{name}{number}}}:events");
+                let doctor = include_str!("../../src/events/doctor.lua");
+                let problems = server.cli(&["EVAL", doctor, "1", &root]);
+                assert_eq!(problems.array().len(), 0, "{problems:?} after {count} steps");
+            }
+            assert_eq!(drained(&queue), 200, "the driver died after {count} steps");
+            queue.delete().expect("the server is there");
+            if is_over {
+                assert!(count > 8, "{count}");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_partition_does_not_take_stays_where_it_is_on_redis() {
+    let server = Redis::start();
+    let queue = queue(&server.url());
+    queue.publish_many(numbered(200)).expect("there is room");
+    // The map says that a part is on its way, and the partition that is to get it is there and waits for nothing.
+    let make = "\
+        local generation = redis.call('HGET', KEYS[1], 'generation') + 1\n\
+        local map = generation .. ':0000-7fff ' .. generation .. ':8000-ffff'\n\
+        redis.call('HSET', KEYS[1], 'map', map .. ' 0>1:8000-ffff')\n\
+        for _, field in ipairs({'version', 'revision', 'config', 'clock', 'sequence', 'period'}) do\n\
+          redis.call('HSET', KEYS[2], field, redis.call('HGET', KEYS[1], field))\n\
+        end\n\
+        redis.call('HSET', KEYS[2], 'generation', generation, 'ranges', '8000-ffff', 'map', '')";
+    server.cli(&["EVAL", make, "2", "{orders}:events", "{orders/1}:events"]);
+    let error = queue.reshard(2).expect_err("nothing is taken");
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert_eq!(queue.stats().expect("it is there").events, 200);
+}
+
+#[test]
+fn a_map_that_is_damaged_ends_every_call_on_redis() {
+    let server = Redis::start();
+    for damaged in ["", "7", "7:0000-7fff"] {
+        let queue = queue(&server.url());
+        queue.publish_many(numbered(3)).expect("there is room");
+        server.cli(&["HSET", "{orders}:events", "map", damaged]);
+        let queue = self::queue(&server.url());
+        let command = queue.publish_call(NewEvent::new("a")).expect("the server takes it");
+        let mut connection = server.connect().expect("the server is there");
+        let reply = connection.call(&command).expect("the server is there");
+        assert!(format!("{reply:?}").contains("CORRUPT"), "{reply:?}");
+        for end in [
+            queue.publish(NewEvent::new("a")).map(drop),
+            queue.receive(1).map(drop),
+            queue.configure(Config::default()),
+            queue.reshard(2),
+        ] {
+            assert_eq!(end.expect_err("its map is damaged").kind(), ErrorKind::Corrupt);
+        }
+        queue.delete().expect("it is deleted");
+        queue.publish_many(numbered(3)).expect("it is a new one");
+        assert_eq!(drained(&queue), 3);
+        queue.delete().expect("it is deleted");
+    }
+}
+
+#[test]
+fn a_receive_looks_where_the_events_are_by_now() {
+    let server = Redis::start();
+    for url in [server.url(), "memory:merged".to_owned()] {
+        // Each knows the partitions that there were when it looked last.
+        let (consumer, other) = (queue(&url), queue(&url));
+        consumer.publish_many(numbered(40)).expect("there is room");
+        other.reshard(4).expect("the server is there");
+        assert_eq!(drained(&consumer), 40, "{url}: they have spread");
+
+        let upper = |range: &str| consumer.deliveries().key_range(range).max(100).next();
+        consumer.publish_many(numbered(40)).expect("there is room");
+        let held = upper("c0-").expect("some belong there").expect("it is a whole partition");
+        assert!(!held.is_empty() && held.len() < 40);
+        other.reshard(2).expect("the server is there");
+        // The partition is gone, and the part belongs to one that owns more.
+        let error = upper("c0-").expect("a result").expect_err("it is a part of one now");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        let left = consumer.receive(100).expect("the server is there");
+        assert_eq!(held.len() + left.len(), 40, "{url}");
+        consumer.ack_many(held.iter().chain(&left)).expect("they are held");
+
+        consumer.publish_many(numbered(40)).expect("there is room");
+        other.reshard(1).expect("the server is there");
+        assert_eq!(drained(&consumer), 40, "{url}: all but one are gone");
+        consumer.delete().expect("the server is there");
     }
 }

@@ -22,7 +22,7 @@ pub(super) use moved::{MovedEvent, MovedSchedule, What};
 pub use remap::Remap;
 pub use thaw::Thaw;
 
-use super::calls::{Calls, STALE_MAX, is_stale, stale};
+use super::calls::{Calls, is_stale, stale};
 use super::map::{Map, Moving};
 use super::{Config, EventQueue, limits};
 use crate::client::Mode;
@@ -119,10 +119,10 @@ impl<M: Mode> Calls<M> {
     /// Begins the next move, or goes on with the one that is under way. Returns how much has moved; nothing if the queue
     /// has `partitions`.
     async fn reshard(&self, partitions: u16) -> Result<Option<u64>> {
-        let mut tries = 0;
+        let mut patience = self.patience();
         loop {
             match self.reshard_by_map(partitions).await {
-                Err(error) if is_stale(&error) && tries < STALE_MAX => tries += 1,
+                Err(error) if is_stale(&error) && patience.is_left() => {}
                 result => return result,
             }
         }
@@ -163,14 +163,20 @@ impl<M: Mode> Calls<M> {
         Ok(())
     }
 
-    /// Ends the move that is under way, if one is.
+    /// Ends the move that is under way, if one is, and begins to wait for no other one.
     pub(super) async fn complete(&self) -> Result<()> {
-        let mut tries = 0;
-        while let Some(map) = self.look().await?.filter(|map| map.moving.is_some()) {
+        let mut patience = self.patience();
+        let Some(first) = self.look().await?.filter(|map| map.moving.is_some()) else {
+            return Ok(());
+        };
+        let mut map = first.clone();
+        while map.moving == first.moving && map.owners == first.owners {
             match self.carry(&map, STEP_BATCHES).await {
-                Err(error) if is_stale(&error) && tries < STALE_MAX => tries += 1,
+                Err(error) if is_stale(&error) && patience.is_left() => {}
                 result => drop(result?),
             }
+            let Some(next) = self.look().await? else { break };
+            map = next;
         }
         Ok(())
     }

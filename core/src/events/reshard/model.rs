@@ -885,3 +885,40 @@ fn what_a_partition_does_not_take_stays_where_it_is() {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert_eq!(whole(queue.stats()).expect("it is there").events, 200);
 }
+
+#[test]
+fn a_map_that_is_damaged_ends_every_call() {
+    for damaged in ["", "7", "7:0000-7fff", "7:0000-ffff 0>3:8000-ffff"] {
+        let queue = connected("memory:");
+        whole(queue.publish_many([NewEvent::new("a"), NewEvent::new("b").key("k")]))
+            .expect("there");
+        let calls = Calls::new(&queue).expect("a right name");
+        let map = whole(calls.map()).expect("it is there");
+        let root = calls.numbered(0).expect("a right name");
+        whole(calls.step(Ok(Remap::new(root, map.text(), damaged.into())))).expect("it is damaged");
+        // Of another process.
+        calls.route.set_map(None);
+        let id = EventId::MIN;
+        let ends = [
+            whole(queue.publish(NewEvent::new("c"))).map(drop),
+            whole(queue.receive(1)).map(drop),
+            whole(queue.cancel([id], false)).map(drop),
+            whole(queue.config()).map(drop),
+            whole(queue.configure(config())),
+            whole(queue.pause()),
+            whole(queue.list(EventState::Ready, EventQuery::new())).map(drop),
+            whole(queue.purge(EventState::Ready, PurgeFilter::new())).map(drop),
+            whole(queue.redrive_all(RedriveFilter::new())).map(drop),
+            whole(queue.put_schedule(Schedule::new("s").every(LEASE))).map(drop),
+            whole(queue.reshard(2)),
+            whole(queue.stats()).map(drop),
+        ];
+        for (number, end) in ends.into_iter().enumerate() {
+            let error = end.expect_err("its map is damaged");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{number} of {damaged:?}: {error}");
+        }
+        whole(queue.delete()).expect("it is deleted");
+        whole(queue.publish(NewEvent::new("new"))).expect("it is a new one");
+        assert_eq!(whole(queue.receive(9)).expect("it is there").len(), 1);
+    }
+}
