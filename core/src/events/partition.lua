@@ -6,6 +6,9 @@
 -- KEYS[1] root  hash: see the fields below; that of partition 0 has also the queue's map: of each partition, in order,
 --               its generation and its ranges. Of a partition that is being deleted it has no version but the field
 --               `gone`; of one that was deleted in the second in which it was made, its generation for that second
+--               Of the queue `orders` it is {orders}:events for partition 0 and {orders/0003}:events-part for partition 3. Of
+--               a queue with a tag of its own, {shop}orders, it is {shop}orders:events/0000 and so on: all in one slot. In
+--               such a name, `:events` behind the tag is written `:_events`: no name gives a key of another one
 -- KEYS[2] none  never there: no step runs while a cluster moves the slot and has only a part of it
 -- All other keys begin with the first and its {tag}, so that they lie in its slot. They are made here, as the records
 -- alone say which lanes a step has to do with.

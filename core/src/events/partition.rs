@@ -5,7 +5,16 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::step::{ByteList, Invocation, Script, tagged_name};
+use crate::step::{
+    ByteList, Invocation, Script, around_number, has_tag, numbered_name, tagged_name,
+};
+
+const WHAT: &str = "the queue's name";
+
+/// What the key of a partition ends with, in front of its number if the name has a tag; and that of any but the first, of
+/// a name without a tag, whose number is in it.
+const KIND: &[u8] = b":events";
+const PART: &[u8] = b":events-part";
 
 /// A partition of a queue: the key that all its keys begin with, and its generation, which rises whenever the partition
 /// gets another part of the key space. A step with another generation does nothing.
@@ -22,20 +31,17 @@ impl Partition {
     /// # Errors
     /// `INVALID_ARGUMENT` for a name that is empty, too long, or begins with a closing brace.
     pub fn new(name: impl AsRef<[u8]>, number: u16, generation: u32) -> Result<Self> {
-        let tag = match number {
-            0 => String::new(),
-            number => format!("/{number}"),
+        let name = name.as_ref();
+        let root = match number == 0 && !has_tag(name) {
+            true => tagged_name(WHAT, name, KIND)?,
+            false => numbered_name(WHAT, name, number.into(), KIND, PART)?,
         };
-        let root = tagged_name("the queue's name", name.as_ref(), tag.as_bytes(), b":events")?;
         Ok(Self { root: root.into(), generation })
     }
 
-    /// What the roots of all other partitions have before their number, and what they have behind it.
+    /// What the roots of all other partitions have before their number of four digits, and what they have behind it.
     pub(super) fn around_number(name: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut before = tagged_name("the queue's name", name, b"/", b":events")?;
-        let number = before.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let behind = before.split_off(number);
-        Ok((before, behind))
+        around_number(WHAT, name, KIND, PART)
     }
 
     pub(super) fn of_generation(self, generation: u32) -> Self {
@@ -80,24 +86,85 @@ impl Partition {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::step::names;
 
     #[test]
     fn keys_carry_a_tag() {
         for (name, number, root) in [
             ("orders", 0, "{orders}:events"),
-            ("orders", 3, "{orders/3}:events"),
-            ("a{eu}b", 0, "a{eu}b:events"),
-            ("a{eu}b", 3, "a{eu}b/3:events"),
+            ("orders", 3, "{orders/0003}:events-part"),
+            ("orders/3", 0, "{orders/3}:events"),
+            ("a}b", 3, "{a}b/0003}:events-part"),
+            ("{orders}", 0, "{orders}:events/0000"),
+            ("a{eu}b", 3, "a{eu}b:events/0003"),
+            ("{eu}:events", 1_023, "{eu}:_events:events/1023"),
+            ("{eu}:_events-part", 0, "{eu}:__events-part:events/0000"),
         ] {
             let partition = Partition::new(name, number, 1).unwrap();
-            assert_eq!(partition.as_bytes(), root.as_bytes());
-            if number > 0 {
+            let shown = String::from_utf8_lossy(partition.as_bytes());
+            assert_eq!(shown, root);
+            if root.contains(&format!("{number:04}")) {
                 let (before, behind) = Partition::around_number(name.as_bytes()).unwrap();
-                let number = number.to_string().into_bytes();
+                let number = format!("{number:04}").into_bytes();
                 assert_eq!([before, number, behind].concat(), root.as_bytes());
             }
         }
         assert!(Partition::new("}a", 0, 1).is_err());
+    }
+
+    /// All keys and channels of a partition.
+    fn keys(partition: &Partition, end: &[u8]) -> Vec<Vec<u8>> {
+        let ends: [&[u8]; 5] = [b"", b":none", b":events", b":at:default", b":waiting:default"];
+        let odd = [b":lane:default:", end].concat();
+        let process = [b":at:default:", end].concat();
+        ends.into_iter().chain([&*odd, &*process]).map(|end| partition.with(end).to_vec()).collect()
+    }
+
+    /// What a user of a queue has rights to, as the documentation says: whether that reaches a key.
+    fn has_rights(name: &[u8], key: &[u8]) -> bool {
+        let (before, behind) = Partition::around_number(name).unwrap();
+        if has_tag(name) {
+            return key.starts_with(&before);
+        }
+        let is_first = names::is_of(Partition::new(name, 0, 1).unwrap().as_bytes(), key);
+        let of_part = key.strip_prefix(&*before).and_then(|rest| rest.get(4..));
+        is_first || of_part.is_some_and(|rest| rest.starts_with(&behind))
+    }
+
+    proptest! {
+        #![proptest_config(names::cases())]
+
+        #[test]
+        fn no_partition_has_a_key_of_another(
+            one in (names::odd_names(), 0..3_u16),
+            other in (names::odd_names(), 0..3_u16),
+            end in names::odd_names(),
+        ) {
+            let partition = |(name, number): &(Vec<u8>, u16)| Partition::new(name, *number, 1).unwrap();
+            let root = partition(&one);
+            let keys_of_one = keys(&root, &end);
+            // Each of them, and what looks like one of its partitions and keys.
+            let likeness = keys_of_one.iter().chain([&other.0]).flat_map(|name| {
+                let cut = name.strip_suffix(b":events").map(<[u8]>::to_vec);
+                [Some(name.clone()), cut].into_iter().flatten()
+            });
+            for name in likeness {
+                let other = (name, other.1);
+                if one == other || other.0.is_empty() || other.0[0] == b'}' {
+                    continue;
+                }
+                for key in keys(&partition(&other), &end) {
+                    let shown = || String::from_utf8_lossy(&key).into_owned();
+                    prop_assert!(!keys_of_one.contains(&key), "{}", shown());
+                    prop_assert!(one.0 == other.0 || !has_rights(&one.0, &key), "{}", shown());
+                }
+            }
+            prop_assert!(keys_of_one.iter().all(|key| has_rights(&one.0, key)));
+            // All in one slot.
+            prop_assert!(has_tag(root.as_bytes()));
+        }
     }
 }

@@ -5,7 +5,7 @@
 -- and arrives, and what has the event's name moves first.
 --
 -- KEYS[1] root of partition 0, KEYS[2] none: see partition.lua
--- ARGV[1] before      what the roots of all other partitions have before their number
+-- ARGV[1] before      what the roots of all other partitions have before their number, of four digits
 -- ARGV[2] behind      and what they have behind it
 -- ARGV[3] ranges      of the key space that the one partition of a new queue owns
 -- ARGV[4] config      of a new queue, as in CONFIG
@@ -23,7 +23,7 @@ local failure = read('HDEL', KEYS[1], '')
 if failure then return failure end
 
 local function root_of(number)
-  return number == 0 and KEYS[1] or ARGV[1] .. number .. ARGV[2]
+  return number == 0 and KEYS[1] or ARGV[1] .. string.format('%04d', number) .. ARGV[2]
 end
 
 local partitions = {}

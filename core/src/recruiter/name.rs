@@ -12,7 +12,7 @@ pub(super) struct Name(Arc<[u8]>);
 impl Name {
     /// The name `name`, of at least one byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
-        Ok(Self(tagged_name("the name", name, b"", b":steal")?.into()))
+        Ok(Self(tagged_name("the name", name, b":steal")?.into()))
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {

@@ -31,7 +31,11 @@ pub(crate) use context::{Finished, Wake};
 pub use context::{StepContext, Timestamp};
 pub(crate) use effects::{Effects, SNAPSHOT_BYTES};
 pub use name::NAME_BYTES_MAX;
-pub(crate) use name::{check_name, check_name_length, has_tag, tagged_name};
+#[cfg(test)]
+pub(crate) use name::tests as names;
+pub(crate) use name::{
+    around_number, check_name, check_name_length, has_tag, numbered_name, tagged_name, unmarked,
+};
 pub use operation::Operation;
 pub(crate) use operation::{head, sealed, steps};
 pub use reply::Reply;

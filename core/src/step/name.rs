@@ -23,19 +23,180 @@ pub(crate) fn check_name(what: &str, name: &[u8]) -> Result<()> {
     }
 }
 
-/// The prefix of all keys of a queue: the name and `inside`, in braces unless the name already contains a {tag}, so
-/// that the keys lie in one cluster slot; then `end`.
-pub(crate) fn tagged_name(what: &str, name: &[u8], inside: &[u8], end: &[u8]) -> Result<Vec<u8>> {
+/// The prefix of all keys of a queue: the name, in braces unless it already contains a {tag}, so that the keys lie in
+/// one cluster slot; then `kind`, a word behind a colon.
+///
+/// No other name has a key with this prefix and nothing or a colon behind it, but for the name without a tag and the
+/// same in braces, which are one: a `kind` in a name is told from the one behind the name, see [`marked`].
+pub(crate) fn tagged_name(what: &str, name: &[u8], kind: &[u8]) -> Result<Vec<u8>> {
+    check_tagged(what, name)?;
+    let tagged = if has_tag(name) { name.to_vec() } else { [b"{", name, b"}"].concat() };
+    Ok([&*marked(&tagged, kind), kind].concat())
+}
+
+/// The prefix of all keys of a part of a queue, by its number; as [`tagged_name`], and ending for a name without a tag
+/// with `end`, which begins with `kind`. The parts of such a name have a cluster slot each, those of one with a tag its
+/// slot. No other part of any name has a key with this prefix and nothing or a colon behind it.
+///
+/// The number has four digits, so that a pattern of access rights can have `????` for it, which no longer name fits.
+pub(crate) fn numbered_name(
+    what: &str,
+    name: &[u8],
+    number: u32,
+    kind: &[u8],
+    end: &[u8],
+) -> Result<Vec<u8>> {
+    let (before, behind) = around_number(what, name, kind, end)?;
+    Ok([&*before, format!("{number:04}").as_bytes(), &*behind].concat())
+}
+
+/// What a [`numbered_name`] has before its number, and what it has behind it.
+pub(crate) fn around_number(
+    what: &str,
+    name: &[u8],
+    kind: &[u8],
+    end: &[u8],
+) -> Result<(Vec<u8>, Vec<u8>)> {
+    check_tagged(what, name)?;
+    Ok(match has_tag(name) {
+        true => ([&*marked(name, kind), kind, b"/"].concat(), Vec::new()),
+        false => (marked(&[b"{", name, b"/"].concat(), kind), [b"}", end].concat()),
+    })
+}
+
+/// The name of which [`tagged_name`] made what is in front of the kind, if that has a tag of its own.
+pub(crate) fn unmarked(name: &[u8], kind: &[u8]) -> Vec<u8> {
+    let (mut plain, behind) = split_tag(name);
+    for (index, byte) in behind.iter().enumerate() {
+        let is_mark = behind[..index].ends_with(b":") && is_kind(&behind[index..], kind);
+        if *byte != b'_' || !is_mark {
+            plain.push(*byte);
+        }
+    }
+    plain
+}
+
+/// The same name with one underscore more in each `:kind`, `:_kind` and so on behind its tag: the first `:kind` there is
+/// then the one that a prefix ends with. The tag stays as it is, since the slot depends on it.
+fn marked(name: &[u8], kind: &[u8]) -> Vec<u8> {
+    let (mut marked, behind) = split_tag(name);
+    for (index, byte) in behind.iter().enumerate() {
+        marked.push(*byte);
+        if *byte == b':' && is_kind(&behind[index + 1..], kind) {
+            marked.push(b'_');
+        }
+    }
+    marked
+}
+
+/// Whether these bytes, behind a colon, begin with a kind or with underscores and a kind.
+fn is_kind(bytes: &[u8], kind: &[u8]) -> bool {
+    let underscores = bytes.iter().take_while(|byte| **byte == b'_').count();
+    kind.get(1..).is_some_and(|kind| bytes[underscores..].starts_with(kind))
+}
+
+/// A name up to the end of its tag, and the rest; all of it if it has none.
+fn split_tag(name: &[u8]) -> (Vec<u8>, &[u8]) {
+    let (tagged, behind) = name.split_at(tag_end(name).unwrap_or(name.len()));
+    (tagged.to_vec(), behind)
+}
+
+fn check_tagged(what: &str, name: &[u8]) -> Result<()> {
     check_name(what, name)?;
     ensure!(name[0] != b'}', "{what} begins with a brace that closes");
-    Ok(match has_tag(name) {
-        true => [name, inside, end].concat(),
-        false => [b"{", name, inside, b"}", end].concat(),
-    })
+    Ok(())
 }
 
 /// Whether a cluster hashes a part of the name instead of the whole.
 pub(crate) fn has_tag(name: &[u8]) -> bool {
-    let Some(open) = name.iter().position(|byte| *byte == b'{') else { return false };
-    name[open + 1..].iter().position(|byte| *byte == b'}').is_some_and(|length| length > 0)
+    tag_end(name).is_some()
+}
+
+/// Where the tag of a name ends, with its brace.
+fn tag_end(name: &[u8]) -> Option<usize> {
+    let open = name.iter().position(|byte| *byte == b'{')?;
+    let length = name[open + 1..].iter().position(|byte| *byte == b'}')?;
+    (length > 0).then_some(open + length + 2)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    pub(crate) fn cases() -> ProptestConfig {
+        ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4_000) }
+    }
+
+    /// Names that a queue may have and that look like the keys of other queues.
+    pub(crate) fn odd_names() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop::sample::select(vec![
+            "a",
+            "b",
+            "a",
+            "a/0001",
+            "/",
+            "/1",
+            "/0001",
+            "{",
+            "}",
+            "{}",
+            "{a}",
+            "{a}",
+            "{a/0001}",
+            "{b}",
+            ":",
+            "_",
+            ":_",
+            "-part",
+            ":events",
+            ":events",
+            ":events-part",
+            ":tasks",
+            ":tasks",
+            ":shard",
+            ":queue:",
+            ":lane:default:",
+            ":map:",
+            ":due",
+            ":none",
+            "vhash-map:",
+            "vhashes:",
+            "\0",
+        ]);
+        let bytes = prop::collection::vec(part, 1..6).prop_map(|parts| parts.concat().into_bytes());
+        bytes.prop_filter("a name that is refused", |name| name[0] != b'}')
+    }
+
+    /// Whether a key is one of those with this prefix.
+    pub(crate) fn is_of(prefix: &[u8], key: &[u8]) -> bool {
+        key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest[0] == b':')
+    }
+
+    /// The name that has a tag and is one with this name.
+    pub(crate) fn with_tag(name: &[u8]) -> Vec<u8> {
+        if has_tag(name) { name.to_vec() } else { [b"{", name, b"}"].concat() }
+    }
+
+    proptest! {
+        #![proptest_config(cases())]
+
+        #[test]
+        fn no_name_has_a_key_of_another(one in odd_names(), other in odd_names(), end in odd_names()) {
+            let prefix = |name: &[u8]| tagged_name("the name", name, b":tasks").unwrap();
+            let (of_one, of_other) = (prefix(&one), prefix(&other));
+            let is_same = with_tag(&one) == with_tag(&other);
+            prop_assert_eq!(of_one == of_other, is_same);
+            prop_assert!(is_same || !is_of(&of_one, &of_other));
+            // A name that is made from a key of another one.
+            let key = [&*of_one, b":queue:", &end].concat();
+            prop_assert!(!is_of(&of_one, &prefix(&key)), "{}", String::from_utf8_lossy(&key));
+            // The slot is that of the tag.
+            let tag = |name: &[u8]| name[..tag_end(name).unwrap()].to_vec();
+            prop_assert_eq!(tag(&of_one), tag(&with_tag(&one)));
+            let tagged = of_one.strip_suffix(b":tasks").unwrap();
+            prop_assert_eq!(unmarked(tagged, b":tasks"), with_tag(&one));
+        }
+    }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::step::tagged_name;
+use crate::step::{tagged_name, unmarked};
+
+/// What the key that all others of a store begin with ends with.
+const KIND: &[u8] = b":tasks";
 
 /// The name of a store, with the Redis key that all its keys begin with. They carry the name as their hash tag, or
 /// the tag that the name contains, so that a store lies in one cluster slot.
@@ -16,15 +19,15 @@ pub(super) struct Name(SmallVec<[u8; 48]>);
 impl Name {
     /// The name `name`, of at least one byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
-        Ok(Self(tagged_name("the store's name", name, b"", b":tasks")?.into()))
+        Ok(Self(tagged_name("the store's name", name, KIND)?.into()))
     }
 
     /// The name of the store whose keys begin with this one; nothing for a key that belongs to no store.
     pub(super) fn of_key(key: &[u8]) -> Option<Vec<u8>> {
-        let tagged = key.strip_suffix(b":tasks")?;
+        let tagged = unmarked(key.strip_suffix(KIND)?, KIND);
         let bare = tagged.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
         let is_it = |name: &&[u8]| Self::new(name).is_ok_and(|name| name.as_bytes() == key);
-        bare.filter(is_it).or(Some(tagged).filter(is_it)).map(<[u8]>::to_vec)
+        bare.filter(is_it).or(Some(&*tagged).filter(is_it)).map(<[u8]>::to_vec)
     }
 
     /// The key that all others begin with.
@@ -70,6 +73,8 @@ mod tests {
             ("{shop}:eu", "{shop}:eu:tasks"),
             ("a{b}c", "a{b}c:tasks"),
             ("a}b", "{a}b}:tasks"),
+            ("{shop}:tasks", "{shop}:_tasks:tasks"),
+            ("{shop}:_tasks:x", "{shop}:__tasks:x:tasks"),
         ] {
             assert!(Name::new(b"}shop").is_err());
             assert_eq!(Name::new(name.as_bytes()).unwrap().as_bytes(), key.as_bytes(), "{name}");

@@ -8,7 +8,7 @@
 local MAP, ZSET = KEYS[1], KEYS[2]
 
 -- Of a hash in a family: the index of when hashes of its shard have something to remove, or earlier, and the member that
--- this hash is there. Its keys are `vhash-map:SHARD:BASE` and `vhash-due:SHARD`.
+-- this hash is there. Its keys are `SHARD:map:BASE` and `SHARD:due`.
 local DUE = #KEYS % 3 == 0 and KEYS[#KEYS]
 local BASE = DUE and string.sub(MAP, #DUE + 2)
 

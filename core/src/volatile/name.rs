@@ -5,72 +5,91 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::step::{check_name, tagged_name};
+use crate::step::{check_name, numbered_name, tagged_name};
 
-/// The name of a volatile hash, as all its Redis keys end with it: in braces, unless it contains a {tag}, so that the
-/// keys lie in one cluster slot.
+/// What the keys of a shard of a family begin with, as no hash outside of a family does, and what is behind its name.
+const FAMILY: &[u8] = b"vhashes:";
+const SHARD: &[u8] = b":shard";
+
+/// Makes the state of a shard on the embedded engine unlike any of a hash outside of a family, whose name has a tag by
+/// then: an empty one in front is none.
+const NO_TAG: &[u8] = b"{}";
+
+/// The name of a volatile hash: in braces, unless it contains a {tag}, so that the keys lie in one cluster slot. All keys
+/// end with it; those of a hash in a family begin with its shard, and end with its base.
 // Holds the bytes rather than a shared reference: threads that use one hash would contend for its reference count.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
-    end: SmallVec<[u8; 48]>,
-    /// How many bytes of that are the shard, of a hash in a family; behind a colon follows its base.
-    shard_bytes: Option<usize>,
+    /// The name of the state on the embedded engine, which is one of a whole shard.
+    state: SmallVec<[u8; 48]>,
+    /// What tells a hash of a family in its shard.
+    base: Option<SmallVec<[u8; 24]>>,
 }
 
 impl Name {
     /// The name `name`, of at least one byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
-        Ok(Self { end: tagged_name("the name", name, b"", b"")?.into(), shard_bytes: None })
+        Ok(Self { state: tagged_name("the name", name, b"")?.into(), base: None })
     }
 
     /// A shard of the family `family`; it has a name, for the hashes in it.
     pub(super) fn shard(family: &[u8], number: u32) -> Result<Self> {
-        let number = format!("/{number}");
-        let end = tagged_name("the name", family, number.as_bytes(), b"")?;
-        Ok(Self { shard_bytes: Some(end.len()), end: end.into() })
+        let shard = numbered_name("the name", family, number, SHARD, SHARD)?;
+        let state = [NO_TAG, FAMILY, &shard].concat();
+        Ok(Self { state: state.into(), base: Some(SmallVec::new()) })
     }
 
     /// The hash in a shard that this is the name of, with a base of at least one byte.
     pub(super) fn hash(&self, base: &[u8]) -> Result<Self> {
         check_name("the base", base)?;
-        let end = [&self.end, b":".as_slice(), base].concat();
-        Ok(Self { shard_bytes: Some(self.end.len()), end: end.into() })
+        Ok(Self { base: Some(base.into()), ..self.clone() })
     }
 
     /// The name of the state on the embedded engine, which is one of a whole shard.
     pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.end[..self.shard_bytes.unwrap_or(self.end.len())]
+        &self.state
     }
 
     /// What tells the hash in its shard; empty if it is in none.
     pub(super) fn base(&self) -> &[u8] {
-        self.shard_bytes.and_then(|bytes| self.end.get(bytes + 1..)).unwrap_or_default()
+        self.base.as_deref().unwrap_or_default()
     }
 
     /// The keys of the fields: their values and their expiries, and behind them the index of the shard.
     pub(super) fn field_keys(&self) -> Vec<Arc<[u8]>> {
-        self.with(&["vhash-map:", "vhash-zset:"])
+        self.with(&["map", "zset"])
     }
 
     /// The keys of the fields and of the locks.
     pub(super) fn keys(&self) -> Vec<Arc<[u8]>> {
-        self.with(&["vhash-map:", "vhash-zset:", "vhash-lock:", "vhash-lockz:", "vhash-meta:"])
+        self.with(&["map", "zset", "lock", "lockz", "meta"])
     }
 
     /// The index of the shard: when its hashes have something to remove.
     pub(super) fn due_key(&self) -> Arc<[u8]> {
-        [b"vhash-due:", self.as_bytes()].concat().into()
+        [&self.state[NO_TAG.len()..], b":due"].concat().into()
     }
 
     fn with(&self, kinds: &[&str]) -> Vec<Arc<[u8]>> {
-        let keys = kinds.iter().map(|kind| [kind.as_bytes(), &self.end].concat().into());
-        keys.chain(self.shard_bytes.map(|_| self.due_key())).collect()
+        let key = |kind: &&str| -> Arc<[u8]> {
+            match &self.base {
+                None => [b"vhash-", kind.as_bytes(), b":", &self.state].concat().into(),
+                Some(base) => {
+                    let shard = &self.state[NO_TAG.len()..];
+                    [shard, b":", kind.as_bytes(), b":", base].concat().into()
+                }
+            }
+        };
+        kinds.iter().map(key).chain(self.base.as_ref().map(|_| self.due_key())).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::step::names;
 
     /// V17: a name without braces works, and a {tag} is kept.
     #[test]
@@ -87,18 +106,60 @@ mod tests {
             let expected = expected.map(|kind| format!("vhash-{kind}:{end}").into_bytes());
             assert!(keys.iter().map(|key| &**key).eq(expected.iter().map(Vec::as_slice)), "{name}");
         }
-        for (family, end) in [("users", "{users/3}"), ("{u}", "{u}/3")] {
-            let shard = Name::shard(family.as_bytes(), 3).unwrap();
-            let name = shard.hash(b"a:b").unwrap();
-            assert_eq!((name.as_bytes(), name.base()), (end.as_bytes(), b"a:b".as_slice()));
+        for (family, shard) in [
+            ("users", "vhashes:{users/0003}:shard"),
+            ("{u}", "vhashes:{u}:shard/0003"),
+            ("{u}:shard", "vhashes:{u}:_shard:shard/0003"),
+        ] {
+            let name = Name::shard(family.as_bytes(), 3).unwrap().hash(b"a:b").unwrap();
+            assert_eq!(name.base(), b"a:b");
+            let expected = ["map:a:b", "zset:a:b", "due"];
+            let expected = expected.map(|kind| format!("{shard}:{kind}").into_bytes());
             let keys = name.field_keys();
-            let expected =
-                [format!("map:{end}:a:b"), format!("zset:{end}:a:b"), format!("due:{end}")];
-            let expected = expected.map(|key| format!("vhash-{key}").into_bytes());
-            assert!(keys.iter().map(|key| &**key).eq(expected.iter().map(Vec::as_slice)), "{end}");
+            assert!(
+                keys.iter().map(|key| &**key).eq(expected.iter().map(Vec::as_slice)),
+                "{shard}"
+            );
         }
         assert!(Name::shard(b"users", 0).unwrap().hash(b"").is_err());
         assert!(Name::new(b"}a").is_err());
         assert!(Name::new(b"").is_err());
+    }
+
+    fn hash() -> impl Strategy<Value = (Vec<u8>, Option<(u32, Vec<u8>)>)> {
+        (names::odd_names(), prop::option::of((0..3_u32, names::odd_names())))
+    }
+
+    proptest! {
+        #![proptest_config(names::cases())]
+
+        #[test]
+        fn no_hash_has_a_key_of_another(one in hash(), other in hash()) {
+            let name = |(name, shard): &(Vec<u8>, Option<(u32, Vec<u8>)>)| match shard {
+                None => Name::new(name).unwrap(),
+                Some((number, base)) => Name::shard(name, *number).unwrap().hash(base).unwrap(),
+            };
+            // The name as it is, and that of a hash outside of families with the first one's keys.
+            let keys = name(&one).keys();
+            let likeness = keys.iter().map(|key| (key.to_vec(), None));
+            let cut = likeness.clone().filter_map(|(key, none)| {
+                Some((key.strip_prefix(b"vhash-map:")?.to_vec(), none))
+            });
+            for other in likeness.chain(cut).chain([other.clone()]).filter(|(name, _)| name[0] != b'}') {
+                let is_same = match (&one.1, &other.1) {
+                    (None, None) => names::with_tag(&one.0) == names::with_tag(&other.0),
+                    _ => one == other,
+                };
+                let is_shard = |one: &Option<(u32, _)>| one.as_ref().map(|(number, _)| *number);
+                let is_state = one.0 == other.0 && is_shard(&one.1) == is_shard(&other.1);
+                let other = name(&other);
+                prop_assert_eq!(name(&one).as_bytes() == other.as_bytes(), is_same || is_state);
+                let due = |name: &Name| name.base.as_ref().map(|_| name.due_key());
+                let others = other.keys();
+                let is_common = |key: &&Arc<[u8]>| others.contains(key) && due(&other).as_ref() != Some(*key);
+                let common = keys.iter().find(is_common);
+                prop_assert!(is_same || common.is_none(), "{:?}", common);
+            }
+        }
     }
 }

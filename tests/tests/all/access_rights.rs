@@ -174,10 +174,44 @@ fn a_queue_of_events() {
     );
 }
 
+/// No other name gives a key that the rights reach, and no partition of it.
+#[test]
+fn the_rights_of_a_queue_of_events_reach_no_other_queue() {
+    let user = User::of_docs("orders");
+    let mut config = events::Config::default();
+    config.partitions = 12;
+    let names =
+        ["orders/x", "orders/1", "orders/0001", "{orders}", "{orders/0001}", "{orders}:events"];
+    let names =
+        names.into_iter().chain(["{orders/0001}:events-part", "{orders}:events:lane:default:k"]);
+    for name in names {
+        user.admin().events(name).configure(config.clone()).unwrap();
+        let published = user.connect().events(name).publish(NewEvent::new("mine"));
+        assert_eq!(published.unwrap_err().kind(), ErrorKind::PermissionDenied, "{name}");
+        for key in user.server.cli(&["KEYS", "*"]).array() {
+            let key = key.text();
+            let get = ["ACL", "DRYRUN", user.name, "HGET", &key, "x"];
+            assert!(!user.server.cli(&get).is_ok(), "{key} of {name}");
+        }
+        user.server.cli(&["FLUSHALL"]);
+    }
+    // Those of its own are within them, and apart from those of a queue with a name that looks like one.
+    let (orders, other) = (user.connect().events("orders"), user.admin().events("orders/1"));
+    orders.configure(config.clone()).unwrap();
+    other.configure(config).unwrap();
+    orders
+        .publish_many((0..40).map(|number| NewEvent::new("mine").key(number.to_string())))
+        .unwrap();
+    other.publish(NewEvent::new("theirs")).unwrap();
+    other.delete().unwrap();
+    assert_eq!(orders.stats().unwrap().events, 40);
+}
+
 #[test]
 fn a_volatile_hash() {
     User::of_docs("pages").assert_smallest(&[], |user| {
-        steps_of_a_hash(user, &user.connect().volatile_hash("pages"), "{pages}")
+        let hash = user.connect().volatile_hash("pages");
+        steps_of_a_hash(user, &hash, ["vhash-zset:{pages}", "vhash-lockz:{pages}"])
     });
 }
 
@@ -227,7 +261,9 @@ fn a_queue_tracker() {
 fn a_family_of_volatile_hashes() {
     User::of_docs("carts").assert_smallest(&[], |user| {
         let carts = user.connect().volatile_hashes("carts", 1);
-        steps_of_a_hash(user, &carts.hash("ann"), "{carts/0}:ann")?;
+        let sorted =
+            ["zset", "lockz"].map(|kind| format!("vhashes:{{carts/0000}}:shard:{kind}:ann"));
+        steps_of_a_hash(user, &carts.hash("ann"), [&sorted[0], &sorted[1]])?;
         carts.hash("bob").set("a", "1", Duration::from_millis(1))?;
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!(carts.reap(5)?.fields, 1);
@@ -235,8 +271,8 @@ fn a_family_of_volatile_hashes() {
     });
 }
 
-/// All steps of a hash whose keys end so.
-fn steps_of_a_hash(user: &User, hash: &VolatileHash, end: &str) -> Result<()> {
+/// All steps of a hash with these keys of expiries.
+fn steps_of_a_hash(user: &User, hash: &VolatileHash, [zset, lockz]: [&str; 2]) -> Result<()> {
     let millisecond = Duration::from_millis(1);
     hash.set_many([("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")], MINUTE)?;
     assert!(hash.set_if_present("a", "2", MINUTE)? && hash.touch("b", MINUTE)?);
@@ -250,8 +286,8 @@ fn steps_of_a_hash(user: &User, hash: &VolatileHash, end: &str) -> Result<()> {
     assert!(hash.get("a")?.is_some() && hash.holder("a")?.is_some());
     hash.set("e", "5", millisecond)?;
     // What a server has evicted.
-    user.server.cli(&["ZREM", &format!("vhash-zset:{end}"), "b"]);
-    user.server.cli(&["DEL", &format!("vhash-lockz:{end}")]);
+    user.server.cli(&["ZREM", zset, "b"]);
+    user.server.cli(&["DEL", lockz]);
     std::thread::sleep(millisecond * 2);
     let reaped = hash.reap(5)?;
     assert_eq!((reaped.fields, reaped.orphans), (1, 1));

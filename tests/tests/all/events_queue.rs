@@ -219,7 +219,7 @@ fn e12_a_queue_that_the_server_has_lost_is_made_again() {
     let queue = connect(&server.url()).events("parts");
     let parts = config(|config| (config.partitions, config.max_attempts) = (3, 7));
     queue.configure(parts.clone()).expect("it is new");
-    server.cli(&["DEL", "{parts/2}:events"]);
+    server.cli(&["DEL", "{parts/0002}:events-part"]);
     let published = queue.publish_many(keys()).expect("it is made again");
     assert_eq!((published.len(), queue.stats().expect("it is there").events), (20, 20));
     assert_eq!(queue.config().expect("it is there"), Some(parts));
@@ -540,12 +540,12 @@ fn clients_of_a_queue_that_was_deleted_use_the_new_one() {
     };
     cut_off();
     other.delete().expect("it goes on");
-    assert_eq!(server.cli(&["EXISTS", "{orders/1}:events"]).integer(), 0);
+    assert_eq!(server.cli(&["EXISTS", "{orders/0001}:events-part"]).integer(), 0);
     cut_off();
     other.publish_many(keys()).expect("it is a new one");
     assert_eq!(queue.stats().expect("it is there").events, 20);
     assert_eq!(queue.config().expect("it is there"), Some(Config::default()));
-    assert_eq!(server.cli(&["EXISTS", "{orders/1}:events"]).integer(), 0);
+    assert_eq!(server.cli(&["EXISTS", "{orders/0001}:events-part"]).integer(), 0);
 
     // A partition of an earlier queue makes way for one of the new queue.
     queue.delete().expect("it is there");

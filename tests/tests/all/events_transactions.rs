@@ -296,7 +296,7 @@ fn a_partition_is_made_when_something_belongs_to_it() {
     calls.iter().for_each(|call| assert_eq!(published(&server, call).to_string().len(), 20));
     for number in 1..4 {
         assert_eq!(
-            server.cli(&["EXISTS", &format!("{{shop}}orders/{number}:events")]).integer(),
+            server.cli(&["EXISTS", &format!("{{shop}}orders:events/{number:04}")]).integer(),
             1
         );
     }
@@ -343,7 +343,7 @@ fn calls_follow_a_queue_that_is_resharded() {
         assert!(both[0].is_none() && both[1].is_some(), "{both:?}");
         turn += 6;
     };
-    let map = |server: &Redis| server.cli(&["HGET", "{shop}orders:events", "map"]).text();
+    let map = |server: &Redis| server.cli(&["HGET", "{shop}orders:events/0000", "map"]).text();
     run(&server);
     for partitions in [4, 2, 3, 1] {
         let before = map(&server);
@@ -375,7 +375,7 @@ fn a_move_that_has_only_begun_is_gone_on_with() {
     let queue = connect(&server).events("{shop}orders");
     let event = |number: u32| NewEvent::new(number.to_string()).dedup_id(number.to_string());
     let known: Vec<_> = (0..40).map(|number| queue.publish(event(number)).unwrap().id).collect();
-    let root = "{shop}orders:events";
+    let root = "{shop}orders:events/0000";
     let generation: u32 = server.cli(&["HGET", root, "generation"]).text().parse().unwrap();
     let next = generation + 1;
     let map = format!("{next}:0000-7fff {next}:8000-ffff 0>1:8000-ffff");
@@ -385,7 +385,7 @@ fn a_move_that_has_only_begun_is_gone_on_with() {
         assert_eq!(published(&server, &call), known[number as usize]);
         published(&server, &queue.publish_call(event(number + 40)).unwrap());
     }
-    for root in [root, "{shop}orders/1:events"] {
+    for root in [root, "{shop}orders:events/0001"] {
         assert_eq!(server.cli(&["HGET", root, "frozen"]).text(), "1");
     }
     queue.reshard(2).unwrap();

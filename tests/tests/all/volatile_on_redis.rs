@@ -45,19 +45,19 @@ fn an_entry_of_the_index_that_is_too_early_is_corrected() {
     let hashes = client.volatile_hashes("users", 1);
     let ann = hashes.hash("ann");
     ann.set("a", "1", MINUTE).unwrap();
-    let expiry = server.cli(&["ZSCORE", "vhash-zset:{users/0}:ann", "a"]);
-    let due = || server.cli(&["ZSCORE", "vhash-due:{users/0}", "ann"]);
+    let expiry = server.cli(&["ZSCORE", "vhashes:{users/0000}:shard:zset:ann", "a"]);
+    let due = || server.cli(&["ZSCORE", "vhashes:{users/0000}:shard:due", "ann"]);
     assert_eq!(due(), expiry);
-    server.cli(&["ZADD", "vhash-due:{users/0}", "1", "ann", "2", "gone"]);
+    server.cli(&["ZADD", "vhashes:{users/0000}:shard:due", "1", "ann", "2", "gone"]);
     let reaped = hashes.reap(REAP_DEFAULT).unwrap();
     assert_eq!((reaped.fields, reaped.more), (0, false));
     // To the microsecond, as doubles have it.
     assert_eq!(due().text().parse::<f64>().unwrap(), expiry.text().parse::<f64>().unwrap());
-    assert_eq!(server.cli(&["ZCARD", "vhash-due:{users/0}"]).integer(), 1);
+    assert_eq!(server.cli(&["ZCARD", "vhashes:{users/0000}:shard:due"]).integer(), 1);
 
     // A lock that expires before the fields, and a field that expires before the lock.
     ann.acquire("a", "me", MINUTE / 2).unwrap();
-    let until = server.cli(&["ZSCORE", "vhash-lockz:{users/0}:ann", "a"]);
+    let until = server.cli(&["ZSCORE", "vhashes:{users/0000}:shard:lockz:ann", "a"]);
     assert_eq!(due(), until);
     ann.touch("a", MILLISECOND).unwrap();
     wait_until_it_expires();
@@ -67,7 +67,7 @@ fn an_entry_of_the_index_that_is_too_early_is_corrected() {
     assert!(ann.set_if_absent("b", "1", MILLISECOND).unwrap());
     wait_until_it_expires();
     assert_eq!(hashes.reap(REAP_DEFAULT).unwrap().fields, 1);
-    assert_eq!(server.cli(&["EXISTS", "vhash-due:{users/0}"]).integer(), 0);
+    assert_eq!(server.cli(&["EXISTS", "vhashes:{users/0000}:shard:due"]).integer(), 0);
 }
 
 #[test]
@@ -95,7 +95,8 @@ fn hashes_that_cannot_be_reaped_do_not_hold_up_others() {
     let hashes = client.volatile_hashes("users", 1);
     for number in 0..40 {
         hashes.hash(format!("bad-{number}")).set("a", "1", MILLISECOND).unwrap();
-        server.cli(&["SET", &format!("vhash-lock:{{users/0}}:bad-{number}"), "of another program"]);
+        let lock = format!("vhashes:{{users/0000}}:shard:lock:bad-{number}");
+        server.cli(&["SET", &lock, "of another program"]);
     }
     wait_until_it_expires();
     hashes.hash("good").set("a", "1", MILLISECOND).unwrap();
@@ -103,8 +104,8 @@ fn hashes_that_cannot_be_reaped_do_not_hold_up_others() {
     let error = hashes.reap(REAP_DEFAULT).unwrap_err();
     assert_eq!(error.kind(), millpond::ErrorKind::WrongType);
     assert_eq!(hashes.hash("good").get("a").unwrap(), None);
-    assert_eq!(server.cli(&["EXISTS", "vhash-map:{users/0}:good"]).integer(), 0);
-    assert_eq!(server.cli(&["ZCARD", "vhash-due:{users/0}"]).integer(), 40);
+    assert_eq!(server.cli(&["EXISTS", "vhashes:{users/0000}:shard:map:good"]).integer(), 0);
+    assert_eq!(server.cli(&["ZCARD", "vhashes:{users/0000}:shard:due"]).integer(), 40);
 }
 
 #[test]

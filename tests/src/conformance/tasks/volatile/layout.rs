@@ -17,6 +17,9 @@ pub(super) const KINDS: [&str; 5] = ["map", "zset", "lock", "lockz", "meta"];
 
 const VERSION: &[u8] = b"vhash.v1";
 
+/// What the keys of a hash in a family begin with.
+const FAMILY: &[u8] = b"vhashes:";
+
 /// The shards of a family where a case names no number.
 const SHARDS_DEFAULT: u64 = 16;
 
@@ -44,7 +47,8 @@ pub(super) struct Lock {
     pub(super) token: Bytes,
 }
 
-/// What the keys of the hash of a step end with; nothing where it is of a family.
+/// The name of the hash of a step, as [`keys_of`] takes it: what its keys end with, or of a hash in a family its shard and
+/// behind a byte 0 its base; nothing where the step is of a family.
 pub(super) fn end_of(step: &Value) -> Result<Option<Bytes>> {
     let name = |name: &str| step.get(name).filter(|name| !name.is_null()).map(bytes).transpose();
     let family = match (name("name")?, name("family")?) {
@@ -56,18 +60,22 @@ pub(super) fn end_of(step: &Value) -> Result<Option<Bytes>> {
     let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let shard = base.iter().fold(0xcbf2_9ce4_8422_2325, fnv) % shards.max(1);
     let shard = match tagged(&family) == family {
-        true => [&*family, format!("/{shard}").as_bytes()].concat(),
-        false => tagged(&[&*family, format!("/{shard}").as_bytes()].concat()),
+        true => [FAMILY, &family, format!(":shard/{shard:04}").as_bytes()].concat(),
+        false => [FAMILY, b"{", &family, format!("/{shard:04}}}:shard").as_bytes()].concat(),
     };
-    Ok(Some([&*shard, b":", &base].concat()))
+    Ok(Some([&*shard, b"\0", &base].concat()))
 }
 
-/// The index of the shard that a hash is in, whose keys end so, and its base there; nothing if it is in none.
-fn due_of(end: &[u8]) -> Option<(Bytes, &[u8])> {
-    let close = end.iter().position(|byte| *byte == b'}')? + 1;
-    let colon = close + end[close..].iter().position(|byte| *byte == b':')?;
-    let is_shard = end[..colon].contains(&b'/');
-    is_shard.then(|| ([b"vhash-due:", &end[..colon]].concat(), &end[colon + 1..]))
+/// The shard that a hash is in, and its base there; nothing if it is in none.
+fn shard_of(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let zero = name.iter().position(|byte| *byte == 0)?;
+    name.starts_with(FAMILY).then(|| (&name[..zero], &name[zero + 1..]))
+}
+
+/// The index of the shard that a hash is in, and its base there; nothing if it is in none.
+fn due_of(name: &[u8]) -> Option<(Bytes, &[u8])> {
+    let (shard, base) = shard_of(name)?;
+    Some(([shard, b":due"].concat(), base))
 }
 
 /// What the keys of the hash with this name end with.
@@ -82,6 +90,9 @@ pub(in super::super) fn tagged(name: &[u8]) -> Bytes {
 
 /// The keys of the hash with this name, in the order of [`KINDS`].
 pub(super) fn keys_of(name: &[u8]) -> [Bytes; 5] {
+    if let Some((shard, base)) = shard_of(name) {
+        return KINDS.map(|kind| [shard, b":", kind.as_bytes(), b":", base].concat());
+    }
     let end = tagged(name);
     KINDS.map(|kind| [format!("vhash-{kind}:").as_bytes(), &end].concat())
 }
@@ -208,11 +219,14 @@ pub(super) fn check<'a>(
     before: &Keys,
     after: &Keys,
 ) -> Result<()> {
-    let mut known = BTreeSet::new();
+    let (mut known, mut sorted) = (BTreeSet::new(), BTreeSet::new());
     for name in names {
+        let [_, zset, _, lockz, _] = keys_of(name);
+        sorted.extend([zset, lockz]);
         known.extend(keys_of(name));
         if let Some((due, base)) = due_of(name) {
             Layout::read(after, name)?.check_due(after.get(&due), base)?;
+            sorted.insert(due.clone());
             known.insert(due);
         }
         let old = Layout::read(before, name)?.faults();
@@ -222,8 +236,7 @@ pub(super) fn check<'a>(
         }
     }
     for (key, content) in after {
-        let sorted: [&[u8]; 3] = [b"vhash-zset:", b"vhash-lockz:", b"vhash-due:"];
-        let is_sorted = sorted.iter().any(|kind| key.starts_with(kind));
+        let is_sorted = sorted.contains(key);
         let is_sound = match content {
             Content::Hash(_) => !is_sorted,
             Content::Sorted(_) => is_sorted,
