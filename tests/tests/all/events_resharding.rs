@@ -199,7 +199,7 @@ fn drained(queue: &EventQueue) -> usize {
 #[test]
 fn a_configuration_after_a_driver_died_at_any_step_loses_nothing_on_redis() {
     let server = Redis::start();
-    let client = millpond::connect(server.url()).expect("the server is there");
+    let client = millpond::connect(&server.url()).expect("the server is there");
     // From now on the server knows the scripts, so that each step is one reply.
     client.events("warm").reshard(2).expect("the server is there");
     for beside in BESIDE {
@@ -209,7 +209,7 @@ fn a_configuration_after_a_driver_died_at_any_step_loses_nothing_on_redis() {
             queue.publish_many(numbered(200)).expect("there is room");
             let proxy = Proxy::start(server.port());
             let url = format!("{}?retries=0", proxy.url());
-            let driver = millpond::connect(url).expect("the server is there").events(&name);
+            let driver = millpond::connect(&url).expect("the server is there").events(&name);
             driver.config().expect("it is connected");
             proxy.lead_to(1);
             proxy.lose_reply(count);

@@ -902,7 +902,7 @@ fn a_map_that_is_damaged_ends_every_call() {
         let ends = [
             whole(queue.publish(NewEvent::new("c"))).map(drop),
             whole(queue.receive(1)).map(drop),
-            whole(queue.cancel([id], false)).map(drop),
+            whole(queue.cancel([id], false, false)).map(drop),
             whole(queue.config()).map(drop),
             whole(queue.configure(config())),
             whole(queue.pause()),
