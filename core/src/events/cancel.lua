@@ -18,7 +18,7 @@ for i, id in ipairs(ids) do
   local failure, leased_until = read('ZSCORE', LEASED, id)
   if failure then return failure end
   results[i] = leased_until and ARGV[2] ~= '2' and 2 or 1
-  if not head or flag(string.byte(head, 2), CANCELLED) then
+  if not head then
     local failure, is_known = use_cancelled().find(id)
     if failure then return failure end
     results[i] = is_known and 1 or 0

@@ -28,7 +28,7 @@ end
 local reply, bytes = {}, 0
 for i, id in ipairs(ids) do
   local head = heads[i]
-  if not head or flag(string.byte(head, 2), CANCELLED) then
+  if not head then
     reply[#reply + 1] = 0
   else
     reply[#reply + 1], reply[#reply + 2] = numbers[i] or BEHIND, times[i] or 0

@@ -16,7 +16,8 @@ local lanes
 local function use_lanes()
   if lanes then return lanes end
   lanes = {}
-  -- Of each its head, how many of those behind it have moved up, and who comes behind all others.
+  -- Of each its head, how many of those behind it have moved up, who comes behind all others, and who was removed from
+  -- among them: whether its id is to be taken from the list too.
   local by_key, order = {}, {}
 
   function lanes.of(key)
@@ -49,9 +50,18 @@ local function use_lanes()
     repeat
       local failure, behind = read('LINDEX', LANE .. key, lane.moved)
       if failure then return failure end
+      if behind then
+        local failure, is_there = read('HGET', EVENTS, behind)
+        if failure then return failure end
+        lane.moved = lane.moved + 1
+        if not is_there then
+          local failure, left, _, upto = behind_of(key, lane.moved, 1)
+          if failure then return failure end
+          behind, lane.moved = left[1], upto
+        end
+      end
       next = behind
-      if next then lane.moved = lane.moved + 1 end
-      local is_removed = next and lane.removed[next]
+      local is_removed = next and lane.removed[next] ~= nil
       if is_removed then lane.removed[next] = nil end
     until not is_removed
     next = next or table.remove(lane.behind, 1)
@@ -67,8 +77,8 @@ local function use_lanes()
       for _, id in ipairs(lane.behind) do
         gather('RPUSH', LANE .. key, id)
       end
-      for id in pairs(lane.removed) do
-        removals[#removals + 1], removals[#removals + 2] = LANE .. key, id
+      for id, is_searched in pairs(lane.removed) do
+        if is_searched then removals[#removals + 1], removals[#removals + 2] = LANE .. key, id end
       end
       if lane.head ~= lane.before then
         if lane.head then gather('HSET', LANES, key, lane.head) else gather('HDEL', LANES, key) end

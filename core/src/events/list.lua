@@ -10,7 +10,7 @@
 -- ARGV[7] upto_at     of the last position that counts, but for events behind a key
 -- ARGV[8] upto_id     its id
 -- Returns the time and the id of the last event that was looked at if there are more, else {0, nothing}, and of each
--- event its time and what return_event() says behind it. Those that were cancelled in a long lane are left out.
+-- event its time and what return_event() says behind it.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local PLACES =
@@ -34,13 +34,12 @@ if place then
     ids[#ids + 1], times[#times + 1] = id, at
   end
 else
-  local lane, first = LANE .. ARGV[3], 0
-  if after_id ~= '' then
-    local failure, at = read('LPOS', lane, after_id)
-    if failure then return failure end
-    first = at and at + 1 or 0
-  end
-  failure, ids = read('LRANGE', lane, first, first + limit)
+  local failure, is_there, at
+  if after_id ~= '' then failure, is_there = read('HGET', EVENTS, after_id) end
+  if failure then return failure end
+  if is_there then failure, at = read('LPOS', LANE .. ARGV[3], after_id) end
+  if failure then return failure end
+  failure, ids = behind_of(ARGV[3], at and at + 1 or 0, limit + 1)
   if failure then return failure end
 end
 
@@ -50,12 +49,10 @@ if failure then return failure end
 local bytes = 0
 for i, id in ipairs(ids) do
   local at = times[i] or 0
-  if not flag(string.byte(heads[i], 2), CANCELLED) then
-    reply[#reply + 1] = at
-    local failure, more = return_event(reply, id, heads[i], states[i])
-    if failure then return failure end
-    bytes = bytes + more
-  end
+  reply[#reply + 1] = at
+  local failure, more = return_event(reply, id, heads[i], states[i])
+  if failure then return failure end
+  bytes = bytes + more
   if ids[i + 1] and (i == limit or bytes > BYTES_MAX) then
     reply[1], reply[2] = at, id
     break

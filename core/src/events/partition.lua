@@ -25,7 +25,8 @@
 -- done:default     zset: id -> when it ended, of what is kept for a time after that
 -- state:default    hash: id -> how often it was delivered, and how that went; see below
 -- lanes:default    hash: key -> id of the one event of the key that is ready, leased or to be tried again
--- lane:default:KEY list: ids of the events of the key behind that one, in order
+-- lane:default:KEY list: ids of the events of the key behind that one, in order; also of some that were cancelled there,
+--                  which have no head any more
 -- schedules        hash: id -> schedule, see schedule/ticks.lua
 -- templates        hash: id -> what clients know a schedule by, and the body of its events
 -- ticks            zset: id of a schedule -> its next tick, or when it is looked at again
@@ -54,7 +55,7 @@ local LAYOUT = 'events.v1'
 local HEAD = '>BBI8I8I8I8'
 local HEAD_BYTES, EXPIRES_AT = 34, 19
 -- Flags of a head.
-local KEYED, NAMED, LONG, CANCELLED = 1, 2, 4, 8
+local KEYED, NAMED, LONG = 1, 2, 4
 
 local SEQUENCE_BASE = 1767225600000000 -- 2026 began, in microseconds
 local PERIOD = 600000000

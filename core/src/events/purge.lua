@@ -19,18 +19,18 @@ if FROZEN then return redis.error_reply('MOVING a part of the key space is on it
 
 local place, until_when = PLACES[ARGV[4]], tonumber(ARGV[6])
 if place == READY or place == DEAD or place == DONE then until_when = math.min(until_when, NOW) end
-local failure, ids
+local failure, ids, heads, upto
 if place then
   failure, ids = read('ZRANGEBYSCORE', place, '-inf', number(until_when), 'LIMIT', 0, PURGED_MAX)
+  if failure then return failure end
+  failure, heads = read_fields(EVENTS, ids)
+  failure = failure or check_heads(ids, heads)
 else
-  failure, ids = read('LRANGE', LANE .. ARGV[5], 0, PURGED_MAX - 1)
+  failure, ids, heads, upto = behind_of(ARGV[5], 0, PURGED_MAX)
 end
 if failure then return failure end
-local failure, heads = read_fields(EVENTS, ids)
-failure = failure or check_heads(ids, heads)
-if failure then return failure end
 
-reply = {0, #ids == PURGED_MAX and 1 or 0, until_when}
+reply = {#ids, #ids == PURGED_MAX and 1 or 0, until_when}
 for i, id in ipairs(ids) do
   local head = heads[i]
   if place then gather('ZREM', place, id) end
@@ -38,10 +38,9 @@ for i, id in ipairs(ids) do
   -- What comes next in its lane is ready later than all that this call removes.
   if not failure and (place == READY or place == RETRY) then failure = free_lane(head, NOW + 1) end
   if failure then return failure end
-  if not flag(string.byte(head, 2), CANCELLED) then reply[1] = reply[1] + 1 end
 end
 if #ids > 0 then
-  if not place then gather('LTRIM', LANE .. ARGV[5], #ids, -1) end
+  if not place then gather('LTRIM', LANE .. ARGV[5], upto, -1) end
   remember(slot, step, reply)
 end
 local failure = commit()

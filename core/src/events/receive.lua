@@ -213,7 +213,7 @@ while not is_full and #taken < most do
     local head, record = heads[i], states[i]
     local expires = struct.unpack('>I8', head, EXPIRES_AT)
     gather('ZREM', READY, id)
-    if not record and expires > 0 and expires <= NOW or flag(string.byte(head, 2), CANCELLED) then
+    if not record and expires > 0 and expires <= NOW then
       local failure = remove(id, head) or free_lane(head)
       if failure then return failure end
       skipped = skipped + 1

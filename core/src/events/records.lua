@@ -89,6 +89,25 @@ local function check_heads(ids, heads)
   end
 end
 
+-- Of the events that are behind another one of their key, from a place in their lane on: up to `most` ids, their heads,
+-- and the place behind the last one. What was cancelled in a long lane is passed over. Or first an error.
+local function behind_of(key, from, most)
+  local ids, heads, page = {}, {}, math.max(most, 100)
+  repeat
+    local failure, some = read('LRANGE', LANE .. key, from, from + page - 1)
+    if failure then return failure end
+    local failure, found = read_fields(EVENTS, some)
+    if failure then return failure end
+    for i = 1, #some do
+      if #ids < most then
+        from = from + 1
+        if found[i] then ids[#ids + 1], heads[#heads + 1] = some[i], found[i] end
+      end
+    end
+  until #some < page or #ids == most
+  return nil, ids, heads, from
+end
+
 -- How many events there are that are not done; or first an error.
 local function events_left()
   local failure, stored = read('HLEN', EVENTS)

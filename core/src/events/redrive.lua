@@ -20,8 +20,7 @@ for i, id in ipairs(ids) do
   local head = heads[i]
   local failure, died_at = read('ZSCORE', DEAD, id)
   if failure then return failure end
-  local is_there = head and not flag(string.byte(head, 2), CANCELLED)
-  results[i] = not is_there and 0 or died_at and 1 or 2
+  results[i] = not head and 0 or died_at and 1 or 2
   failure = results[i] == 1 and redrive(id, head, states[i])
   if failure then return failure end
 end

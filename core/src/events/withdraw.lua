@@ -1,7 +1,7 @@
 -- Removes an event that is not leased, from wherever it waits.
 
--- Lanes longer than this are not searched: the event stays in its lane as one that was cancelled, and ends when its
--- turn comes.
+-- Lanes longer than this are not searched: the id stays in its lane without an event, and is passed over when its turn
+-- comes.
 local SEARCHED_MAX = 1000
 
 -- Takes an event from those that this step makes ready: whether it is among them.
@@ -45,12 +45,6 @@ local function withdraw(id, head)
   end
   local failure, length = read('LLEN', LANE .. key)
   if failure then return failure end
-  if length <= SEARCHED_MAX then
-    lane.removed[id] = true
-    return remove(id, head, true)
-  end
-  local marked = struct.pack('>BB', 1, string.byte(head, 2) + CANCELLED) .. string.sub(head, 3)
-  gather('HDEL', BODIES, id)
-  gather('HSET', EVENTS, id, marked)
-  return free_name(id, head, true)
+  lane.removed[id] = length <= SEARCHED_MAX
+  return remove(id, head, true)
 end

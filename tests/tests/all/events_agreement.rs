@@ -1097,6 +1097,11 @@ impl Engines<'_> {
         let mut config = Config::default();
         (config.max_attempts, config.max_crashes) = (0, 0);
         self.perform(known, ledger, &Step::Configure(config))?;
+        // One by one they take long.
+        let stats = self.perform(known, ledger, &Step::Stats)?.stats.expect("it was read");
+        if stats.events > 200 {
+            self.perform(known, ledger, &Step::Purge(EventState::Behind, 2, None))?;
+        }
         loop {
             self.advance(3_600_000_000);
             let receive = Step::Receive { max: 100, lease_ms: None, seed: 1 };
@@ -1115,14 +1120,18 @@ impl Engines<'_> {
     }
 }
 
-#[test]
-fn all_engines_agree() {
+/// Runs random steps on a partition that `begin` has prepared.
+fn agree(
+    cases: u32,
+    steps: impl Strategy<Value = Step>,
+    begin: impl Fn(&mut Engines<'_>, &mut Known, &mut Ledger) -> Result<(), TestCaseError>,
+) {
     let server = Redis::start();
     let redis = millpond::connect(&server.url()).expect("the server is there");
     let directory = tempfile::tempdir().expect("there is room");
-    let (sequences, number) = (prop::collection::vec(step(), 5..60), Cell::new(0));
+    let (sequences, number) = (prop::collection::vec(steps, 5..60), Cell::new(0));
     let mut runner =
-        TestRunner::new(Runner { cases: 2_000, failure_persistence: None, ..Runner::default() });
+        TestRunner::new(Runner { cases, failure_persistence: None, ..Runner::default() });
     let outcome = runner.run(&sequences, |steps| {
         number.set(number.get() + 1);
         let name = format!("q{}", number.get());
@@ -1141,6 +1150,7 @@ fn all_engines_agree() {
         engines.reopen();
         let (mut known, mut ledger) = (Known::of(name.clone(), 7), Ledger::default());
         engines.perform(&mut known, &mut ledger, &Step::Configure(Config::default()))?;
+        begin(&mut engines, &mut known, &mut ledger)?;
         for step in &steps {
             engines.perform(&mut known, &mut ledger, step)?;
         }
@@ -1153,4 +1163,71 @@ fn all_engines_agree() {
     if let Err(error) = outcome {
         panic!("{error}");
     }
+}
+
+#[test]
+fn all_engines_agree() {
+    agree(2_000, step(), |_, _, _| Ok(()));
+}
+
+/// How many events are behind the first one of a key: more than are searched for one that is cancelled.
+const LANE: usize = 1_040;
+
+/// A step on a long lane, and what operators do deep in it.
+fn deep_step() -> impl Strategy<Value = Step> {
+    let which = |most| prop::collection::vec(0..LANE, 1..most);
+    let replaced = (0..3_u8, 0..4_000_u64).prop_map(|(id, window)| {
+        let dedup = Some((id, window, IfExists::Replace));
+        vec![Wish { key: 2, at: When::Now, bytes: 8, dedup, ttl_ms: None }]
+    });
+    let page = (1..1_000_usize, any::<bool>()).prop_map(|(limit, goes_on)| Listing {
+        state: EventState::Behind,
+        key: 2,
+        limit,
+        since: None,
+        before: None,
+        goes_on,
+    });
+    let ends = prop::collection::vec((0..3_usize, end()), 1..2);
+    let purged = prop::sample::select(vec![EventState::Ready, EventState::Retry, EventState::Dead]);
+    // Some are just enough for what is there, and for one that is published then.
+    let most = (LANE as u64 - 60..LANE as u64 + 3).prop_map(|events_max| {
+        let mut config = Config::default();
+        config.events_max = events_max;
+        config
+    });
+    prop_oneof![
+        6 => (which(60), any::<bool>()).prop_map(|(which, running)| Step::Cancel(which, running)),
+        // From the first one on, so that what comes next is gone.
+        4 => (0..40_usize, any::<bool>()).prop_map(|(gone, running)| {
+            Step::Cancel((LANE - gone..LANE + 1).collect(), running)
+        }),
+        4 => (1..3_usize, any::<u32>())
+            .prop_map(|(max, seed)| Step::Receive { max, lease_ms: None, seed }),
+        4 => (ends, any::<u32>()).prop_map(|(ends, seed)| Step::Settle(ends, seed)),
+        2 => replaced.prop_map(Step::Publish),
+        2 => prop::collection::vec(wish(), 1..4).prop_map(Step::Publish),
+        2 => (0..LANE, at()).prop_map(|(which, at)| Step::Reschedule(which, at)),
+        2 => page.prop_map(Step::List),
+        2 => which(40).prop_map(Step::Fetch),
+        2 => which(40).prop_map(Step::Redrive),
+        2 => purged.prop_map(|state| Step::Purge(state, 2, None)),
+        1 => most.prop_map(Step::Configure),
+        1 => (1_000..2_500_000_u64).prop_map(Step::Advance),
+        4 => Just(Step::Stats),
+    ]
+}
+
+#[test]
+fn all_engines_agree_on_long_lanes() {
+    agree(20, deep_step(), |engines, known, ledger| {
+        let wish = Wish { key: 2, at: When::Now, bytes: 8, dedup: None, ttl_ms: None };
+        for _ in 0..2 {
+            let wishes = vec![wish.clone(); LANE / 2];
+            engines.perform(known, ledger, &Step::Publish(wishes))?;
+        }
+        let first = Step::Receive { max: 1, lease_ms: None, seed: 1 };
+        engines.perform(known, ledger, &first)?;
+        Ok(())
+    });
 }

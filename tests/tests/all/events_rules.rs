@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use millpond::events::{
     Cancel, Cancelled, Config, DeadReason, End, Event, EventId, EventQuery, EventState, Extend,
-    Fetch, HandOn, Held, IfExists, List, NewEvent, Op, Open, Partition, Publish, Published,
-    ReadStats, Receipt, Receive, Received, Redrive, Redriven, Rescheduled, Settle, Settled,
+    Fetch, HandOn, Held, IfExists, List, NewEvent, Op, Open, Partition, Publish, Published, Purge,
+    PurgeFilter, ReadStats, Receipt, Receive, Received, Redrive, Redriven, Rescheduled, Settle,
+    Settled,
     Settlement, Stats, Status,
 };
 use millpond::step::{Operation, When};
@@ -113,6 +114,15 @@ impl<'a> Queue<'a> {
 
     fn settle(&self, receipt: Receipt, end: End) -> Settled {
         self.settle_with(receipt, end, 1)
+    }
+
+    fn cancel(&self, ids: &[EventId]) -> Vec<Cancelled> {
+        ids.chunks(1_000)
+            .flat_map(|ids| {
+                let step = Cancel::new(self.partition.clone(), ids.to_vec(), false);
+                self.run(step).expect("it is there")
+            })
+            .collect()
     }
 
     fn extend(&self, receipt: Receipt) -> Held {
@@ -693,6 +703,61 @@ fn e4_lanes_name_the_open_event_of_a_key() {
     assert_eq!(server.cli(&["LLEN", &format!("{ROOT}:lane:default:k")]).integer(), 1);
     queue.settle(receipt, End::Done);
     assert_ne!(server.cli(&["HGET", &lanes, "k"]).bytes(), open, "the next one");
+}
+
+/// Lanes that are too long to be searched keep the ids of what was cancelled in them; these count for nothing.
+#[test]
+fn what_is_cancelled_in_a_long_lane_does_not_count() {
+    on_both(|queue| {
+        queue.configure(|config| config.events_max = 2_000);
+        let events = |count| (0..count).map(|_| NewEvent::new("x").key("k")).collect();
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            ids.extend(queue.try_publish(events(1_000)).expect("there is room"));
+        }
+        let ids: Vec<_> = ids.iter().map(|published| published.id).collect();
+        let (head, _) = queue.receive(1);
+        let head = Receipt { id: ids[0], token: head };
+        assert_eq!(queue.try_publish(events(1)).unwrap_err().kind(), ErrorKind::QueueFull);
+        assert_eq!(queue.cancel(&ids[300..1_800]), [Cancelled::Removed; 1_500]);
+        assert_eq!(queue.cancel(&ids[300..310]), [Cancelled::Gone; 10]);
+        assert_eq!((queue.stats().events, queue.stats().ready), (500, 0));
+        ids_left(queue, &ids[1..300], &ids[1_800..]);
+        queue.try_publish(events(1_000)).expect("there is room");
+        assert_eq!(queue.cancel(&ids[1..300]), [Cancelled::Removed; 299]);
+        assert_eq!(queue.settle(head, End::Done), Settled::Ended);
+        // What comes next is ready, and not something that is gone.
+        let stats = queue.stats();
+        assert_eq!((stats.events, stats.ready), (1_200, 1));
+        let (next, _) = queue.take();
+        assert_eq!(next.id, ids[1_800]);
+        // The last one of a lane is cancelled, and what it had is left without any.
+        assert_eq!(queue.cancel(&ids[1_801..]), [Cancelled::Removed; 199]);
+        assert_eq!(queue.settle(next, End::Done), Settled::Ended);
+        let (last, _) = queue.take();
+        let filter = PurgeFilter::new().key("k");
+        let op = queue.op();
+        let purge = Purge::new(queue.partition.clone(), op, EventState::Behind, &filter);
+        assert_eq!(queue.run(purge).expect("it is there").removed, 999);
+        assert_eq!(queue.settle(last, End::Done), Settled::Ended);
+        let stats = queue.stats();
+        assert_eq!((stats.events, stats.ready), (0, 0));
+        assert!(queue.payloads().is_empty());
+    });
+}
+
+/// Checks that these are what waits behind the first event of `k`, in order, in pages of 100.
+fn ids_left(queue: &Queue<'_>, first: &[EventId], then: &[EventId]) {
+    let (mut listed, mut query) = (Vec::new(), EventQuery::new().key("k").limit(100));
+    loop {
+        let list = List::new(queue.partition.clone(), EventState::Behind, &query);
+        let page = queue.run(list).expect("it is there");
+        listed.extend(page.events.iter().map(|event| event.id));
+        let Some(next) = page.next else { break };
+        assert_eq!(page.events.len(), 100, "a page is full");
+        query = query.after(next);
+    }
+    assert_eq!(listed, [first, then].concat());
 }
 
 #[test]

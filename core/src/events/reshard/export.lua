@@ -108,8 +108,7 @@ local function return_all(ids)
   end
   for i, id in ipairs(ids) do
     local head = heads[i]
-    -- One that was cancelled in a long lane is at its end.
-    if head and not flag(string.byte(head, 2), CANCELLED) then
+    if head then
       local named_until = '-1'
       if flag(string.byte(head, 2), NAMED) then
         local name = name_of(head)

@@ -96,7 +96,7 @@ local function use_schedules()
   local function replace(event)
     if event == NO_EVENT then return end
     local failure, head = read('HGET', EVENTS, event)
-    if failure or not head or flag(string.byte(head, 2), CANCELLED) then return failure end
+    if failure or not head then return failure end
     local failure, state = read('HGET', STATE, event)
     if failure or state then return failure end
     return withdraw(event, head), true
