@@ -12,6 +12,8 @@ local function commit(grows)
     redis.call('LREM', removals[i], 1, removals[i + 1])
   end
   removals = {}
+  -- A user may lack the right to it: then they stay until the queue is used again.
+  if begins_period then redis.pcall('PEXPIRE', OPS[1], OPS_KEPT) end
 end
 
 -- The score of the first entry of a zset, false if there is none; or first an error.

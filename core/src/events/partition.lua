@@ -32,7 +32,7 @@
 -- ticks            zset: id of a schedule -> its next tick, or when it is looked at again
 -- waiting:default  zset: process that waits -> when it looked last
 -- ops:0, ops:1     hashes: slot -> number and reply of its last step, by periods of ten minutes; and the ids of events
---                  that were cancelled, see cancelled.lua
+--                  that were cancelled, see cancelled.lua; they expire when the next period is over
 -- `default` is the name of the only group of consumers so far.
 local ROOT = KEYS[1]
 local EVENTS, BODIES, NAMES, FORGET = ROOT .. ':events', ROOT .. ':bodies', ROOT .. ':names', ROOT .. ':forget'
@@ -60,6 +60,8 @@ local KEYED, NAMED, LONG = 1, 2, 4
 local SEQUENCE_BASE = 1767225600000000 -- 2026 began, in microseconds
 local PERIOD = 600000000
 local CLOCK_AHEAD_MAX = 60000000
+-- For how many milliseconds from the beginning of a period its replies may be asked for.
+local OPS_KEPT = (2 * PERIOD + CLOCK_AHEAD_MAX) / 1000
 
 -- The partition as it was when the step began.
 local GENERATION, SEQUENCE, PAUSED, FROZEN, NOW, OPS
@@ -149,6 +151,9 @@ local function number(value)
   return as_text
 end
 
+-- Whether this step is the first one of its period that is remembered.
+local begins_period = false
+
 -- Begins a new period, once in a step.
 local function rotate()
   local period, before = OPS[3], OPS[4]
@@ -157,6 +162,7 @@ local function rotate()
   redis.call('UNLINK', OPS[1])
   if before < period - 1 then redis.call('UNLINK', OPS[2]) end
   gather('HSET', ROOT, 'period', number(period))
+  begins_period = true
 end
 
 -- Gathers what the step returns, so that it can be returned again.

@@ -98,5 +98,9 @@ for id, schedule in pairs(schedules) do
   check(not first or look_of[id] >= first, 'the schedule', id, 'is looked at before it ticks')
 end
 check(not redis.call('HGET', root, 'missed'), 'batches of a reshard are missing')
+for i = 0, 1 do
+  local ops = root .. ':ops:' .. i
+  check(redis.call('PTTL', ops) ~= -1, ops, 'does not expire')
+end
 for id in pairs(templates) do check(schedules[id], 'the template', id, 'is of no schedule') end
 return problems

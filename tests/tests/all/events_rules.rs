@@ -569,6 +569,23 @@ fn e9_steps_of_an_earlier_period_are_forgotten() {
     assert_eq!(steps(), 1);
 }
 
+/// The replies that a queue keeps are gone when the period is over in which they may be asked for, if nobody uses it.
+#[test]
+fn e9_what_an_idle_queue_remembers_expires() {
+    let server = Redis::start();
+    let mut queue = Queue::new(Some(&server));
+    let left_ms = |period: u64| {
+        let key = format!("{ROOT}:ops:{}", period % 2);
+        u64::try_from(server.cli(&["PTTL", &key]).integer()).expect("it expires")
+    };
+    for period in BEGAN / 600_000_000..BEGAN / 600_000_000 + 3 {
+        queue.publish(NewEvent::new("x"));
+        queue.receive(1);
+        assert!((1_200_000..=1_260_000).contains(&left_ms(period)), "{}", left_ms(period));
+        queue.advance(600 * SECOND);
+    }
+}
+
 #[test]
 fn e9_a_step_skips_1000_that_have_expired() {
     on_both(|queue| {

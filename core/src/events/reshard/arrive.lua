@@ -31,8 +31,9 @@ if not is_there or tonumber(revision) < tonumber(ARGV[4]) then
   redis.call('HSET', ROOT, 'revision', ARGV[4], 'config', ARGV[5])
 end
 -- One that was emptied before is about to be forgotten.
-for _, key in ipairs({ROOT, ROOT .. ':ops:0', ROOT .. ':ops:1'}) do
-  redis.call('PERSIST', key)
+redis.call('PERSIST', ROOT)
+for i = 0, 1 do
+  redis.pcall('PEXPIRE', ROOT .. ':ops:' .. i, OPS_KEPT)
 end
 redis.call('HSET', ROOT, 'generation', ARGV[1], 'ranges', ARGV[2], 'frozen', 1, 'taken', 0, 'clock',
   number(math.max(tonumber(clock or 0), tonumber(ARGV[3]))))
