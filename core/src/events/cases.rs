@@ -27,7 +27,7 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let record = || ScheduleRecord { ticks: vec![5, 6], ..ScheduleRecord::default() };
     // An id, when it ticks, and a rule with a body behind it.
-    let schedule = format!("'a '\x01{} '\0\0\0\x01rb", "\0".repeat(47));
+    let schedule = format!("'a '\x01{} '\0\0\0\x01rb", "\0".repeat(51));
     let map = || Map::parse(1, Config::default(), "7:0000-7fff 7:8000-ffff 0>1:8000-ffff").unwrap();
     // An event that is leased, a name, and a schedule.
     let moved = "'4 '2000 '-1 'abcdefghijkl ' 'head 'body 'name '2000 ' 'abcdefghijkl 'n ' ' \

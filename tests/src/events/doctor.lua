@@ -92,7 +92,7 @@ end
 for id, schedule in pairs(schedules) do
   check(templates[id], 'the schedule', id, 'has no template')
   -- Which ticks have fired stands in front of those that come.
-  local ticks = string.byte(schedule, 2) % 32 >= 16 and 65 or 49
+  local ticks = string.byte(schedule, 2) % 32 >= 16 and 69 or 53
   local first = #schedule >= ticks and struct.unpack('>I8', schedule, ticks)
   check((look_of[id] ~= nil) == (first ~= false), 'the schedule', id, 'has ticks, or none, and is looked at otherwise')
   check(not first or look_of[id] >= first, 'the schedule', id, 'is looked at before it ticks')

@@ -108,6 +108,7 @@ impl Plan {
             last
         };
         record.ticks = self.ticks.iter().map(tick).collect();
+        record.zones = self.ticks.len() as u32;
         record
     }
 

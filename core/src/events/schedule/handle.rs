@@ -28,7 +28,7 @@ const SYNC_MAX: usize = 10_000;
 pub enum PutStatus {
     /// It did not exist before.
     Created,
-    /// The same schedule existed: its ticks stay as they are.
+    /// The same schedule existed: its ticks stay as they are, unless this program has newer data of time zones.
     Unchanged,
     /// It existed, and has changed: its next tick is the first one after now.
     Updated,
@@ -66,8 +66,9 @@ pub struct SyncedSchedules {
 
 impl<M: Mode> EventQueue<M> {
     /// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a calendar rule.
-    /// An identical schedule is left as it is, so a program may put its schedules whenever it starts. A paused schedule
-    /// stays paused. Returns the result.
+    /// An identical schedule is left as it is, so a program may put its schedules whenever it starts; only if the program
+    /// has newer data of time zones the ticks that come are computed anew. A paused schedule stays paused. Returns the
+    /// result.
     ///
     /// No separate process fires schedules. A consumer that receives from the queue turns the ticks that have come into
     /// events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;
@@ -320,7 +321,9 @@ impl<M: Mode> Calls<M> {
             if wanted.revision < known.revision {
                 return Ok((PutStatus::Ignored, None));
             }
-            if known == *wanted && (paused || !plan.is_late(record, now)) {
+            let is_as_it_would_be =
+                || !plan.is_newer(record) && (paused || !plan.is_late(record, now));
+            if known == *wanted && is_as_it_would_be() {
                 return Ok((PutStatus::Unchanged, None));
             }
             let is_like = known.is_like(wanted);

@@ -290,6 +290,7 @@ impl Schedule {
             is_latest: self.missed == Missed::Latest,
             is_in_order: self.overlap == Overlap::Wait,
             ends: ticks.ends,
+            zones: ticks.zones,
             ttl_us: ttl_us.into_iter().chain(grace_us).min().unwrap_or(0),
             ticks: ticks.ticks,
             ..ScheduleRecord::default()
@@ -383,15 +384,18 @@ pub(super) struct Ticks {
     ticks: Vec<Timestamp>,
     /// No others follow.
     ends: bool,
+    /// As in [`ScheduleRecord::zones`].
+    zones: u32,
 }
 
 impl Ticks {
     /// Those of a schedule that is paused.
-    pub(super) const NONE: Self = Self { ticks: Vec::new(), ends: false };
+    pub(super) const NONE: Self = Self { ticks: Vec::new(), ends: false, zones: 0 };
 
     /// These, of a schedule that stays the same else.
     pub(super) fn into_record(self, record: &ScheduleRecord) -> ScheduleRecord {
-        ScheduleRecord { ticks: self.ticks, ends: self.ends, ..record.clone() }
+        let Self { ticks, ends, zones } = self;
+        ScheduleRecord { ticks, ends, zones, ..record.clone() }
     }
 }
 
@@ -418,14 +422,26 @@ impl Plan {
         record.is_ahead(now) && self.next_of(record, now).is_some_and(is_before)
     }
 
+    /// Whether the ticks of a schedule are of older data of time zones than these would be.
+    pub(super) fn is_newer(&self, record: &ScheduleRecord) -> bool {
+        !record.is_paused && record.zones < self.calendar.zones()
+    }
+
     /// The ticks of a schedule that is running out of them: those that are left, then those that have passed unnoticed
-    /// and count, and those that come.
+    /// and count, and those that come. Of older data only what was due stays. What is added to ticks of newer data is
+    /// computed anew when somebody who has these looks.
     pub(super) fn refill(&self, record: &ScheduleRecord, now: Timestamp) -> Ticks {
         if self.is_late(record, now) {
             return self.after(record, now);
         }
         let mut ticks = record.ticks.clone();
-        let known = ticks.last().copied().unwrap_or(record.passed_us).max(record.passed_us);
+        let mut known = record.passed_us;
+        if self.is_newer(record) {
+            ticks.retain(|tick| *tick <= now);
+            // The version is the time of the last change: until then the older data counted.
+            known = known.max(record.version);
+        }
+        known = known.max(ticks.last().copied().unwrap_or(0));
         if known < now {
             ticks.extend(self.passed(record, known, now));
         }
@@ -462,13 +478,16 @@ impl Plan {
         after: Timestamp,
         now: Timestamp,
     ) -> Ticks {
+        let zones = self.calendar.zones();
         let (mut last, mut coming) = (after, ticks.iter().filter(|tick| **tick > now).count());
         while ticks.len() < TICKS_MAX && (coming < TICKS_MIN || last < now + AHEAD) {
-            let Some(next) = self.next_of(record, last) else { return Ticks { ticks, ends: true } };
+            let Some(next) = self.next_of(record, last) else {
+                return Ticks { ticks, ends: true, zones };
+            };
             ticks.push(next);
             (last, coming) = (next, coming + 1);
         }
-        Ticks { ticks, ends: false }
+        Ticks { ticks, ends: false, zones }
     }
 }
 

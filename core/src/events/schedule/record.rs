@@ -42,6 +42,8 @@ pub struct ScheduleRecord {
     pub fired_from_us: Timestamp,
     /// The last one, if it fired by a clock that was ahead; 0 if it is the last that has passed.
     pub fired_upto_us: Timestamp,
+    /// The version of the data of time zones that its ticks are of, such as 202606 for 2026f; 0 if they need none.
+    pub zones: u32,
 }
 
 /// A schedule that was read.
@@ -80,7 +82,7 @@ const FORMAT: u8 = 1;
 
 impl ScheduleRecord {
     pub(in crate::events) fn packed(&self, id: &str) -> Vec<u8> {
-        let mut out = Vec::with_capacity(48 + 8 * self.ticks.len());
+        let mut out = Vec::with_capacity(52 + 8 * self.ticks.len());
         let flags = [
             (self.is_latest, flag::LATEST),
             (self.is_in_order, flag::IN_ORDER),
@@ -95,6 +97,7 @@ impl ScheduleRecord {
         }
         out.extend(self.last.as_bytes());
         out.extend(vslot_of(id.as_bytes()).to_be_bytes());
+        out.extend(self.zones.to_be_bytes());
         let fired = [self.fired_from_us, self.fired_upto_us];
         let fired = fired.iter().filter(|_| self.fired_from_us > 0);
         for tick in fired.chain(&self.ticks) {
@@ -107,7 +110,8 @@ impl ScheduleRecord {
         let ([format, flags], rest) = packed.split_first_chunk()?;
         let (numbers, rest) = rest.split_first_chunk::<32>()?;
         let (last, rest) = rest.split_first_chunk::<12>()?;
-        let (_, ticks) = rest.split_first_chunk::<2>()?;
+        let (_, rest) = rest.split_first_chunk::<2>()?;
+        let (zones, ticks) = rest.split_first_chunk()?;
         let (ticks, more) = ticks.as_chunks::<8>();
         let (fired, ticks) =
             ticks.split_at_checked(if flags & flag::FIRED != 0 { 2 } else { 0 })?;
@@ -127,6 +131,7 @@ impl ScheduleRecord {
             last: EventId::of_bytes(last)?,
             fired_from_us: fired(0),
             fired_upto_us: fired(1),
+            zones: u32::from_be_bytes(*zones),
         })
     }
 
@@ -211,13 +216,14 @@ mod tests {
             missed: 2,
             passed_us: 4,
             last: EventId::MAX,
+            zones: 202_606,
             ..ScheduleRecord::default()
         };
         let fired = ScheduleRecord { fired_from_us: 1, fired_upto_us: 8, ..record.clone() };
         for record in [record, fired] {
             assert_eq!(ScheduleRecord::unpack(&record.packed("id")), Some(record));
         }
-        assert_eq!(ScheduleRecord::unpack(&[1; 49]), None);
+        assert_eq!(ScheduleRecord::unpack(&[1; 53]), None);
         let template = Template::new(*b"rule", *b"body");
         assert_eq!(Template::unpack(&template.packed()), Some(template));
     }

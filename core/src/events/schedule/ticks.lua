@@ -7,11 +7,12 @@ local function use_schedules()
   schedules = {REFILL_AGAIN = 5000000}
   -- What is kept of each: the format 1, flags; as numbers of eight bytes its version, which rises with each change,
   -- how long its events live (0 for ever), how many ticks nobody received in time, and the last tick that has passed;
-  -- the id of its last event, and the part of the key space that it belongs to. Then, if a tick has passed, two numbers
-  -- that say which ticks fired without a gap: the first of them, and the last one if that was by a clock that was ahead
-  -- (else 0: it is the last that has passed). Then its next ticks, which clients compute.
-  local SCHEDULE = '>BBI8I8I8I8c12I2'
-  local SCHEDULE_BYTES = 48
+  -- the id of its last event, the part of the key space that it belongs to, and the version of the data of time zones
+  -- that its ticks are of, which only clients read. Then, if a tick has passed, two numbers that say which ticks fired
+  -- without a gap: the first of them, and the last one if that was by a clock that was ahead (else 0: it is the last that
+  -- has passed). Then its next ticks, which clients compute.
+  local SCHEDULE = '>BBI8I8I8I8c12I2I4'
+  local SCHEDULE_BYTES = 52
   -- Flags: a tick replaces the event of the one before that nobody has received; the id is the key of its events; no
   -- other ticks follow those that are there.
   local LATEST, IN_ORDER, ENDS = 1, 2, 4
@@ -22,7 +23,7 @@ local function use_schedules()
   local TICKS_LEFT_MIN, TICKS_LEFT_ENOUGH, REACH_MIN = 2, 32, 1800000000
 
   function schedules.unpack(record)
-    local _, flags, version, ttl, missed, passed, last, vslot = struct.unpack(SCHEDULE, record)
+    local _, flags, version, ttl, missed, passed, last, vslot, zones = struct.unpack(SCHEDULE, record)
     local ticks, at, fired_from, fired_upto = {}, SCHEDULE_BYTES + 1, 0, 0
     if flag(flags, FIRED) then
       flags = flags - FIRED
@@ -32,7 +33,7 @@ local function use_schedules()
       ticks[#ticks + 1] = struct.unpack('>I8', record, at)
     end
     return {flags = flags, version = version, ttl = ttl, missed = missed, passed = passed, last = last, vslot = vslot,
-      ticks = ticks, fired_from = fired_from, fired_upto = fired_upto}
+      zones = zones, ticks = ticks, fired_from = fired_from, fired_upto = fired_upto}
   end
 
   -- A schedule, nothing if it is not there; or first an error. Ticks that have passed and are still to come passed by a
@@ -57,7 +58,7 @@ local function use_schedules()
   function schedules.put(id, schedule, look_at)
     local has_fired = schedule.fired_from > 0
     local packed = {struct.pack(SCHEDULE, 1, schedule.flags + (has_fired and FIRED or 0), schedule.version, schedule.ttl,
-      schedule.missed, schedule.passed, schedule.last, schedule.vslot)}
+      schedule.missed, schedule.passed, schedule.last, schedule.vslot, schedule.zones)}
     if has_fired then packed[2] = struct.pack('>I8I8', schedule.fired_from, schedule.fired_upto) end
     for _, tick in ipairs(schedule.ticks) do
       packed[#packed + 1] = struct.pack('>I8', tick)
