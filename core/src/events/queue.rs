@@ -324,9 +324,9 @@ impl<M: Mode> EventQueue<M> {
     ///
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` the events may or may not have been cancelled; cancelling again is safe and
-    /// says which: for ten minutes an event that was cancelled is [`Removed`](Cancelled::Removed) again, also one whose
-    /// holder stopped as it was told, and one that is [`Gone`](Cancelled::Gone) has ended in another way, such as by an
-    /// `ack`. A partition remembers up to 100,000 of them, and forgets those of keys that a reshard has moved.
+    /// says which: for ten minutes it says of an event that was cancelled that it was removed, also of one whose holder
+    /// stopped as it was told. One that does not exist has ended in another way, such as by an `ack`. A partition
+    /// remembers up to 100,000 of them, and a reshard forgets those of the keys that it moves.
     pub fn cancel(
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,

@@ -1198,10 +1198,11 @@ fn deep_step() -> impl Strategy<Value = Step> {
         config
     });
     prop_oneof![
-        6 => (which(60), any::<bool>()).prop_map(|(which, running)| Step::Cancel(which, running)),
+        6 => (which(60), any::<bool>(), any::<bool>())
+            .prop_map(|(which, running, force)| Step::Cancel(which, running, force)),
         // From the first one on, so that what comes next is gone.
-        4 => (0..40_usize, any::<bool>()).prop_map(|(gone, running)| {
-            Step::Cancel((LANE - gone..LANE + 1).collect(), running)
+        4 => (0..40_usize, any::<bool>(), any::<bool>()).prop_map(|(gone, running, force)| {
+            Step::Cancel((LANE - gone..LANE + 1).collect(), running, force)
         }),
         4 => (1..3_usize, any::<u32>())
             .prop_map(|(max, seed)| Step::Receive { max, lease_ms: None, seed }),
