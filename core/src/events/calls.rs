@@ -16,6 +16,7 @@ use super::receive::Receipt;
 use super::reshard::Wanted;
 use super::route::{Route, Slot};
 use super::settle::Settlement;
+use super::walk::Leg;
 use super::{EventQueue, NewEvent};
 use crate::client::{Mode, WeakClient, closed};
 use crate::error::{Error, ErrorKind, Result};
@@ -119,6 +120,24 @@ impl Item for Settlement {
 
     fn wanted(&self) -> Option<Wanted> {
         Some(Wanted::Event(self.receipt.id))
+    }
+}
+
+/// What is chosen by a map.
+pub(super) trait Chosen {
+    /// The number of a partition.
+    fn number(&self) -> usize;
+}
+
+impl Chosen for usize {
+    fn number(&self) -> usize {
+        *self
+    }
+}
+
+impl<P> Chosen for Leg<P> {
+    fn number(&self) -> usize {
+        self.number
     }
 }
 
@@ -280,24 +299,26 @@ impl<M: Mode> Calls<M> {
         number: usize,
         make: impl Fn(Partition, Op) -> Result<O>,
     ) -> Result<O::Output> {
-        let output = self.on_one(|map| Ok(Some(number % map.owners.len())), make).await?;
-        output.ok_or_else(gone)
+        let choose = |map: &Map| Ok(Some(number % map.owners.len()));
+        let output = self.on_one(choose, |partition, op, _| make(partition, op)).await?;
+        output.map(|(_, output)| output).ok_or_else(gone)
     }
 
-    /// Runs a step on the partition, if any, that is the one by the map as it is then; as [`on`](Self::on) apart from
-    /// that.
-    pub(super) async fn on_one<O: Operation>(
+    /// Runs a step on the partition, if any, that is chosen by the map as it is then; as [`on`](Self::on) apart from
+    /// that. Returns what was chosen, too.
+    pub(super) async fn on_one<C: Chosen, O: Operation>(
         &self,
-        choose: impl Fn(&Map) -> Result<Option<usize>>,
-        make: impl Fn(Partition, Op) -> Result<O>,
-    ) -> Result<Option<O::Output>> {
+        choose: impl Fn(&Map) -> Result<Option<C>>,
+        make: impl Fn(Partition, Op, &C) -> Result<O>,
+    ) -> Result<Option<(C, O::Output)>> {
         let slot = self.route.slot();
         let (mut patience, mut moves) = (self.patience(), 0);
         loop {
             let map = self.map().await?;
-            let Some(number) = choose(&map)? else { return Ok(None) };
-            let step =
-                self.partition(&map, number).and_then(|partition| make(partition, slot.op()));
+            let Some(chosen) = choose(&map)? else { return Ok(None) };
+            let number = chosen.number();
+            let partition = self.partition(&map, number);
+            let step = partition.and_then(|partition| make(partition, slot.op(), &chosen));
             match self.step(step).await {
                 Err(error) if is_on_its_way(&error) && moves < MOVES_MAX => {
                     self.complete().await?;
@@ -306,7 +327,7 @@ impl<M: Mode> Calls<M> {
                 Err(error) if is_stale(&error) && patience.is_left() => {
                     self.refresh(&map, number).await?;
                 }
-                result => return result.map(Some),
+                result => return Ok(Some((chosen, result?))),
             }
         }
     }

@@ -74,11 +74,11 @@ pub(super) fn cases() -> Vec<Case> {
         .refuses("[ 0 2 'abcdefghijkl ]", ErrorKind::AlreadyExists),
         case(
             Purge::new(partition(), op(), EventState::Behind, &PurgeFilter::new().key("k")),
-            &["[ 0 0 1000 ]", "[ 1000 1 1000 ]"],
+            &["[ 0 1000 ]", "[ 1000 1000 1000 'abcdefghijkl ]"],
         ),
         case(
             ReadStats::new(partition()),
-            &["[ 9 1 2 3 1 1 4 -1 1000 0 0 0 0 0 ]", "[ 0 0 0 0 0 0 0 5 6 7 8 9 3 2 ]"],
+            &["[ 9 1 2 3 1 1 4 -1 1000 0 0 0 0 0 -1 ]", "[ 0 0 0 0 0 0 0 5 6 7 8 9 3 2 4 ]"],
         ),
         case(
             PutSchedule::new(

@@ -1,7 +1,7 @@
 -- List: a page of the events of one state, by the time of that and by id; those behind a key in the order of its lane.
 --
 -- KEYS[1] root, KEYS[2] none: see partition.lua
--- ARGV[1] generation  not looked at: what is there is listed
+-- ARGV[1] generation  up to which the partition is listed; 0 for any
 -- ARGV[2] state       as in PLACES, or `behind`
 -- ARGV[3] key         of those that are behind it
 -- ARGV[4] limit       events to look at
@@ -16,7 +16,7 @@
 local PLACES =
   {scheduled = SCHEDULED, ready = READY, leased = LEASED, retry = RETRY, dead = DEAD, done = DONE}
 
-local failure, is_there = look()
+local failure, is_there = look(ARGV[1])
 if failure then return failure end
 local reply = {0, ''}
 if not is_there then return reply end

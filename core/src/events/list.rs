@@ -187,7 +187,7 @@ pub struct List {
 }
 
 impl List {
-    /// Lists a page of this partition, of any generation.
+    /// Lists a page of this partition, of its generation or an earlier one; of any if that is 0.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are behind another one without its key or
@@ -248,6 +248,6 @@ impl Operation for List {
     }
 
     fn apply(self, state: &embedded::State, _: &mut StepContext<'_>) -> Result<EventPage> {
-        state.list(&self.listing)
+        state.list(&self.partition, &self.listing)
     }
 }

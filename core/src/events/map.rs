@@ -145,6 +145,27 @@ pub(super) fn merged(ranges: &[Range]) -> Vec<Range> {
     merged
 }
 
+/// What of these ranges is in others too.
+pub(super) fn intersection(ranges: &[Range], others: &[Range]) -> Vec<Range> {
+    let both = |of: &Range, other: &Range| (of.0.max(other.0), of.1.min(other.1));
+    let pairs = ranges.iter().flat_map(|of| others.iter().map(move |other| both(of, other)));
+    pairs.filter(|(from, to)| from <= to).collect()
+}
+
+/// What of these ranges is in no other one.
+pub(super) fn difference(ranges: &[Range], others: &[Range]) -> Vec<Range> {
+    let mut left = ranges.to_vec();
+    for (from, to) in others {
+        let parts = left.iter().flat_map(|of| {
+            let before = from.checked_sub(1).map(|end| (of.0, of.1.min(end)));
+            let behind = to.checked_add(1).map(|first| (of.0.max(first), of.1));
+            before.into_iter().chain(behind)
+        });
+        left = parts.filter(|(from, to)| from <= to).collect();
+    }
+    left
+}
+
 impl Owner {
     /// How many parts of the key space it has.
     pub(super) fn size(&self) -> u32 {
@@ -195,6 +216,25 @@ mod tests {
             assert_eq!((ranges[0].0, ranges[ranges.len() - 1].1), (0, u16::MAX));
             assert!(ranges.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0));
         }
+    }
+
+    #[test]
+    fn ranges_are_compared() {
+        let ranges = [(0, 9), (20, 29), (0xff00, 0xffff)];
+        assert_eq!(
+            intersection(&ranges, &[(5, 24), (0xffff, 0xffff)]),
+            [(5, 9), (20, 24), (0xffff, 0xffff)]
+        );
+        assert_eq!(
+            difference(&ranges, &[(5, 24), (0xffff, 0xffff)]),
+            [(0, 4), (25, 29), (0xff00, 0xfffe)]
+        );
+        assert_eq!(
+            difference(&ranges, &[(22, 22)]),
+            [(0, 9), (20, 21), (23, 29), (0xff00, 0xffff)]
+        );
+        assert_eq!(difference(&ranges, &[(0, 0xffff)]), []);
+        assert_eq!(intersection(&ranges, &[]), []);
     }
 
     #[test]

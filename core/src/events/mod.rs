@@ -40,6 +40,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod vslot;
+mod walk;
 mod worker;
 
 pub use cancel::{Cancel, Cancelled};

@@ -2,15 +2,17 @@
 
 use std::borrow::Borrow;
 
-use super::calls::Calls;
+use super::calls::{Calls, STALE_MAX, is_stale};
 use super::delete::Delete;
 use super::fetch::Fetch;
 use super::limits::STEP_EVENTS_MAX;
 use super::list::Listing;
-use super::map::Map;
+use super::map::{Map, Range, contains, intersection};
 use super::purge::PurgeRange;
 use super::queue::{check_count, check_ids};
+use super::redrive_all::RedriveRange;
 use super::vslot::vslot_of;
+use super::walk::{ALL, Leg, Walk};
 use super::{
     Config, Event, EventId, EventPage, EventQuery, EventQueue, EventState, List, Purge,
     PurgeFilter, Redrive, RedriveAll, RedriveFilter, Redriven,
@@ -56,6 +58,10 @@ impl<M: Mode> EventQueue<M> {
     /// limit and still have a next one: it ends when its payloads exceed 8 MiB, and leaves out what was cancelled in a
     /// long lane. Events are as the last step left them, as for a [`fetch`](Self::fetch).
     ///
+    /// The pages together have each event once that is in the state for as long as they are read, also if the queue is
+    /// [resharded](Self::reshard) meanwhile. An event that was ready or behind another one is scheduled by its time once
+    /// it has moved, until a consumer receives; while the events of a key move, its list of those behind may be empty.
+    ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are behind another one without a key or with
     /// time limits, and for others with a key; `WRONG_TYPE` if a key holds something else.
@@ -100,7 +106,8 @@ impl<M: Mode> EventQueue<M> {
 
     /// Makes all dead letters that match the filter events again, as [`redrive`](Self::redrive) does, and returns how
     /// many. Those of each partition are redriven in the order in which they died. Events that die while this runs stay
-    /// dead. Does not make the queue.
+    /// dead. Does not make the queue. If the queue is [resharded](Self::reshard) meanwhile, each is redriven once, and the
+    /// call helps to move what is on its way.
     ///
     /// With [`per_second`](RedriveFilter::per_second) they fire one after the other at that rate, so that what they failed
     /// for is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
@@ -122,6 +129,10 @@ impl<M: Mode> EventQueue<M> {
     /// [behind](EventState::Behind) another event are removed by its key. When the first event of a key is removed, the
     /// next one becomes ready, and stays. The deduplication ids of removed events are remembered as long as those of
     /// others.
+    ///
+    /// If the queue is [resharded](Self::reshard) meanwhile, no event of the state is left, and the call helps to move
+    /// what is on its way. An event that was ready or behind another one is scheduled by its time once it has moved, until
+    /// a consumer receives: purge what is scheduled, too, or after the reshard.
     ///
     /// ```
     /// use millpond::events::{EventState, NewEvent, PurgeFilter};
@@ -193,47 +204,85 @@ impl<M: Mode> Calls<M> {
     }
 
     async fn list(&self, mut listing: Listing) -> Result<EventPage> {
-        let Some(map) = self.look().await? else { return Ok(EventPage::default()) };
-        let mut page = EventPage::default();
-        for number in partitions(&map, listing.state, &listing.key) {
-            let partition = self.numbered(number)?;
-            let of = self.step(Ok(List::of(partition, listing.clone()))).await?;
-            if listing.state == EventState::Behind {
-                // It is the only one, and in the order of the lane.
-                return Ok(of);
+        let (mut page, mut tries) = (EventPage::default(), 0);
+        let Some(mut map) = self.look().await? else { return Ok(page) };
+        let mut walk = Walk::over(part_of(listing.state, &listing.key), ());
+        while let Some(leg) = walk.next(&map)? {
+            match self.list_leg(&map, &leg, &listing).await {
+                Ok(of) if listing.state == EventState::Behind => {
+                    // It is the only one, and in the order of the lane.
+                    return Ok(of);
+                }
+                Ok(of) => {
+                    listing.merge(&mut page, of);
+                    walk.advance(&leg.ranges, None);
+                    tries = 0;
+                }
+                Err(error) if is_stale(&error) && tries < STALE_MAX => {
+                    tries += 1;
+                    match self.look().await? {
+                        Some(now) => map = now,
+                        None => return Ok(EventPage::default()),
+                    }
+                }
+                Err(error) => return Err(error),
             }
-            listing.merge(&mut page, of);
+        }
+        Ok(page)
+    }
+
+    /// A page of a part of the key space. What is on its way leaves the old partition when it is in the new one, so it
+    /// is looked for in this order, and what is in both is the same.
+    async fn list_leg(&self, map: &Map, leg: &Leg<()>, listing: &Listing) -> Result<EventPage> {
+        let mut page = EventPage::default();
+        let moving = map.moving.as_ref().filter(|of| of.to == leg.number);
+        let moving = moving.filter(|of| !intersection(&of.ranges, &leg.ranges).is_empty());
+        for number in moving.map(|of| of.from).into_iter().chain([leg.number]) {
+            let partition = self.partition(map, number)?;
+            let of = self.step(Ok(List::of(partition, listing.clone()))).await?;
+            page.next = [page.next, of.next].into_iter().flatten().min();
+            for event in of.events {
+                let is_new = page.events.iter().all(|known| known.id != event.id);
+                if is_new && contains(&leg.ranges, event.id.vslot()) {
+                    page.events.push(event);
+                }
+            }
+            if listing.state == EventState::Behind && !page.events.is_empty() {
+                break;
+            }
         }
         Ok(page)
     }
 
     async fn redrive_all(&self, filter: RedriveFilter) -> Result<u64> {
-        let Some(map) = self.look().await? else { return Ok(0) };
-        let mut redriven = 0;
-        for number in 0..map.owners.len() {
-            let mut left = Some(filter.range(redriven));
-            while let Some(range) = left.filter(|_| redriven < filter.most()) {
-                let most = (filter.most() - redriven).min(STEP_EVENTS_MAX as u64) as usize;
-                let make = |partition, op| RedriveAll::of(partition, op, range.clone(), most);
-                let step = self.on(number, make).await?;
-                redriven += step.redriven;
-                left = step.left;
-            }
+        if self.look().await?.is_none() {
+            return Ok(0);
+        }
+        let (mut walk, mut redriven) = (Walk::over(ALL, filter.range()), 0);
+        while redriven < filter.most() {
+            let most = (filter.most() - redriven).min(STEP_EVENTS_MAX as u64) as usize;
+            let make = |partition, op, leg: &Leg<RedriveRange>| {
+                RedriveAll::of(partition, op, leg.at.clone().of(leg, redriven), most)
+            };
+            let Some((leg, step)) = self.on_one(|map| walk.next(map), make).await? else { break };
+            redriven += step.redriven;
+            walk.advance(&leg.ranges, step.left);
         }
         Ok(redriven)
     }
 
     async fn purge(&self, range: PurgeRange) -> Result<u64> {
-        let Some(map) = self.look().await? else { return Ok(0) };
-        let mut removed = 0;
-        for number in partitions(&map, range.state, &range.key) {
-            let mut left = Some(range.clone());
-            while let Some(range) = left {
-                let make = |partition, op| Ok(Purge::of(partition, op, range.clone()));
-                let step = self.on(number, make).await?;
-                removed += step.removed;
-                left = step.left;
-            }
+        if self.look().await?.is_none() {
+            return Ok(0);
+        }
+        let (mut walk, mut removed) = (Walk::over(part_of(range.state, &range.key), range), 0);
+        let make = |partition, op, leg: &Leg<PurgeRange>| {
+            let range = leg.at.clone();
+            Ok(Purge::of(partition, op, PurgeRange { span: range.span.of(leg), ..range }))
+        };
+        while let Some((leg, step)) = self.on_one(|map| walk.next(map), make).await? {
+            removed += step.removed;
+            walk.advance(&leg.ranges, step.left);
         }
         Ok(removed)
     }
@@ -258,13 +307,10 @@ impl<M: Mode> Calls<M> {
     }
 }
 
-/// The partitions that have events of a state: all, or that of their key.
-fn partitions(map: &Map, state: EventState, key: &[u8]) -> std::ops::Range<usize> {
+/// The part of the key space that events of a state are in: all, or that of their key.
+fn part_of(state: EventState, key: &[u8]) -> Range {
     match state {
-        EventState::Behind => {
-            let owner = map.owner_of(vslot_of(key));
-            owner..owner + 1
-        }
-        _ => 0..map.owners.len(),
+        EventState::Behind => (vslot_of(key), vslot_of(key)),
+        _ => ALL,
     }
 }

@@ -4,8 +4,13 @@
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4] state  scheduled, behind, ready, retry, dead or done
 -- ARGV[5] key    of those that are behind it
--- ARGV[6] until  the last time of the state that counts; of what is ready, dead or done it is not after now
--- Returns {how many were removed, 1 if there may be more, until}.
+-- ARGV[6] until  and the others as in span.lua; those that are behind another one are all removed
+-- ARGV[7] begun
+-- ARGV[8] after_at
+-- ARGV[9] after_id
+-- ARGV[10] ranges
+-- Returns {how many were removed, when the call began}, and, if there may be more, the time and the id of the last that
+-- was looked at behind it.
 -- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
 local PURGED_MAX = 1000
@@ -17,20 +22,23 @@ local slot, step = ARGV[2], tonumber(ARGV[3])
 if reply then return reply end
 if FROZEN then return redis.error_reply('MOVING a part of the key space is on its way') end
 
-local place, until_when = PLACES[ARGV[4]], tonumber(ARGV[6])
-if place == READY or place == DEAD or place == DONE then until_when = math.min(until_when, NOW) end
-local failure, ids, heads, upto
+local place, failure = PLACES[ARGV[4]], nil
+local ids, heads, upto, begun, last_at, last_id, _
 if place then
-  failure, ids = read('ZRANGEBYSCORE', place, '-inf', number(until_when), 'LIMIT', 0, PURGED_MAX)
+  local is_past = place == READY or place == DEAD or place == DONE
+  failure, ids, _, begun, last_at, last_id = span(place, 6, PURGED_MAX, is_past)
   if failure then return failure end
   failure, heads = read_fields(EVENTS, ids)
   failure = failure or check_heads(ids, heads)
 else
+  begun = tonumber(ARGV[7])
+  if begun == 0 then begun = NOW end
   failure, ids, heads, upto = behind_of(ARGV[5], 0, PURGED_MAX)
+  if not failure and #ids == PURGED_MAX then last_at, last_id = 0, ids[PURGED_MAX] end
 end
 if failure then return failure end
 
-reply = {#ids, #ids == PURGED_MAX and 1 or 0, until_when}
+reply = {#ids, begun, last_at, last_id}
 for i, id in ipairs(ids) do
   local head = heads[i]
   if place then gather('ZREM', place, id) end

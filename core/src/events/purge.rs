@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::embedded;
 use super::list::lane_key;
 use super::op::Op;
 use super::partition::Partition;
 use super::state::EventState;
-use super::{embedded, limits};
+use super::walk::Span;
 use crate::error::{Result, ensure};
 use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
@@ -47,9 +48,8 @@ impl PurgeFilter {
             state != EventState::Behind || self.before.is_none(),
             "events that are behind another one have no time"
         );
-        let before = self.before.unwrap_or(limits::TIME_US_MAX).min(limits::TIME_US_MAX);
         let key = self.key.clone().unwrap_or_default();
-        Ok(PurgeRange { state, key, until: before.saturating_sub(1) })
+        Ok(PurgeRange { state, key, span: Span::before(self.before) })
     }
 }
 
@@ -59,11 +59,10 @@ pub struct PurgeRange {
     pub(super) state: EventState,
     /// Of events that are behind another one; else empty.
     pub(super) key: Arc<[u8]>,
-    /// The last time of the state that counts.
-    pub(super) until: Timestamp,
+    pub(super) span: Span,
 }
 
-/// Removes the first 1,000 events of a partition that are in one state.
+/// Removes events of a partition that are in one state: of the first 1,000 that are left those that match.
 #[derive(Clone, Debug)]
 pub struct Purge {
     partition: Partition,
@@ -112,6 +111,8 @@ impl Operation for Purge {
             "lanes.lua",
             "names.lua",
             "ends.lua",
+            "page.lua",
+            "span.lua",
             "commit.lua",
             "purge.lua"
         ]
@@ -124,18 +125,15 @@ impl Operation for Purge {
             self.op.push(args);
             args.push(self.range.state.name().as_bytes());
             args.push(&self.range.key);
-            args.push_number(self.range.until);
+            self.range.span.push(args);
         })
     }
 
     fn decode(&self, reply: Reply) -> Result<Purged> {
         let mut replies = reply.list()?;
         let removed = replies.next()?.count(PURGE_EVENTS_MAX)?;
-        let is_more = replies.next()?.flag()?;
-        let until = replies.next()?.number()?;
-        replies.end()?;
-        let left = is_more.then(|| PurgeRange { until, ..self.range.clone() });
-        Ok(Purged { removed, left })
+        let left = self.range.span.decode_left(replies)?;
+        Ok(Purged { removed, left: left.map(|span| PurgeRange { span, ..self.range.clone() }) })
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Purged> {

@@ -1,11 +1,14 @@
 //! The handle of a queue.
 
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::calls::{Calls, Item, is_stale};
 use super::map::Map;
+use super::partition::Partition;
 use super::receives::Deliveries;
 use super::reshard::Wanted;
 use super::{
@@ -392,18 +395,14 @@ impl<M: Mode> EventQueue<M> {
 
     /// How many events there are in each state, over all partitions. Does not make the queue.
     ///
+    /// Partitions are read one after the other. If the queue is [resharded](Self::reshard) meanwhile, each event is counted
+    /// once, unless events move faster than two partitions can be read, 16 times in a row: then those that move just then
+    /// may be counted twice or not at all.
+    ///
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
     pub fn stats(&self) -> M::Reply<Stats> {
-        self.call(Ok(()), async |calls, ()| {
-            let partitions = calls.look().await?.map_or(1, |map| map.owners.len());
-            let mut stats = Stats::default();
-            for number in 0..partitions {
-                let partition = calls.numbered(number);
-                stats.add(calls.step(partition.and_then(ReadStats::new)).await?);
-            }
-            Ok(stats)
-        })
+        self.call(Ok(()), async |calls, ()| calls.stats().await)
     }
 
     /// Gives the queue this configuration, and makes the queue if it does not exist. When the call returns, every
@@ -489,6 +488,59 @@ impl<M: Mode> Calls<M> {
 }
 
 impl<M: Mode> Calls<M> {
+    async fn stats(&self) -> Result<Stats> {
+        let (mut counted, mut tries) = (BTreeMap::new(), 0);
+        while let Some(map) = self.look().await? {
+            match self.stats_by(&map, &mut counted).await {
+                Err(error) if is_stale(&error) && tries < STALE_MAX => tries += 1,
+                Err(error) if is_stale(&error) => {
+                    // The move is faster than this: what is there is counted where it is.
+                    let mut stats = Stats::default();
+                    for number in 0..map.owners.len() {
+                        stats.add(self.count(self.numbered(number)?, None).await?.0);
+                    }
+                    return Ok(stats);
+                }
+                result => return result,
+            }
+        }
+        Ok(self.count(self.numbered(0)?, None).await?.0)
+    }
+
+    /// Counts the partitions of this map that are not counted yet; those of before count that are the same. What is on
+    /// its way is counted in one of the two partitions: in the new one, and without that in the old one.
+    async fn stats_by(
+        &self,
+        map: &Map,
+        counted: &mut BTreeMap<usize, (u32, Stats)>,
+    ) -> Result<Stats> {
+        let ends = map.moving.as_ref().map(|of| [of.to, of.from]);
+        let is_moving = |number: &usize| ends.is_some_and(|ends| ends.contains(number));
+        let is_same = |number: &usize, generation: u32| {
+            map.owners.get(*number).is_some_and(|owner| owner.generation == generation)
+        };
+        counted.retain(|number, (of, _)| is_same(number, *of) && !is_moving(number));
+        for number in (0..map.owners.len()).filter(|number| !is_moving(number)) {
+            if let Entry::Vacant(entry) = counted.entry(number) {
+                let (stats, _) = self.count(self.partition(map, number)?, None).await?;
+                entry.insert((map.owners[number].generation, stats));
+            }
+        }
+        let mut stats = Stats::default();
+        counted.values().for_each(|(_, of)| stats.add(*of));
+        if let Some([to, from]) = ends {
+            let (new, arrived) = self.count(self.partition(map, to)?, None).await?;
+            let (old, _) = self.count(self.partition(map, from)?, arrived).await?;
+            stats.add(new);
+            stats.add(old);
+        }
+        Ok(stats)
+    }
+
+    async fn count(&self, partition: Partition, has: Option<u64>) -> Result<(Stats, Option<u64>)> {
+        self.step(ReadStats::new(partition).map(|step| step.without(has))).await
+    }
+
     async fn ack_with(&self, receipt: Receipt, events: Vec<NewEvent>) -> Result<Vec<Published>> {
         let mut published = vec![None; events.len()];
         let mut patience = self.patience();

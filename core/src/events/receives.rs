@@ -301,14 +301,14 @@ impl<M: Mode> Calls<M> {
                 true => Ok(Some(number)),
                 false => Ok(of(map)?.contains(&number).then_some(number)),
             };
-            let make = |partition, op| {
+            let make = |partition, op, _: &usize| {
                 let (token, seed) = (ids::unique_bytes(), ids::seed());
                 let waits = self.waits(&partition, listens);
                 Ok(Receive::new(partition, op, left, lease, token, seed)?.waits(waits))
             };
             match self.on_one(is_asked, make).await {
                 Ok(None) => {}
-                Ok(Some(of)) => {
+                Ok(Some((_, of))) => {
                     bytes += of.events.iter().map(|event| event.payload.len()).sum::<usize>();
                     received.events.extend(of.events);
                     // What was received is worked on, whatever comes of this: who receives next tries again.

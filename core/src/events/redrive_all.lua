@@ -4,13 +4,15 @@
 -- ARGV[1] generation, ARGV[2] slot, ARGV[3] number: as for publish.lua
 -- ARGV[4] reason    why they died, as its number in a state; 0 for any
 -- ARGV[5] max       how many at most
--- ARGV[6] until     when they died at the latest, but not after now
--- ARGV[7] after_at  of the position that the step goes on from
--- ARGV[8] after_id  its id; nothing to begin
--- ARGV[9] rate      how many turns to fire there are a second; 0 to have all fire now
--- ARGV[10] turn     of the first, counted from 0
--- Returns {how many were redriven, until}, and, if there may be more, the time and the id of the last that was looked
--- at behind it.
+-- ARGV[6] until     and the others as in span.lua: when they died
+-- ARGV[7] begun
+-- ARGV[8] after_at
+-- ARGV[9] after_id
+-- ARGV[10] ranges
+-- ARGV[11] rate     how many turns to fire there are a second; 0 to have all fire now
+-- ARGV[12] turn     of the first, counted from 0
+-- Returns {how many were redriven, when the call began}, and, if there may be more, the time and the id of the last that
+-- was looked at behind it.
 -- errors WRONGTYPE, STALE, MOVING, INCOMPATIBLE_VERSION
 
 local LOOKED_MAX = 1000
@@ -22,25 +24,17 @@ if reply then return reply end
 if FROZEN then return redis.error_reply('MOVING a part of the key space is on its way') end
 
 local reason, max = tonumber(ARGV[4]), tonumber(ARGV[5])
--- What dies from now on is not redriven by the same call.
-local until_when = math.min(tonumber(ARGV[6]), NOW)
-local failure, entries = entries_behind(DEAD, tonumber(ARGV[7]), ARGV[8], LOOKED_MAX + 1)
+local failure, ids, times, begun, last_at, last_id = span(DEAD, 6, LOOKED_MAX, true)
 if failure then return failure end
-local ids, times = {}, {}
-for i = 1, #entries, 2 do
-  local at = tonumber(entries[i + 1])
-  if at > until_when then break end
-  ids[#ids + 1], times[#times + 1] = entries[i], at
-end
 local failure, heads, states = records_of(ids)
 failure = failure or check_heads(ids, heads)
 if failure then return failure end
 local failure, next_at = first_of(SCHEDULED)
 if failure then return failure end
-local rate, turn, alarm = tonumber(ARGV[9]), tonumber(ARGV[10]), nil
-reply = {0, until_when}
+local rate, turn, alarm = tonumber(ARGV[11]), tonumber(ARGV[12]), nil
+reply = {0, begun, last_at, last_id}
 for i, id in ipairs(ids) do
-  if i > LOOKED_MAX or reply[1] == max then
+  if reply[1] == max then
     reply[3], reply[4] = times[i - 1], ids[i - 1]
     break
   end

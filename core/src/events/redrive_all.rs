@@ -1,13 +1,13 @@
 //! Redrive all: make dead letters events again, whichever there are.
 
-use super::id::EventId;
 use super::list::EventPosition;
 use super::op::Op;
 use super::partition::Partition;
 use super::state::DeadReason;
+use super::walk::{Leg, Span};
 use super::{embedded, limits};
 use crate::error::{Result, ensure};
-use crate::step::reply::{Reply, malformed};
+use crate::step::reply::Reply;
 use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 
 /// Which dead letters to redrive; by default all of them.
@@ -80,14 +80,13 @@ impl RedriveFilter {
         self.max.unwrap_or(u64::MAX)
     }
 
-    /// Those of a partition, from the first on, after this many of other ones.
-    pub(super) fn range(&self, redriven: u64) -> RedriveRange {
-        let before = self.before.unwrap_or(limits::TIME_US_MAX).min(limits::TIME_US_MAX);
+    /// All of them, from the first on.
+    pub(super) fn range(&self) -> RedriveRange {
+        let after = self.since.and_then(EventPosition::before);
         RedriveRange {
             reason: self.reason,
-            until: before.saturating_sub(1),
-            after: self.since.and_then(EventPosition::before),
-            turns: Turns { per_second: self.per_second.unwrap_or(0), next: redriven },
+            span: Span { after, ..Span::before(self.before) },
+            turns: Turns { per_second: self.per_second.unwrap_or(0), next: 0 },
         }
     }
 }
@@ -96,10 +95,16 @@ impl RedriveFilter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedriveRange {
     pub(super) reason: Option<DeadReason>,
-    /// When they died at the latest.
-    pub(super) until: Timestamp,
-    pub(super) after: Option<EventPosition>,
+    pub(super) span: Span,
     pub(super) turns: Turns,
+}
+
+impl RedriveRange {
+    /// As a leg of a walk has it that has redriven this many.
+    pub(super) fn of(self, leg: &Leg<Self>, redriven: u64) -> Self {
+        let turns = Turns { next: redriven, ..self.turns };
+        Self { span: self.span.of(leg), turns, ..self }
+    }
 }
 
 /// When dead letters of a partition fire that are redriven at a rate.
@@ -150,7 +155,7 @@ impl RedriveAll {
     /// `INVALID_ARGUMENT` for a `max` of 0 or above 1,000, and for a rate outside its limits.
     pub fn new(partition: Partition, op: Op, filter: &RedriveFilter, max: usize) -> Result<Self> {
         filter.check()?;
-        Self::of(partition, op, filter.range(0), max)
+        Self::of(partition, op, filter.range(), max)
     }
 
     pub(super) fn of(
@@ -176,6 +181,7 @@ impl Operation for RedriveAll {
             "records.lua",
             "lanes.lua",
             "page.lua",
+            "span.lua",
             "redrive_event.lua",
             "commit.lua",
             "redrive_all.lua"
@@ -189,8 +195,7 @@ impl Operation for RedriveAll {
             self.op.push(args);
             args.push_number(DeadReason::number(self.range.reason).into());
             args.push_number(self.max as u64);
-            args.push_number(self.range.until);
-            EventPosition::push(self.range.after.as_ref(), args);
+            self.range.span.push(args);
             args.push_number(self.range.turns.per_second);
             args.push_number(self.range.turns.next);
         })
@@ -199,15 +204,10 @@ impl Operation for RedriveAll {
     fn decode(&self, reply: Reply) -> Result<RedrivenAll> {
         let mut replies = reply.list()?;
         let redriven = replies.next()?.count(self.max)?;
-        let until = replies.next()?.number()?;
-        let after = replies.all(1, |replies| {
-            let state_at_us = replies.next()?.number()?;
-            let id = EventId::of_bytes(&replies.next()?.bytes()?).ok_or_else(malformed)?;
-            Ok(EventPosition { state_at_us, id })
-        })?;
+        let left = self.range.span.decode_left(replies)?;
         let (reason, turns) = (self.range.reason, self.range.turns.after(redriven));
-        let left = |after| RedriveRange { reason, until, after: Some(after), turns };
-        Ok(RedrivenAll { redriven, left: after.first().copied().map(left) })
+        let left = left.map(|span| RedriveRange { reason, span, turns });
+        Ok(RedrivenAll { redriven, left })
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<RedrivenAll> {

@@ -17,7 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     cases: super::cases::cases,
     empty_state: || Arc::new(embedded::State::default()),
     statistics: |client, name| {
-        let stats = client.run(ReadStats::new(Partition::new(name, 0, 0)?))?;
+        let (stats, _) = client.run(ReadStats::new(Partition::new(name, 0, 0)?))?;
         Ok(stats.numbers().map(|(name, value)| Statistic::of(name, value)).to_vec())
     },
 };
@@ -26,6 +26,7 @@ pub(crate) const KIND: Kind = Kind {
 #[derive(Clone, Debug)]
 pub struct ReadStats {
     partition: Partition,
+    has: Option<u64>,
 }
 
 /// How many events a queue has in each state, in all its partitions together.
@@ -112,12 +113,18 @@ impl Stats {
 }
 
 impl ReadStats {
-    /// Reads those of this partition, of any generation.
+    /// Reads those of this partition, of its generation or an earlier one; of any if that is 0.
     ///
     /// # Errors
     /// None so far.
     pub fn new(partition: Partition) -> Result<Self> {
-        Ok(Self { partition })
+        Ok(Self { partition, has: None })
+    }
+
+    /// Without what another partition has, too, to which a part of the key space moves: the batches up to this number,
+    /// if it does not have all. Refused if it has more by now.
+    pub(super) fn without(self, has: Option<u64>) -> Self {
+        Self { has, ..self }
     }
 }
 
@@ -135,14 +142,19 @@ impl Operation for ReadStats {
             "stats.lua"
         ]
     );
-    type Output = Stats;
+    /// Those of the partition; and the number of the last batch that it has of a part of the key space that moves to
+    /// it, nothing if it has all.
+    type Output = (Stats, Option<u64>);
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
-        self.partition.call(Self::script(), |_| {})
+        self.partition.call(Self::script(), |args| match self.has {
+            Some(has) => args.push_number(has),
+            None => args.push(b""),
+        })
     }
 
-    fn decode(&self, reply: Reply) -> Result<Stats> {
+    fn decode(&self, reply: Reply) -> Result<(Stats, Option<u64>)> {
         let mut replies = reply.list()?;
         let mut stats = Stats::default();
         for count in [
@@ -170,11 +182,20 @@ impl Operation for ReadStats {
         ] {
             *count = replies.next()?.number()?;
         }
+        let arrived = match replies.next()? {
+            Reply::Int(-1) => None,
+            number => Some(number.number()?),
+        };
         replies.end()?;
-        Ok(stats.of_partition())
+        Ok((stats.of_partition(), arrived))
     }
 
-    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Stats> {
-        Ok(state.stats(context).of_partition())
+    fn apply(
+        self,
+        state: &embedded::State,
+        context: &mut StepContext<'_>,
+    ) -> Result<(Stats, Option<u64>)> {
+        let (stats, arrived) = state.stats(&self.partition, self.has, context)?;
+        Ok((stats.of_partition(), arrived))
     }
 }

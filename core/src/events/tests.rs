@@ -100,7 +100,7 @@ impl Queue {
     }
 
     fn stats(&self) -> Stats {
-        self.client.run(ReadStats::new(self.partition.clone())).unwrap()
+        self.client.run(ReadStats::new(self.partition.clone())).unwrap().0
     }
 }
 
@@ -523,7 +523,9 @@ fn redrive_rate() {
         queue.client.run(RedriveAll::of(queue.partition.clone(), op, range, max)).unwrap()
     };
     // In two steps, after one of another partition.
-    let some = redrive(filter.range(1), 2);
+    let mut range = filter.range();
+    range.turns.next = 1;
+    let some = redrive(range, 2);
     let rest = redrive(some.left.unwrap(), 9);
     assert_eq!((some.redriven, rest.redriven, rest.left), (2, 3, None));
     let times = [333_333, 666_666, 1_000_000, 1_333_333, 1_666_666];

@@ -615,7 +615,7 @@ fn see(client: &Client, call: &Call) -> Seen {
         Call::Cancel(step) => run(client, step, |seen, output| seen.cancelled = output),
         Call::Reschedule(step) => run(client, step, |seen, output| seen.rescheduled = output),
         Call::Open(step) => run(client, step, |_, _| {}),
-        Call::Stats(step) => run(client, step, |seen, output| seen.stats = Some(output)),
+        Call::Stats(step) => run(client, step, |seen, output| seen.stats = Some(output.0)),
         Call::Fetch(step) => run(client, step, |_, _| {}),
         Call::List(step) => run(client, step, |seen, output| seen.page = Some(output)),
         Call::Redrive(step) => run(client, step, |seen, output| seen.redriven = output),
@@ -977,8 +977,9 @@ impl Engines<'_> {
                 Step::RedriveAll(Some(reason), ..) => event.reason == Some(*reason),
                 _ => true,
             };
-            fits && (state == EventState::Behind
-                || is_early && (!is_since || event.state_at_us <= self.now))
+            // What is later than now was ahead of the clock, but for what a purge has made ready.
+            let is_new = is_since && event.state_at_us == self.now + 1;
+            fits && (state == EventState::Behind || is_early && !is_new)
         };
         let most = if let Step::RedriveAll(_, _, max, _) = step { *max } else { 1_000 };
         page.events.iter().filter(is_meant).take(most).map(|event| event.id).collect()

@@ -134,7 +134,7 @@ impl<'a> Queue<'a> {
     }
 
     fn stats(&self) -> Stats {
-        self.run(ReadStats::new(self.partition.clone())).expect("it is there")
+        self.run(ReadStats::new(self.partition.clone())).expect("it is there").0
     }
 }
 
@@ -1133,7 +1133,8 @@ fn e10_a_full_server_refuses_events_and_takes_their_ends() {
     let publish = Publish::new(queue.partition.clone(), op, vec![NewEvent::new("e")], 0);
     let refused = queue.client.run(publish).expect_err("the server is full");
     assert_eq!(refused.kind(), ErrorKind::OutOfMemory, "{refused}");
-    let stats = queue.client.run(ReadStats::new(queue.partition.clone())).expect("it reads");
+    let read = ReadStats::new(queue.partition.clone());
+    let (stats, _) = queue.client.run(read).expect("it reads");
     assert_eq!((stats.events, stats.ready, stats.retry, stats.dead), (3, 1, 1, 1));
 }
 

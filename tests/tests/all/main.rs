@@ -13,6 +13,7 @@ mod events_resharding;
 mod events_rules;
 mod events_transactions;
 mod events_waiting;
+mod events_walks;
 mod fixtures;
 mod full_memory;
 mod hostile_peers;

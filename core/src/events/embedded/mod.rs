@@ -12,7 +12,7 @@ mod schedules;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bucket::Bucket;
-use contents::{Contents, NameEntry, Order, Phase, Root, Stored};
+use contents::{Contents, NameEntry, Order, Phase, Root, Stored, Transfer};
 use journal::Changes;
 use reshard::time_of_step;
 use schedules::Ticked;
@@ -105,6 +105,17 @@ impl State {
         lock(&self.0)
     }
 
+    /// What is there, unless it is of a later generation; of any if that is 0.
+    fn look(&self, partition: &Partition) -> Result<MutexGuard<'_, Contents>> {
+        let contents = self.lock();
+        let Root { generation, .. } = contents.root;
+        let is_any = partition.generation == 0 || !contents.root.is_there();
+        match is_any || generation <= partition.generation {
+            true => Ok(contents),
+            false => Err(stale(&format!("the generation is {generation}"))),
+        }
+    }
+
     /// Begins a step of this generation.
     fn begin(&self, partition: &Partition, context: &StepContext<'_>) -> Result<Step<'_>> {
         let mut contents = self.lock();
@@ -175,9 +186,20 @@ impl State {
         Ok(Some(Map::parse(revision, config, &map).unwrap_or(empty)))
     }
 
-    pub(super) fn stats(&self, context: &StepContext<'_>) -> Stats {
-        let contents = self.lock();
+    pub(super) fn stats(
+        &self,
+        partition: &Partition,
+        has: Option<u64>,
+        context: &StepContext<'_>,
+    ) -> Result<(Stats, Option<u64>)> {
+        let contents = self.look(partition)?;
         let now = context.now();
+        let is_old = contents.root.generation < partition.generation || !contents.root.is_there();
+        let arrived = match contents.transfer {
+            _ if is_old => Some(0),
+            Some(Transfer::Arriving { taken }) => Some(taken),
+            _ => None,
+        };
         let firsts = [
             contents.ready.first(),
             contents.scheduled.first(),
@@ -185,7 +207,7 @@ impl State {
             contents.retry.first(),
         ];
         let due = firsts.into_iter().flatten().map(|(at, _)| *at).filter(|at| *at <= now);
-        Stats {
+        let mut stats = Stats {
             events: contents.events_left() as u64,
             scheduled: contents.scheduled.len() as u64,
             ready: contents.ready.len() as u64,
@@ -201,7 +223,11 @@ impl State {
             schedules: contents.ticks.len() as u64,
             rate_left: contents.rate_left(now).map_or(0, |(left, _)| left as u64),
             ..Stats::default()
+        };
+        if let Some(out) = has.map(|has| contents.doubled(partition, has)).transpose()?.flatten() {
+            contents.discount(out, &mut stats);
         }
+        Ok((stats, arrived))
     }
 
     pub(super) fn publish(

@@ -10,12 +10,13 @@ use crate::events::delete::{Delete, Deleted};
 use crate::events::event::{Event, flag};
 use crate::events::id::EventId;
 use crate::events::list::{EventPage, EventPosition, Listing};
-use crate::events::map::last_generation;
+use crate::events::map::{contains, last_generation};
 use crate::events::partition::Partition;
 use crate::events::purge::{PURGE_EVENTS_MAX, PurgeRange, Purged};
 use crate::events::redrive::Redriven;
 use crate::events::redrive_all::{RedriveRange, RedrivenAll};
 use crate::events::state::{Attempts, EventState};
+use crate::events::walk::Span;
 use crate::step::reply::Refusal;
 use crate::step::{StepContext, Timestamp};
 
@@ -38,8 +39,12 @@ impl State {
         Ok(events)
     }
 
-    pub(in crate::events) fn list(&self, listing: &Listing) -> Result<EventPage> {
-        let contents = self.lock();
+    pub(in crate::events) fn list(
+        &self,
+        partition: &Partition,
+        listing: &Listing,
+    ) -> Result<EventPage> {
+        let contents = self.look(partition)?;
         let Listing { state, key, limit, after, upto } = listing;
         let ids: Vec<EventId> = match contents.in_state(*state) {
             Some(order) => {
@@ -94,22 +99,20 @@ impl State {
     ) -> Result<RedrivenAll> {
         let mut step = self.begin(partition, context)?;
         step.check_complete()?;
-        // What dies from now on is not redriven by the same call.
-        let until = range.until.min(step.now);
-        let looked = between(&step.contents.dead, range.after, EventPosition::before(until + 1));
-        let looked: Vec<_> = looked.take(LOOKED_MAX + 1).collect();
+        let begun = range.span.begun.unwrap_or(step.now);
+        let (chosen, mut left) = step.chosen(&step.contents.dead, &range.span, true, LOOKED_MAX);
         let next_at = step.contents.scheduled.first().map(|(at, _)| *at);
-        let (mut redriven, mut left, mut alarm, mut turns) = (0, None, None, range.turns);
-        for (number, (_, id)) in looked.iter().enumerate() {
-            if number == LOOKED_MAX || redriven == max as u64 {
-                let (state_at_us, id) = looked[number - 1];
-                left = Some(EventPosition { state_at_us, id });
+        let (mut redriven, mut alarm, mut turns) = (0, None, range.turns);
+        for (number, position) in chosen.iter().enumerate() {
+            if redriven == max as u64 {
+                left = Some(chosen[number - 1]);
                 break;
             }
-            let reason = step.delivery_of(*id).reason;
+            let id = position.id;
+            let reason = step.delivery_of(id).reason;
             if range.reason.is_none() || range.reason == reason {
                 let fire_at_us = step.now + turns.take();
-                step.redrive(*id, fire_at_us);
+                step.redrive(id, fire_at_us);
                 if fire_at_us > step.now {
                     alarm.get_or_insert(fire_at_us);
                 }
@@ -118,7 +121,10 @@ impl State {
         }
         let alarm = alarm.filter(|alarm| next_at.is_none_or(|next_at| *alarm < next_at));
         step.finish(partition, alarm, None, context);
-        let left = left.map(|after| RedriveRange { until, after: Some(after), turns, ..range });
+        let left = left.map(|after| {
+            let span = Span { begun: Some(begun), after: Some(after), ..range.span };
+            RedriveRange { span, turns, ..range }
+        });
         Ok(RedrivenAll { redriven, left })
     }
 
@@ -130,26 +136,31 @@ impl State {
     ) -> Result<Purged> {
         let mut step = self.begin(partition, context)?;
         step.check_complete()?;
-        let until = match range.state {
-            EventState::Ready | EventState::Dead | EventState::Done => range.until.min(step.now),
-            _ => range.until,
-        };
-        let ids: Vec<EventId> = match step.contents.in_state(range.state) {
+        let begun = range.span.begun.unwrap_or(step.now);
+        let is_past =
+            matches!(range.state, EventState::Ready | EventState::Dead | EventState::Done);
+        let (ids, left): (Vec<EventId>, _) = match step.contents.in_state(range.state) {
             Some(order) => {
-                let of = order.iter().take_while(|(at, _)| *at <= until);
-                of.take(PURGE_EVENTS_MAX).map(|(_, id)| *id).collect()
+                let (chosen, left) = step.chosen(order, &range.span, is_past, PURGE_EVENTS_MAX);
+                (chosen.into_iter().map(|position| position.id).collect(), left)
             }
             None => {
                 let lane = step.contents.lanes.get(&range.key).map(|lane| &lane.behind);
-                lane.into_iter().flatten().take(PURGE_EVENTS_MAX).copied().collect()
+                let first = lane.into_iter().flatten().take(PURGE_EVENTS_MAX);
+                let ids: Vec<_> = first.copied().collect();
+                let last = ids.get(PURGE_EVENTS_MAX - 1);
+                let left = last.map(|id| EventPosition { state_at_us: 0, id: *id });
+                (ids, left)
             }
         };
         for id in &ids {
             step.purge(*id);
         }
         step.finish(partition, None, None, context);
-        let is_more = ids.len() == PURGE_EVENTS_MAX;
-        let left = is_more.then_some(PurgeRange { until, ..range });
+        let left = left.map(|after| {
+            let span = Span { begun: Some(begun), after: Some(after), ..range.span };
+            PurgeRange { span, ..range }
+        });
         Ok(Purged { removed: ids.len() as u64, left })
     }
 
@@ -195,6 +206,30 @@ impl Step<'_> {
             Some(_) => Err(Refusal::Moving.error("a part of the key space is on its way")),
             None => Ok(()),
         }
+    }
+
+    /// Of the next `most` events those that a step of a call works on, and the last one that was looked at if there are
+    /// more; as in `span.lua`.
+    fn chosen(
+        &self,
+        order: &Order,
+        span: &Span,
+        is_past: bool,
+        most: usize,
+    ) -> (Vec<EventPosition>, Option<EventPosition>) {
+        let upto = EventPosition::before(span.until.saturating_add(1));
+        let begun = span.begun.unwrap_or(self.now);
+        let position = |(state_at_us, id)| EventPosition { state_at_us, id };
+        let mut looked: Vec<_> =
+            between(order, span.after, upto).take(most + 1).map(position).collect();
+        let is_more = looked.len() > most;
+        looked.truncate(most);
+        let last = looked.last().copied().filter(|_| is_more);
+        looked.retain(|EventPosition { state_at_us: at, id }| {
+            let is_later = is_past && begun < *at && *at <= self.now + 1;
+            !is_later && (span.ranges.is_empty() || contains(&span.ranges, id.vslot()))
+        });
+        (looked, last)
     }
 
     /// A dead letter is an event again that waits for its first delivery, now or until a time to come: behind the others

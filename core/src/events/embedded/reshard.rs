@@ -15,6 +15,7 @@ use crate::events::reshard::{
 };
 use crate::events::schedule::{ScheduleRecord, Template};
 use crate::events::state::{Delivery, EventState};
+use crate::events::stats::Stats;
 use crate::events::vslot::vslot_of;
 use crate::step::time::{is_set_back, steady};
 use crate::step::{StepContext, Timestamp};
@@ -270,6 +271,47 @@ impl Contents {
             out.schedules.extend(ids.take(BATCH_EVENTS).cloned());
         }
         out
+    }
+
+    /// The batch that is still here, of those that the other partition has, up to this number. Refused if it has more by
+    /// now.
+    pub(super) fn doubled(&self, partition: &Partition, has: u64) -> Result<Option<&Outgoing>> {
+        let Root { generation, .. } = self.root;
+        match &self.transfer {
+            Some(Transfer::Leaving { sent, out, .. }) => {
+                let gone = out.as_ref().map_or(*sent, |out| out.number - 1);
+                match gone > has {
+                    true => Err(stale("the other partition has more")),
+                    false => Ok(out.as_ref().filter(|out| out.number <= has)),
+                }
+            }
+            _ if self.root.is_there() && generation < partition.generation => Ok(None),
+            _ => Err(stale("the other partition has more")),
+        }
+    }
+
+    /// Takes what another partition has, too, from the statistics of this one.
+    pub(super) fn discount(&self, out: &Outgoing, stats: &mut Stats) {
+        for id in &out.ids {
+            let Some(stored) = self.events.get(id) else { continue };
+            let (state, _) = stored.phase.place();
+            match state {
+                EventState::Scheduled => stats.scheduled -= 1,
+                EventState::Behind => {}
+                EventState::Ready => stats.ready -= 1,
+                EventState::Leased => stats.leased -= 1,
+                EventState::Retry => stats.retry -= 1,
+                EventState::Dead => stats.dead -= 1,
+                EventState::Done => stats.done -= 1,
+            }
+            stats.events -= u64::from(state != EventState::Done);
+            let has_name = |name: Vec<u8>| self.names.get(&*name).is_some_and(|of| of.id == *id);
+            let is_named = stored.head.is(flag::NAMED) && has_name(stored.head.name());
+            stats.dedup_ids -= u64::from(is_named);
+        }
+        stats.dedup_ids -= out.names.len() as u64;
+        let ticks = out.schedules.iter().filter(|id| self.looks.contains_key(*id));
+        stats.schedules -= ticks.count() as u64;
     }
 
     fn batch(&self, out: &Outgoing) -> Result<Batch> {

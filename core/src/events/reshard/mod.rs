@@ -1,6 +1,8 @@
 #![doc = include_str!("README.md")]
 
 mod arrive;
+#[cfg(all(test, feature = "embedded"))]
+mod beside;
 mod export;
 mod import;
 mod leave;
