@@ -12,9 +12,9 @@ use super::partition::Partition;
 use super::receives::Deliveries;
 use super::reshard::Wanted;
 use super::{
-    Cancel, Cancelled, Config, End, Event, EventId, Extend, Held, NewEvent, Publish, Published,
-    ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement, Stats, Worker,
-    limits,
+    Cancel, Cancelled, Config, End, Event, EventId, Extend, Held, IfExists, NewEvent, Publish,
+    Published, ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement, Stats,
+    Worker, limits,
 };
 use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, ensure};
@@ -22,7 +22,8 @@ use crate::step::When;
 use crate::step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
 use crate::worker::ids;
 
-/// For how long it is remembered what follows from an event in another partition: longer than it is tried again.
+/// For how long it is remembered what follows from an event in another partition: longer than it is tried again. As the
+/// page of `ack_with` says.
 const FOLLOWING_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A queue of events, each of which fires at its time; made by [`Client::events`].
@@ -239,8 +240,9 @@ impl<M: Mode> EventQueue<M> {
         self.call(checked.map(|()| ends), async |calls, ends| calls.settle(ends).await)
     }
 
-    /// Ends a delivery as [`ack`](Self::ack) does, and publishes follow-up events in the same step: both or neither.
-    /// Follow-up events are never refused because the queue is full. Returns the result for each event, in order.
+    /// Ends a delivery as [`ack`](Self::ack) does, and publishes follow-up events in the same step: both or neither, but
+    /// for follow-up events that belong to another partition, which are published before. Follow-up events are never
+    /// refused because the queue is full. Returns the result for each event, in order.
     ///
     /// ```
     /// use millpond::events::NewEvent;
@@ -254,14 +256,18 @@ impl<M: Mode> EventQueue<M> {
     /// ```
     ///
     /// # Errors
-    /// As [`ack`](Self::ack) and [`publish_many`](Self::publish_many), in which case nothing was done; `LEASE_LOST`
-    /// also for an event that has ended, since its follow-up events can no longer be published. More than 100 events
-    /// are refused.
+    /// As [`ack`](Self::ack) and [`publish_many`](Self::publish_many), in which case the delivery has not ended and no
+    /// follow-up event of its partition was added, but those of other partitions may have been; `LEASE_LOST` also for an
+    /// event that has ended, since its follow-up events can no longer be published. `INVALID_ARGUMENT` for more than 100
+    /// events; nothing was done then.
     ///
     /// # Delivery
     /// In a queue with several partitions, follow-up events with other keys may belong to another partition than the
-    /// delivery. These are published first, each with a deduplication id that is derived from the delivered event,
-    /// unless it has one already. So they are added once, however often the event is delivered.
+    /// delivery. These are published first, and stay if the call fails afterwards. A follow-up event with a key has a
+    /// deduplication id that is derived from the delivered event and from its place among the follow-up events, unless it
+    /// has one of its own; in other partitions the id is remembered for 24 hours. So if the call is repeated, or the event
+    /// delivered again, the same follow-up events in the same order are added once, also if the number of partitions has
+    /// changed.
     pub fn ack_with(
         &self,
         delivery: impl Into<Receipt>,
@@ -569,26 +575,31 @@ impl<M: Mode> Calls<M> {
         let left = events.iter().enumerate().filter(|(index, _)| published[*index].is_none());
         let (own, elsewhere): (Vec<_>, Vec<_>) =
             left.partition(|(_, event)| map.owner_of(event.vslot(drawn)) == home);
-        let follow = |(index, event): &(usize, &NewEvent)| {
+        let follow = |(index, event): &(usize, &NewEvent), window| {
             let event = NewEvent::clone(event);
-            match event.dedup_id {
-                Some(_) => event,
-                None => {
-                    event.dedup_id(format!("{}/{index}", receipt.id)).dedup_window(FOLLOWING_WINDOW)
-                }
+            // Without a key it belongs to the partition of the delivery, however many there are.
+            if event.dedup_id.is_some() || event.key.is_empty() {
+                return event;
             }
+            let id = format!("{}/{index}", receipt.id);
+            event.dedup_id(id).dedup_window(window).if_exists(IfExists::Ignore)
         };
-        let first = self.publish(elsewhere.iter().map(follow).collect()).await?;
+        let others = elsewhere.iter().map(|event| follow(event, FOLLOWING_WINDOW)).collect();
+        let first = self.publish(others).await?;
         for ((index, _), event) in elsewhere.into_iter().zip(first) {
             published[index] = Some(event);
         }
-        let wanted = own.iter().filter_map(|(_, event)| event.wanted());
-        let wanted = wanted.chain([Wanted::Event(receipt.id)]).collect();
-        if let Some(moving) = map.move_of(drawn) {
+        // An earlier delivery may have published some of them, if they belonged elsewhere then. The id is not remembered,
+        // as these are added when the delivery ends, which it does once.
+        let all: Vec<_> = own.iter().map(|event| follow(event, Duration::ZERO)).collect();
+        if let Some(moving) = &map.moving {
+            let is_moving = |vslot| map.move_of(vslot).is_some();
+            let names = all.iter().filter(|event| is_moving(event.vslot(drawn)));
+            let receipt = is_moving(drawn).then_some(Wanted::Event(receipt.id));
+            let wanted = names.filter_map(Item::wanted).chain(receipt).collect();
             self.pull(map, moving, wanted).await?;
         }
         let slot = self.route.slot();
-        let all = own.iter().map(|(_, event)| NewEvent::clone(event)).collect();
         let step = Publish::done(self.partition(map, home)?, slot.op(), all, receipt);
         for ((index, _), event) in own.into_iter().zip(self.step(step).await?) {
             published[index] = Some(event);

@@ -4,11 +4,11 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use millpond::Options;
 use millpond::events::{
     Config, End, EventId, EventQuery, EventQueue, EventState, NewEvent, PurgeFilter, RedriveFilter,
     Settlement,
 };
+use millpond::{ErrorKind, Options};
 use millpond_tests::servers::Redis;
 use millpond_tests::stand_in::{Answer, StandIn};
 
@@ -250,4 +250,36 @@ fn dead_letters_of_a_time_to_come_are_redriven_and_purged() {
         set(NOW);
         queue
     });
+}
+
+/// A delivery that was taken over publishes what follows from it in other partitions; the one that took it over does
+/// so again, when these have gone.
+fn follow_up_events_of_two_deliveries(queue: &EventQueue) {
+    for (before, after) in [(1, 4), (4, 1), (2, 5), (5, 2)] {
+        queue.reshard(before).expect("it is there");
+        queue.publish(NewEvent::new("paid").key("customer")).expect("there is room");
+        let first = queue.receive(1).expect("there is one").remove(0);
+        queue.nack(&first, "late", Duration::ZERO).expect("it is held");
+        let second = queue.receive(1).expect("there is one").remove(0);
+        let following = || (0..6).map(|number| NewEvent::new("ship").key(format!("item-{number}")));
+        let refused = queue.ack_with(&first, following()).expect_err("it was taken over");
+        assert_eq!(refused.kind(), ErrorKind::LeaseLost);
+        queue.reshard(after).expect("it is there");
+        assert_eq!(queue.ack_with(&second, following()).expect("it is held").len(), 6);
+        let stats = queue.stats().expect("it is there");
+        assert_eq!(stats.events, 6, "from {before} to {after} partitions: {stats:?}");
+        let mut ended = 0;
+        while ended < 6 {
+            let events = queue.receive(100).expect("there are some");
+            ended += events.len();
+            queue.ack_many(&events).expect("they are held");
+        }
+        assert_eq!(queue.stats().expect("it is there").events, 0);
+    }
+}
+
+#[test]
+fn follow_up_events_are_added_once_whatever_the_number_of_partitions() {
+    follow_up_events_of_two_deliveries(&millpond::connect("memory:").unwrap().events("orders"));
+    follow_up_events_of_two_deliveries(&queue(Redis::start().port(), "orders"));
 }

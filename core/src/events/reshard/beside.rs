@@ -10,12 +10,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::super::{
-    Config, End, EventId, EventQuery, EventQueue, EventState, NewEvent, PurgeFilter, RedriveFilter,
-    Settlement,
+    Config, End, EventId, EventQuery, EventQueue, EventState, NewEvent, PurgeFilter, Receipt,
+    RedriveFilter, Settlement,
 };
-use crate::Options;
 use crate::client::simulated::Simulated;
 use crate::runtime::clock::ManualClock;
+use crate::{ErrorKind, Options};
 
 const BEGAN: u64 = 1_790_000_000_000_000;
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -50,6 +50,8 @@ struct World {
     clock: Arc<ManualClock>,
     driver: Option<Driver>,
     pace: usize,
+    /// A delivery that was taken over, and the one that did that.
+    held: std::cell::Cell<Option<(Receipt, Receipt)>>,
 }
 
 impl World {
@@ -57,7 +59,7 @@ impl World {
         let clock = Arc::new(ManualClock::at(BEGAN));
         let client = Options::parse("memory:").expect("a URL").clock(clock.clone()).connect();
         let queue = client.expect("an engine").to_simulated().events("orders");
-        let world = Self { queue, clock, driver: None, pace: 0 };
+        let world = Self { queue, clock, driver: None, pace: 0, held: std::cell::Cell::default() };
         finish(world.queue.configure(Config { partitions, ..config })).expect("it is made");
         world
     }
@@ -317,4 +319,32 @@ fn many_events_are_listed_counted_and_purged() {
             assert_eq!(world.run(world.queue.stats()).events, 0, "{history}");
         }
     }
+}
+
+/// A delivery that was taken over publishes what follows from it in other partitions; the one that took it over does
+/// so again while these go.
+#[test]
+fn follow_up_events_are_added_once() {
+    let check = |world: &mut World, to| {
+        let (_, second) = world.held.take().expect("it was taken over");
+        world.run(world.queue.ack_with(second, following()));
+        world.settle(to);
+        let stats = world.run(world.queue.stats());
+        assert_eq!((stats.events, stats.leased), (12, 0), "{stats:?}");
+    };
+    histories(check, |world| {
+        let event = NewEvent::new("paid").key("customer");
+        finish(world.queue.publish(event)).expect("published");
+        let take = || Receipt::from(&finish(world.queue.receive(10)).expect("received")[0]);
+        let first = take();
+        finish(world.queue.nack(first, "late", Duration::ZERO)).expect("it is held");
+        let second = take();
+        let refused = finish(world.queue.ack_with(first, following()));
+        assert_eq!(refused.expect_err("it was taken over").kind(), ErrorKind::LeaseLost);
+        world.held.set(Some((first, second)));
+    });
+}
+
+fn following() -> Vec<NewEvent> {
+    (0..12).map(|number| NewEvent::new("ship").key(format!("item-{number}"))).collect()
 }
