@@ -160,6 +160,12 @@ impl Error {
         self
     }
 
+    /// The same error, as that of another operation.
+    pub(crate) fn renamed(mut self, operation: &'static str) -> Self {
+        self.0.operation = operation;
+        self
+    }
+
     /// A copy of the error for another caller that it concerns, without its source.
     pub(crate) fn copy(&self) -> Self {
         let mut copy = Self::new(self.kind(), self.message()).in_operation(self.operation());

@@ -199,12 +199,22 @@ impl<M: Mode> Calls<M> {
         Ok(self.route.set_map(map))
     }
 
+    /// Reads the map for a call of this step, which names an error.
+    pub(super) async fn look_for<O: Operation>(&self) -> Result<Option<Arc<Map>>> {
+        self.look().await.map_err(named::<O>)
+    }
+
     /// The map of the queue, which comes to be if it is not there.
     pub(super) async fn map(&self) -> Result<Arc<Map>> {
         match self.route.map() {
             Some(map) => Ok(map),
             None => self.create(1, Config::default()).await,
         }
+    }
+
+    /// The same for a call of this step, which names an error.
+    pub(super) async fn map_for<O: Operation>(&self) -> Result<Arc<Map>> {
+        self.map().await.map_err(named::<O>)
     }
 
     /// Makes the queue, or gives it this configuration if its own has a lower revision; the map as it is then.
@@ -314,7 +324,7 @@ impl<M: Mode> Calls<M> {
         let slot = self.route.slot();
         let (mut patience, mut moves) = (self.patience(), 0);
         loop {
-            let map = self.map().await?;
+            let map = self.map_for::<O>().await?;
             let Some(chosen) = choose(&map)? else { return Ok(None) };
             let number = chosen.number();
             let partition = self.partition(&map, number);
@@ -343,7 +353,7 @@ impl<M: Mode> Calls<M> {
         let slot = self.route.slot();
         let mut patience = self.patience();
         loop {
-            let map = self.map().await?;
+            let map = self.map_for::<O>().await?;
             let number = map.owner_of(vslot);
             let pulled = match map.move_of(vslot) {
                 Some(moving) => self.pull(&map, moving, wanted.to_vec()).await,
@@ -376,7 +386,7 @@ impl<M: Mode> Calls<M> {
         let mut items = items.into_iter().enumerate();
         let (mut waiting, mut patience) = (Vec::new(), self.patience());
         while !waiting.is_empty() || items.len() > 0 {
-            let map = self.map().await?;
+            let map = self.map_for::<O>().await?;
             // A round looks at all that waits, so that this must not grow with the call.
             let room = ROUND_STEPS * STEP_EVENTS_MAX * map.owners.len();
             waiting.extend(items.by_ref().take(room.saturating_sub(waiting.len())));
@@ -544,6 +554,14 @@ fn gone() -> Error {
 /// The partitions are other ones than the map says.
 pub(super) fn stale(what: &str) -> Error {
     Refusal::Stale.error(what)
+}
+
+/// The error of a call that has looked at the map before it did this step.
+fn named<O: Operation>(error: Error) -> Error {
+    match error.operation() == Open::NAME {
+        true => error.renamed(O::NAME),
+        false => error,
+    }
 }
 
 /// Whether a step did nothing as it has to do with all of the partition, and a part of it is on its way.

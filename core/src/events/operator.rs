@@ -181,7 +181,7 @@ impl<M: Mode> EventQueue<M> {
 
 impl<M: Mode> Calls<M> {
     async fn fetch(&self, ids: Vec<EventId>) -> Result<Vec<Option<Event>>> {
-        let mut map = self.look().await?;
+        let mut map = self.look_for::<Fetch>().await?;
         let (make, mut patience) =
             (|partition, _, ids| Fetch::new(partition, ids), self.patience());
         while let Some(known) = map {
@@ -205,7 +205,7 @@ impl<M: Mode> Calls<M> {
 
     async fn list(&self, mut listing: Listing) -> Result<EventPage> {
         let (mut page, mut tries) = (EventPage::default(), 0);
-        let Some(mut map) = self.look().await? else { return Ok(page) };
+        let Some(mut map) = self.look_for::<List>().await? else { return Ok(page) };
         let mut walk = Walk::over(part_of(listing.state, &listing.key), ());
         while let Some(leg) = walk.next(&map)? {
             match self.list_leg(&map, &leg, &listing).await {
@@ -255,7 +255,7 @@ impl<M: Mode> Calls<M> {
     }
 
     async fn redrive_all(&self, filter: RedriveFilter) -> Result<u64> {
-        if self.look().await?.is_none() {
+        if self.look_for::<RedriveAll>().await?.is_none() {
             return Ok(0);
         }
         let (mut walk, mut redriven) = (Walk::over(ALL, filter.range()), 0);
@@ -272,7 +272,7 @@ impl<M: Mode> Calls<M> {
     }
 
     async fn purge(&self, range: PurgeRange) -> Result<u64> {
-        if self.look().await?.is_none() {
+        if self.look_for::<Purge>().await?.is_none() {
             return Ok(0);
         }
         let (mut walk, mut removed) = (Walk::over(part_of(range.state, &range.key), range), 0);

@@ -496,7 +496,7 @@ impl<M: Mode> Calls<M> {
 impl<M: Mode> Calls<M> {
     async fn stats(&self) -> Result<Stats> {
         let (mut counted, mut tries) = (BTreeMap::new(), 0);
-        while let Some(map) = self.look().await? {
+        while let Some(map) = self.look_for::<ReadStats>().await? {
             match self.stats_by(&map, &mut counted).await {
                 Err(error) if is_stale(&error) && tries < STALE_MAX => tries += 1,
                 Err(error) if is_stale(&error) => {

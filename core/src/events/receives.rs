@@ -278,7 +278,7 @@ impl<M: Mode> Calls<M> {
             Some(range) => range.partitions(map),
             None => Ok((0..map.owners.len()).collect()),
         };
-        let mut map = self.map().await?;
+        let mut map = self.map_for::<Receive>().await?;
         let numbers = match of(&map) {
             Ok(numbers) => numbers,
             // It may be of partitions that are not known here yet.

@@ -283,3 +283,24 @@ fn follow_up_events_are_added_once_whatever_the_number_of_partitions() {
     follow_up_events_of_two_deliveries(&millpond::connect("memory:").unwrap().events("orders"));
     follow_up_events_of_two_deliveries(&queue(Redis::start().port(), "orders"));
 }
+
+#[test]
+fn an_error_has_the_name_of_the_call() {
+    let server = Redis::start();
+    server.cli(&["SET", "{orders}:events", "x"]);
+    let queue = queue(server.port(), "orders");
+    let operation = |result: millpond::Result<()>| {
+        let error = result.expect_err("a key holds something else");
+        assert_eq!(error.kind(), ErrorKind::WrongType);
+        error.operation()
+    };
+    let dead = EventState::Dead;
+    assert_eq!(operation(queue.stats().map(drop)), "events.stats");
+    assert_eq!(operation(queue.fetch([EventId::MIN]).map(drop)), "events.fetch");
+    assert_eq!(operation(queue.list(dead, EventQuery::new()).map(drop)), "events.list");
+    assert_eq!(operation(queue.purge(dead, PurgeFilter::new()).map(drop)), "events.purge");
+    let all = RedriveFilter::new();
+    assert_eq!(operation(queue.redrive_all(all).map(drop)), "events.redrive_all");
+    assert_eq!(operation(queue.publish(NewEvent::new("x")).map(drop)), "events.publish");
+    assert_eq!(operation(queue.receive(1).map(drop)), "events.receive");
+}
