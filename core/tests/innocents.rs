@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use millpond::{Async, Client, Error, Event, ManualClock, Options, Report, ReportKind, tasks};
+use millpond::{
+    Async, Client, Error, Event, ManualClock, Options, Report, ReportKind, events, tasks,
+};
 
 const LEASE: Duration = Duration::from_secs(60);
 const CONCURRENCY: usize = 8;
@@ -61,6 +63,13 @@ process!(
     |client: &Client<Async>, max_crashes| client.tasks("s").worker(["q"]).max_crashes(max_crashes),
     |job: &tasks::Job<Async>| job.task().value.as_deref().expect("a value").to_owned(),
     None
+);
+process!(
+    Events,
+    events,
+    |client: &Client<Async>, _| client.events("q").worker(),
+    |job: &events::Job<Async>| String::from_utf8_lossy(&job.event().payload).into_owned(),
+    ()
 );
 /// How many processes died of the jobs that end them, and which jobs were done.
 struct Ended {
@@ -147,6 +156,8 @@ fn check(ended: &Ended, poison: &BTreeSet<usize>, deaths_max: usize, name: &str)
         "{name}: put aside beside {poison:?}: {aside:?}, {deaths} deaths, {beside:?}"
     );
     assert!(*deaths <= deaths_max, "{name}: {deaths} deaths of {poison:?}, {beside:?}");
+    let alone = beside.iter().filter(|others| **others == 0).count();
+    assert!(alone >= poison.len(), "{name}: the last time each is alone, {beside:?}");
 }
 
 #[test]
@@ -165,4 +176,80 @@ fn tasks_beside_one_that_ends_its_process_are_not_put_aside() {
             assert!(dead().iter().all(|task| *task.err == err), "{:?}", dead());
         }
     }
+}
+
+#[test]
+fn events_beside_one_that_ends_its_process_are_not_dead() {
+    for poison in poisons() {
+        for max_crashes in [2, 3, 5] {
+            let setup = client();
+            let queue = setup.0.events("q");
+            let mut config = events::Config::default();
+            (config.max_crashes, config.lease, config.partitions) = (max_crashes, LEASE, 2);
+            (config.backoff_min, config.backoff_max) = (Duration::ZERO, Duration::ZERO);
+            queue.configure(config).expect("it is there");
+            let all = (0..JOBS).map(|number| events::NewEvent::new(number.to_string()));
+            queue.publish_many(all).expect("it is there");
+            let dead = || queue.stats().expect("it is there").dead as usize;
+            let ended = work::<Events>(&setup, u32::from(max_crashes), &poison, dead);
+            check(&ended, &poison, poison.len() * usize::from(max_crashes), "events");
+        }
+    }
+}
+
+#[test]
+fn a_suspect_waits_for_what_its_worker_has_and_a_stop_gives_it_back() {
+    let (client, clock) = client();
+    let store = client.tasks("s");
+    let mut context = Context::from_waker(Waker::noop());
+    let mut next = |run: &tasks::Run<Async>| match run.poll_next(&mut context) {
+        Poll::Ready(next) => match next.expect("the engine is there") {
+            Some(Event::Job(job)) => Some(job),
+            Some(Event::Report(report)) => panic!("{}", report.message),
+            None => None,
+        },
+        Poll::Pending => None,
+    };
+    let insert = |value: &str| {
+        clock.advance(Duration::from_secs(1));
+        store.insert("q", value).expect("the engine is there");
+    };
+    let leave_twice = || {
+        for _ in 0..2 {
+            clock.advance(Duration::from_secs(1));
+            let left = store.claim(["q"], Duration::ZERO).expect("the engine is there");
+            assert!(left.is_some());
+        }
+    };
+    let counts = || {
+        let stats =
+            store.queue_stats(tasks::Filter::new().exact("q")).expect("the engine is there");
+        (stats[0].claimed, stats[0].available)
+    };
+    let value = |job: &tasks::Job<Async>| job.task().value.clone();
+
+    let aio = client.to_async();
+    let worker = aio.tasks("s").worker(["q"]).concurrency(8);
+    let run = worker.start();
+    insert("1");
+    leave_twice();
+    insert("2");
+    let suspect = next(&run).expect("it is the oldest");
+    assert_eq!(value(&suspect).as_deref(), Some("1"));
+    assert!(next(&run).is_none(), "nothing begins beside it");
+    assert_eq!(counts(), (1, 1), "and nothing is taken");
+    run.end(&suspect, Ok(None)).expect("it is this run's");
+    let other = next(&run).expect("it is over");
+    assert_eq!(value(&other).as_deref(), Some("2"));
+
+    insert("3");
+    leave_twice();
+    assert!(next(&run).is_none(), "it does not begin beside another one");
+    assert_eq!(counts(), (2, 0), "but it is held");
+    worker.stop(Duration::MAX);
+    assert_eq!(counts(), (1, 1), "it is given back");
+    run.end(&other, Ok(None)).expect("it is this run's");
+    assert!(next(&run).is_none());
+    let left = store.claim(["q"], LEASE).expect("the engine is there").expect("it is available");
+    assert_eq!(left.value.as_deref(), Some("3"));
 }

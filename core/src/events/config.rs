@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::limits;
 use crate::error::{Result, ensure};
+use crate::worker::settings::suspects_from;
 
 /// How a queue treats its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,11 @@ pub struct Config {
     pub lease: Duration,
     /// How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no limit.
     pub max_attempts: u16,
-    /// How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0 for no limit.
+    /// How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0 for no limit. A process
+    /// that ends takes all that it works on with it. So an event of which two leases expired, or one if the next one would
+    /// be the last, is received alone, and a worker works on nothing beside it: it lets the jobs that it has end first,
+    /// and until it begins the lease does not count. So what was beside an event that crashes the workers is not given up with
+    /// it; with 1 it is.
     pub max_crashes: u16,
     /// The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
     pub backoff_min: Duration,
@@ -152,6 +157,11 @@ impl Config {
     pub(super) fn is_used_up(&self, attempts: u16, crashes: u16) -> bool {
         self.max_attempts > 0 && attempts >= self.max_attempts
             || self.max_crashes > 0 && crashes >= self.max_crashes
+    }
+
+    /// Whether an event is a suspect whose leases ran out so often.
+    pub(super) fn is_suspect(&self, crashes: u16) -> bool {
+        u32::from(crashes) >= suspects_from(self.max_crashes.into())
     }
 }
 

@@ -237,6 +237,8 @@ pub struct Event {
     pub state_at_us: Timestamp,
     /// The token of its last delivery; zeros if it was never delivered.
     pub token: Token,
+    /// It was received as a suspect, and the work on it has not begun.
+    pub(super) is_unbegun: bool,
 }
 
 /// The headers and the payload of a body.
@@ -345,6 +347,7 @@ impl Head {
             state,
             state_at_us,
             token: delivery.token,
+            is_unbegun: delivery.is_unbegun,
         })
     }
 }

@@ -3,7 +3,8 @@
 -- KEYS[1] root, KEYS[2] none: see partition.lua
 -- ARGV[1] generation  the partition's, as the map says
 -- ARGV[2] lease       microseconds from now; 0 for that of the configuration
--- ARGV[3…]            of each delivery {id, token}
+-- ARGV[3] begins      1 if the work on them begins: a suspect's lease that runs out is counted from now on; else 0
+-- ARGV[4…]            of each delivery {id, token}
 -- Returns {until when they are leased}, and of each {0 if it is not leased by this token any more, 1 if it is, 2 if
 -- the event was cancelled} behind it.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
@@ -13,7 +14,7 @@ if failure then return failure end
 local lease = tonumber(ARGV[2])
 if lease == 0 then lease = LEASE end
 
-local ids = every(ARGV, 3, 2)
+local ids = every(ARGV, 4, 2)
 local failure, states = read_fields(STATE, ids)
 if failure then return failure end
 local results = {NOW + lease}
@@ -21,10 +22,14 @@ for i, id in ipairs(ids) do
   local state = states[i] and read_state(states[i])
   local failure, leased_until = read('ZSCORE', LEASED, id)
   if failure then return failure end
-  local is_held = state and leased_until and state.token == ARGV[2 * i + 2]
+  local is_held = state and leased_until and state.token == ARGV[2 * i + 3]
   results[i + 1] = not is_held and 0 or flag(state.marks, ASKED_TO_STOP) and 2 or 1
   -- A lease that has run out, though no step has looked since, is held until the event is delivered again.
   if is_held then gather('ZADD', LEASED, number(NOW + lease), id) end
+  if is_held and ARGV[3] == '1' and flag(state.marks, UNBEGUN) then
+    state.marks = state.marks - UNBEGUN
+    put_state(id, state)
+  end
 end
 local failure = commit()
 if failure then return failure end

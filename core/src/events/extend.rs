@@ -18,6 +18,7 @@ pub struct Extend {
     pub(super) held: Vec<Receipt>,
     /// 0 for that of the configuration.
     pub(super) lease_us: u64,
+    begins: bool,
 }
 
 /// The result of an [`Extend`].
@@ -61,7 +62,14 @@ impl Extend {
     pub fn new(partition: Partition, held: Vec<Receipt>, lease: Option<Duration>) -> Result<Self> {
         limits::step(held.len())?;
         lease.map_or(Ok(()), limits::lease)?;
-        Ok(Self { partition, held, lease_us: lease.map_or(0, micros) })
+        Ok(Self { partition, held, lease_us: lease.map_or(0, micros), begins: false })
+    }
+
+    /// Whether the work on them begins. Until then a lease of a suspect, an event whose leases expired before, is not
+    /// counted when it expires; see [`Receive::begins`](super::Receive::begins).
+    #[must_use]
+    pub fn begins(self, begins: bool) -> Self {
+        Self { begins, ..self }
     }
 }
 
@@ -85,6 +93,7 @@ impl Operation for Extend {
     fn invocation(&self) -> Invocation {
         self.partition.call(Self::script(), |args| {
             args.push_number(self.lease_us);
+            args.push_number(self.begins.into());
             for receipt in &self.held {
                 args.push(receipt.id.as_bytes());
                 args.push(&receipt.token);
@@ -100,6 +109,6 @@ impl Operation for Extend {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Extended> {
-        state.extend(&self.partition, &self.held, self.lease_us, context)
+        state.extend(&self.partition, &self.held, (self.lease_us, self.begins), context)
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::calls::{Calls, Item, is_stale};
 use super::map::Map;
 use super::partition::Partition;
+use super::receive::Suspects;
 use super::receives::Deliveries;
 use super::reshard::Wanted;
 use super::{
@@ -138,7 +139,7 @@ impl<M: Mode> EventQueue<M> {
     pub fn receive(&self, max: usize) -> M::Reply<Vec<Event>> {
         let checked = Receive::check(max, None);
         self.call(checked, async move |calls, ()| {
-            Ok(calls.receive(max, None, None, false).await?.events)
+            Ok(calls.receive(max, None, None, false, Suspects::Take).await?.events)
         })
     }
 

@@ -8,6 +8,8 @@
 -- ARGV[7] seed        of the delays of those whose lease ran out
 -- ARGV[8] process     that listens, by a name that no other one has, which begins with a `c` on a cluster; or nothing
 -- ARGV[9] waits       whether it waits on: 1 if this takes nothing, 2 if it takes something, 3 in any case, 0 in none
+-- ARGV[10] suspects   1 to take a suspect, alone; 2 if the receiver also says when the work on it begins (extend.lua),
+--                     before which a lease that runs out is not counted; 0 for none
 -- Returns {until when they are leased, events that are ready still, in how many microseconds the next one may come
 -- (-1 for never, 0 if this step left something undone), the place of the process among those that wait (-1 if it does
 -- not, PLACES if it is none of the first), how many schedules need more ticks, 1 if events are ready that the rate alone
@@ -149,14 +151,19 @@ if late then
   if failure then return failure end
   for i, id in ipairs(ids) do
     local state = read_state(states[i])
-    state.crashes = state.crashes + 1
+    local is_begun = not flag(state.marks, UNBEGUN)
     gather('ZREM', LEASED, id)
     unleased = unleased + 1
     local failure
     if flag(state.marks, ASKED_TO_STOP) then
       failure = remove(id, heads[i], true) or free_lane(heads[i]) or use_cancelled().remember(id)
+    elseif not is_begun then
+      -- Its receiver ended of something else.
+      state.marks, state.attempts = RAN_OUT, state.attempts - 1
+      put_state(id, state)
+      make_ready(id, NOW)
     else
-      state.marks = RAN_OUT
+      state.marks, state.crashes = RAN_OUT, state.crashes + 1
       if is_used_up(state) then
         failure = bury(id, heads[i], state, CRASHED, state.err)
       else
@@ -211,6 +218,9 @@ while not is_full and #taken < most do
   if failure then return failure end
   for i, id in ipairs(ids) do
     local head, record = heads[i], states[i]
+    local state = record and read_state(record)
+    is_full = state and is_suspect(state)
+    if is_full and (#taken > 0 or ARGV[10] == '0') then break end
     local expires = struct.unpack('>I8', head, EXPIRES_AT)
     gather('ZREM', READY, id)
     if not record and expires > 0 and expires <= NOW then
@@ -220,8 +230,8 @@ while not is_full and #taken < most do
       is_full = skipped == SKIPPED_MAX
     else
       if record then
-        local state = read_state(record)
-        state.token, state.attempts, state.marks, state.reason = token, state.attempts + 1, 0, 0
+        state.token, state.attempts, state.reason = token, state.attempts + 1, 0
+        state.marks = is_full and ARGV[10] == '2' and UNBEGUN or 0
         record = put_state(id, state)
       else
         record = first_state
@@ -232,7 +242,7 @@ while not is_full and #taken < most do
       bytes = bytes + more
       gather('ZADD', LEASED, number(NOW + lease), id)
       taken[#taken + 1] = id
-      is_full = bytes > BYTES_MAX
+      is_full = is_full or bytes > BYTES_MAX
     end
     if is_full then break end
   end

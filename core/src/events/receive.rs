@@ -44,7 +44,7 @@ impl From<&Receipt> for Receipt {
 /// Leases ready events of a partition, after making ready what is due.
 #[derive(Clone, Debug)]
 pub struct Receive {
-    partition: Partition,
+    pub(super) partition: Partition,
     op: Op,
     pub(super) max: usize,
     /// 0 for that of the configuration.
@@ -52,6 +52,18 @@ pub struct Receive {
     pub(super) token: Token,
     pub(super) seed: u32,
     waits: Option<Waits>,
+    pub(super) suspects: Suspects,
+}
+
+/// What a receive does with a suspect: an event that was left by processes that ended, and may be why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Suspects {
+    /// It leaves it for the next one, and what is behind it.
+    Leave,
+    /// It takes it, and nothing else.
+    Take,
+    /// The same, and says later that the work on it begins.
+    Begin,
 }
 
 /// A process that listens for the events of a partition.
@@ -104,7 +116,19 @@ impl Receive {
     ) -> Result<Self> {
         Self::check(max, lease)?;
         let lease_us = lease.map_or(0, micros);
-        Ok(Self { partition, op, max, lease_us, token, seed, waits: None })
+        let (waits, suspects) = (None, Suspects::Take);
+        Ok(Self { partition, op, max, lease_us, token, seed, waits, suspects })
+    }
+
+    /// Whether the receiver says when the work on a suspect begins, by an [`Extend`](super::Extend). A suspect is an
+    /// event of which two leases expired, or one if the next one would be the last: it is received alone.
+    #[must_use]
+    pub fn begins(self, begins: bool) -> Self {
+        self.with(if begins { Suspects::Begin } else { Suspects::Take })
+    }
+
+    pub(super) fn with(self, suspects: Suspects) -> Self {
+        Self { suspects, ..self }
     }
 
     /// For a process that listens.
@@ -157,6 +181,7 @@ impl Operation for Receive {
             });
             args.push(process.as_bytes());
             args.push_number(waits);
+            args.push_number(self.suspects as u64);
         })
     }
 
@@ -183,6 +208,6 @@ impl Operation for Receive {
     }
 
     fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Received> {
-        state.receive(&self.partition, self.max, self.lease_us, self.token, self.seed, context)
+        state.receive(&self, context)
     }
 }

@@ -8,7 +8,7 @@ use super::calls::Calls;
 use super::key_range::KeyRange;
 use super::limits::STEP_BYTES_MAX;
 use super::map::Map;
-use super::receive::{PLACES, RECEIVE_EVENTS_MAX, Waits};
+use super::receive::{PLACES, RECEIVE_EVENTS_MAX, Suspects, Waits};
 use super::{Event, EventQueue, HandOn, Partition, Receive};
 use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::Result;
@@ -124,6 +124,8 @@ pub(super) struct Receives<M: Mode> {
     /// From which part of the key space; from all without it.
     pub(super) key_range: Option<Arc<str>>,
     max: usize,
+    /// Whether the receiver says when the work on a suspect begins.
+    pub(super) begins: bool,
     /// The numbers of the partitions that this listens for.
     numbers: Vec<usize>,
     /// Whether it listens.
@@ -158,7 +160,8 @@ impl Received {
 
 impl<M: Mode> Receives<M> {
     pub(super) fn new(queue: EventQueue<M>) -> Self {
-        Self { queue, lease: None, key_range: None, max: 1, numbers: Vec::new(), listens: false }
+        let (lease, key_range, max, begins) = (None, None, 1, false);
+        Self { queue, lease, key_range, max, begins, numbers: Vec::new(), listens: false }
     }
 
     pub(super) fn set_max(&mut self, max: usize) {
@@ -170,11 +173,12 @@ impl<M: Mode> Receives<M> {
         then: impl FnOnce(Received) -> T + Send + 'static,
     ) -> M::Reply<T> {
         let (max, lease, listens) = (self.max, self.lease, self.listens);
+        let suspects = if self.begins { Suspects::Begin } else { Suspects::Take };
         let (calls, key_range) = (Calls::new(&self.queue), self.key_range.clone());
         M::call(async move {
             Receive::check(max, lease)?;
             let key_range = key_range.as_deref().map(KeyRange::parse).transpose()?;
-            calls?.receive(max, lease, key_range.as_ref(), listens).await.map(then)
+            calls?.receive(max, lease, key_range.as_ref(), listens, suspects).await.map(then)
         })
     }
 
@@ -273,6 +277,7 @@ impl<M: Mode> Calls<M> {
         lease: Option<Duration>,
         key_range: Option<&KeyRange<'_>>,
         listens: bool,
+        suspects: Suspects,
     ) -> Result<Received> {
         let of = |map: &Map| match key_range {
             Some(range) => range.partitions(map),
@@ -304,19 +309,25 @@ impl<M: Mode> Calls<M> {
             let make = |partition, op, _: &usize| {
                 let (token, seed) = (ids::unique_bytes(), ids::seed());
                 let waits = self.waits(&partition, listens);
-                Ok(Receive::new(partition, op, left, lease, token, seed)?.waits(waits))
+                // A suspect comes alone, from wherever it is.
+                let suspects = if left == max { suspects } else { Suspects::Leave };
+                let step = Receive::new(partition, op, left, lease, token, seed)?;
+                Ok(step.waits(waits).with(suspects))
             };
             match self.on_one(is_asked, make).await {
                 Ok(None) => {}
                 Ok(Some((_, of))) => {
                     bytes += of.events.iter().map(|event| event.payload.len()).sum::<usize>();
+                    // By a suspect, which is left to the next receive.
+                    let is_held_up =
+                        of.ready > 0 && of.events.is_empty() && !received.events.is_empty();
                     received.events.extend(of.events);
                     // What was received is worked on, whatever comes of this: who receives next tries again.
                     let is_refilled = self.refill(&of.refills).await.unwrap_or(false);
                     let next_in = if is_refilled { Some(0) } else { of.next_in };
                     // A step does a part of what is due, and what it did may have made nothing ready.
                     let has_room = received.events.len() < max && bytes <= STEP_BYTES_MAX;
-                    if next_in == Some(0) && has_room && again < AGAIN_MAX {
+                    if next_in == Some(0) && has_room && !is_held_up && again < AGAIN_MAX {
                         again += 1;
                         waiting.push_front(number);
                     } else {
@@ -329,7 +340,8 @@ impl<M: Mode> Calls<M> {
                 // What is there already is leased, and has to be worked on.
                 Err(_) => break,
             }
-            if received.events.len() == max {
+            let is_suspect = |event: &Event| received.map.config.is_suspect(event.crashes);
+            if received.events.len() == max || received.events.last().is_some_and(is_suspect) {
                 break;
             }
             // Others may own the events by now.

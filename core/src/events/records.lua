@@ -6,8 +6,8 @@
 local STATES = '>c8I2I2I2BB'
 local STATE_BYTES = 16
 -- Marks of a state: the event was cancelled while it was leased; its last lease ran out; its last delivery was ended;
--- the event is done, and kept.
-local ASKED_TO_STOP, RAN_OUT, SETTLED, KEPT = 1, 2, 4, 8
+-- the event is done, and kept; it is leased as a suspect, and the work on it has not begun.
+local ASKED_TO_STOP, RAN_OUT, SETTLED, KEPT, UNBEGUN = 1, 2, 4, 8, 16
 local REJECTED, EXHAUSTED, CRASHED = 1, 2, 3
 
 -- Longer bodies lie in a hash of their own, so that a step reads them only where it returns them; and it returns no

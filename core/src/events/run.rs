@@ -9,7 +9,7 @@ use super::limits::STEP_EVENTS_MAX;
 use super::partition::Partition;
 use super::queue::taken_over;
 use super::receives::{Received, Receives};
-use super::{End, Event, EventQueue, Job, Settle, Settled, Settlement};
+use super::{End, Event, EventQueue, Extend, Held, Job, Receipt, Settle, Settled, Settlement};
 use crate::client::{Async, Mode};
 use crate::error::{Error, Result, Retry, invalid};
 use crate::runtime::backoff::with_jitter;
@@ -195,6 +195,36 @@ impl<M: Mode> Queue for Deliveries<M> {
         }
     }
 
+    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
+        job.event.is_unbegun
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        job: &Arc<JobCore<M>>,
+        then: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
+        if job.lease.is_lost() {
+            return then(Err(taken_over()));
+        }
+        let (held, length) = (vec![Receipt::from(&job.event)], job.lease.length());
+        let calls = Calls::new(&self.queue.to_async());
+        // It goes on although nobody waits for it.
+        drop(Async::call(async move {
+            let make =
+                |partition, _, held| Ok(Extend::new(partition, held, Some(length))?.begins(true));
+            let held = match calls {
+                Ok(calls) => calls.spread(held, 0, make, |extended| extended.held).await,
+                Err(error) => Err(error),
+            };
+            then(held.and_then(|held| match held.contains(&Held::Lost) {
+                true => Err(taken_over()),
+                false => Ok(()),
+            }));
+            Ok(())
+        }));
+    }
+
     fn unsent(end: Ending<M>) -> Report<Arc<JobCore<M>>> {
         report(ReportKind::Lost, end.job, run::UNSENT, None)
     }
@@ -245,7 +275,8 @@ pub(super) struct Takes<M: Mode> {
 }
 
 impl<M: Mode> Takes<M> {
-    pub(super) fn new(receives: Receives<M>, timeout: Option<Duration>) -> Self {
+    pub(super) fn new(mut receives: Receives<M>, timeout: Option<Duration>) -> Self {
+        receives.begins = true;
         Self { receives, timeout, drains_until: None }
     }
 

@@ -102,6 +102,8 @@ pub(super) struct Delivery {
     pub(super) has_run_out: bool,
     /// Its last delivery was ended.
     pub(super) is_settled: bool,
+    /// It is leased as a suspect, and the work on it has not begun.
+    pub(super) is_unbegun: bool,
     /// Why it is dead, if it is.
     pub(super) reason: Option<DeadReason>,
     /// What the last failure said.
@@ -126,6 +128,7 @@ impl Delivery {
             is_cancelled: marked(1),
             has_run_out: marked(2),
             is_settled: marked(4),
+            is_unbegun: marked(16),
             reason: DeadReason::of_number(*reason),
             err: String::from_utf8_lossy(err).into(),
         })
@@ -148,6 +151,7 @@ impl Delivery {
         u8::from(self.is_cancelled)
             | u8::from(self.has_run_out) << 1
             | u8::from(self.is_settled) << 2
+            | u8::from(self.is_unbegun) << 4
     }
 }
 

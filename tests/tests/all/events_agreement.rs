@@ -417,7 +417,7 @@ impl Known {
                 let lease = lease_ms.map(Duration::from_millis);
                 let token = op.number.to_be_bytes();
                 let step = Receive::new(partition, op, *max, lease, token, *seed);
-                Call::Receive(step.expect("within limits"))
+                Call::Receive(step.expect("within limits").begins(seed % 2 == 0))
             }
             Step::Settle(ends, seed) => {
                 let settlement = |(back, end): &(usize, End)| {
@@ -439,7 +439,9 @@ impl Known {
                 held.sort_unstable();
                 held.dedup();
                 self.extending.clone_from(&held);
-                Call::Extend(Extend::new(partition, held, None).expect("within limits"))
+                let begins = held.len() % 2 == 1;
+                let step = Extend::new(partition, held, None).expect("within limits");
+                Call::Extend(step.begins(begins))
             }
             Step::Cancel(which, running, force) => {
                 let ids = which.iter().map(|back| from_last(&self.ids, *back));

@@ -216,6 +216,55 @@ fn lease_until_exact() {
     });
 }
 
+/// What was left twice comes alone, and is left again only once the work on it has begun.
+#[test]
+fn a_suspect_comes_alone_and_counts_from_its_beginning() {
+    on_both(|queue| {
+        queue.configure(|config| (config.backoff_min, config.backoff_max) = Default::default());
+        for payload in ["a", "b"] {
+            queue.publish(NewEvent::new(payload));
+        }
+        for _ in 0..2 {
+            assert_eq!(queue.payloads(), ["a", "b"], "it was left once at most");
+            queue.advance(30 * SECOND);
+        }
+        queue.publish(NewEvent::new("c"));
+        queue.advance(MICROSECOND);
+        let receive = |queue: &mut Queue<'_>, begins: bool| {
+            let op = queue.op();
+            let token = op.number.to_be_bytes();
+            let step = Receive::new(queue.partition.clone(), op, 100, None, token, 1);
+            let received = queue.run(step.map(|step| step.begins(begins))).expect("it is there");
+            let counts = |event: &Event| {
+                let payload = String::from_utf8_lossy(&event.payload).into_owned();
+                (payload, event.attempts, event.crashes)
+            };
+            let of: Vec<_> = received.events.iter().map(counts).collect();
+            (of, received.events.first().map(Receipt::from))
+        };
+        let of = |payload: &str, attempts, crashes| vec![(payload.to_owned(), attempts, crashes)];
+        assert_eq!(receive(queue, true).0, of("c", 1, 0), "it came first");
+        let (a, of_a) = receive(queue, true);
+        assert_eq!(a, of("a", 3, 2));
+        let (b, of_b) = receive(queue, true);
+        assert_eq!(b, of("b", 3, 2), "though there was room beside it");
+        let (of_a, of_b) = (of_a.expect("received"), of_b.expect("received"));
+        let begin = Extend::new(queue.partition.clone(), vec![of_a], None);
+        let begun = queue.run(begin.map(|step| step.begins(true))).expect("it is there");
+        assert_eq!((begun.held[0], queue.extend(of_b)), (Held::Held, Held::Held));
+        queue.advance(30 * SECOND);
+        let (again, of_b) = receive(queue, false);
+        assert_eq!(again, of("b", 3, 2), "its work had not begun");
+        assert_eq!(receive(queue, false).0, of("c", 2, 1));
+        let dead = queue.fetch(of_a.id).expect("it is kept");
+        assert_eq!((dead.reason, dead.crashes), (Some(DeadReason::Crashed), 3));
+        queue.advance(30 * SECOND);
+        assert_eq!(receive(queue, false).0, of("c", 3, 2));
+        let dead = queue.fetch(of_b.expect("received").id).expect("it is kept");
+        assert_eq!(dead.reason, Some(DeadReason::Crashed), "who does not say so has begun");
+    });
+}
+
 #[test]
 fn op_again_publish_same_ids() {
     let server = Redis::start();

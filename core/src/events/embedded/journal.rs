@@ -322,6 +322,7 @@ impl Contents {
                     is_cancelled: marks & 1 != 0,
                     has_run_out: marks & 2 != 0,
                     is_settled: marks & 4 != 0,
+                    is_unbegun: marks & 16 != 0,
                     reason: DeadReason::of_number(reason),
                     err: str_of(reader)?,
                 };

@@ -27,7 +27,7 @@ use super::open::Change;
 use super::partition::Partition;
 use super::publish::{self, Published, Status};
 use super::queue::taken_over;
-use super::receive::{Receipt, Received, Token};
+use super::receive::{Receipt, Receive, Received, Suspects, Token};
 use super::reschedule::Rescheduled;
 use super::settle::{End, Settled, Settlement};
 use super::state::{Attempts, DeadReason, Delivery};
@@ -310,13 +310,11 @@ impl State {
 
     pub(super) fn receive(
         &self,
-        partition: &Partition,
-        max: usize,
-        lease_us: u64,
-        token: Token,
-        seed: u32,
+        receive: &Receive,
         context: &mut StepContext<'_>,
     ) -> Result<Received> {
+        let Receive { partition, max, lease_us, token, seed, suspects, .. } = receive;
+        let (lease_us, token) = (*lease_us, *token);
         let mut step = self.begin(partition, context)?;
         let lease_us = if lease_us == 0 { step.lease_us() } else { lease_us };
         let leased_until = step.now + lease_us;
@@ -325,7 +323,7 @@ impl State {
             return Ok(Received { leased_until, next_in, ..Received::default() });
         }
         step.mend_clock();
-        let mut chance = Chance::new(seed);
+        let mut chance = Chance::new(*seed);
         let Ticked { refills, upto } = step.tick();
         let is_more = upto.is_some()
             | step.promote(upto.unwrap_or(step.now))
@@ -334,8 +332,8 @@ impl State {
         step.expire_done();
         let now = step.now;
         let tokens = step.contents.rate_left(now).map_or(usize::MAX, |(tokens, _)| tokens);
-        let max = max.min(step.contents.leases_left()).min(tokens);
-        let events = step.take(max, leased_until, token)?;
+        let max = (*max).min(step.contents.leases_left()).min(tokens);
+        let events = step.take(max, leased_until, token, *suspects)?;
         step.contents.take_tokens(events.len(), now);
         let ready = step.contents.ready.len();
         let alarm = step.next_alarm();
@@ -372,7 +370,7 @@ impl State {
         &self,
         partition: &Partition,
         held: &[Receipt],
-        lease_us: u64,
+        (lease_us, begins): (u64, bool),
         context: &mut StepContext<'_>,
     ) -> Result<Extended> {
         let mut step = self.begin(partition, context)?;
@@ -383,7 +381,12 @@ impl State {
                 if delivery.token == *token =>
             {
                 let is_cancelled = delivery.is_cancelled;
+                let begun = (begins && delivery.is_unbegun)
+                    .then(|| Delivery { is_unbegun: false, ..(**delivery).clone() });
                 step.contents.put(*id, Phase::Leased(leased_until));
+                if let Some(begun) = begun {
+                    step.contents.set_delivery(*id, begun);
+                }
                 if is_cancelled { Held::Cancelled } else { Held::Held }
             }
             _ => Held::Lost,
@@ -720,12 +723,19 @@ impl Step<'_> {
         let late = due_of(&self.contents.leased, self.now, LATE_MAX);
         for (_, id) in &late {
             let mut delivery = self.delivery_of(*id);
-            delivery.counts.crashes += 1;
             if delivery.is_cancelled {
                 self.withdraw(*id, false);
                 continue;
             }
             delivery.has_run_out = true;
+            if std::mem::take(&mut delivery.is_unbegun) {
+                // Its receiver ended of something else.
+                delivery.counts.attempts -= 1;
+                self.contents.set_delivery(*id, delivery);
+                self.make_ready(*id, self.now);
+                continue;
+            }
+            delivery.counts.crashes += 1;
             let Attempts { attempts, crashes, .. } = delivery.counts;
             if self.contents.root.config.is_used_up(attempts, crashes) {
                 self.bury(*id, delivery, DeadReason::Crashed);
@@ -757,21 +767,29 @@ impl Step<'_> {
         max: usize,
         leased_until: Timestamp,
         token: Token,
+        suspects: Suspects,
     ) -> Result<Vec<super::Event>> {
         if self.contents.root.config.paused {
             return Ok(Vec::new());
         }
         let (mut taken, mut expired, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let config = self.contents.root.config.clone();
+        let is_suspect = |delivery: &Delivery| config.is_suspect(delivery.counts.crashes);
+        let mut is_full = false;
         // Those that were behind one of their key that is dropped here come last.
         let (mut dropped, mut freed) = (0, Vec::new());
         loop {
             let ready = self.contents.ready.iter().take(if dropped == 0 { usize::MAX } else { 0 });
             for id in ready.map(|(_, id)| *id).chain(freed.drain(..)) {
                 let skipped = dropped + expired.len();
-                if taken.len() == max || skipped == SKIPPED_MAX || bytes > BYTES_MAX {
+                if is_full || taken.len() == max || skipped == SKIPPED_MAX || bytes > BYTES_MAX {
                     break;
                 }
                 let Stored { head, body, delivery, .. } = &self.contents.events[&id];
+                is_full = delivery.as_deref().is_some_and(is_suspect);
+                if is_full && (!taken.is_empty() || suspects == Suspects::Leave) {
+                    break;
+                }
                 let has_expired = head.expires_at_us > 0 && head.expires_at_us <= self.now;
                 if has_expired && delivery.is_none() {
                     expired.push(id);
@@ -790,7 +808,8 @@ impl Step<'_> {
         for id in taken {
             let Delivery { mut counts, err, .. } = self.delivery_of(id);
             counts.attempts += 1;
-            let delivery = Delivery { token, counts, err, ..Delivery::default() };
+            let is_unbegun = is_alone && suspects == Suspects::Begin;
+            let delivery = Delivery { token, counts, err, is_unbegun, ..Delivery::default() };
             let phase = Phase::Leased(leased_until);
             let Stored { head, body, .. } = &self.contents.events[&id];
             events.push(head.event(id, body, &delivery, phase.place())?);
@@ -838,6 +857,7 @@ impl Step<'_> {
             delivery.err = err.into();
         }
         (delivery.is_cancelled, delivery.has_run_out, delivery.is_settled) = (false, false, true);
+        delivery.is_unbegun = false;
         if let End::Dead(_) = end {
             self.bury(*id, delivery, DeadReason::Rejected);
             return Settled::Ended;
