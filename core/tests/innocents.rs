@@ -1,4 +1,4 @@
-//! Jobs that end their processes, beside others that do not: of each queue with workers, with processes that are
+//! Jobs that end their processes, beside others that do not: of the three queues with workers, with processes that are
 //! simulated, in virtual time.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use millpond::{
-    Async, Client, Error, Event, ManualClock, Options, Report, ReportKind, events, tasks,
+    Async, Client, Error, Event, ManualClock, Options, Report, ReportKind, events, shuffle, tasks,
 };
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -71,6 +71,19 @@ process!(
     |job: &events::Job<Async>| String::from_utf8_lossy(&job.event().payload).into_owned(),
     ()
 );
+process!(
+    Messages,
+    shuffle,
+    |client: &Client<Async>, max_crashes| {
+        let consumer = client.shuffle_queue("q").consumer("g", "c");
+        consumer.max_deliveries(u64::from(max_crashes)).worker()
+    },
+    |job: &shuffle::Job<Async>| {
+        String::from_utf8_lossy(job.message().field("n").expect("a field")).into_owned()
+    },
+    ()
+);
+
 /// How many processes died of the jobs that end them, and which jobs were done.
 struct Ended {
     deaths: usize,
@@ -193,6 +206,21 @@ fn events_beside_one_that_ends_its_process_are_not_dead() {
             let dead = || queue.stats().expect("it is there").dead as usize;
             let ended = work::<Events>(&setup, u32::from(max_crashes), &poison, dead);
             check(&ended, &poison, poison.len() * usize::from(max_crashes), "events");
+        }
+    }
+}
+
+#[test]
+fn messages_beside_one_that_ends_its_process_are_not_dead() {
+    for poison in poisons() {
+        for max_crashes in [2, 3, 5] {
+            let setup = client();
+            let queue = setup.0.shuffle_queue("q");
+            let all = (0..JOBS).map(|number| (number.to_string(), [("n", number.to_string())]));
+            queue.write_many(all).expect("it is there");
+            let dead = || queue.dead_letters(100).expect("it is there").len();
+            let ended = work::<Messages>(&setup, max_crashes, &poison, dead);
+            check(&ended, &poison, poison.len() * max_crashes as usize, "messages");
         }
     }
 }

@@ -13,6 +13,8 @@ pub struct Extend {
     group: Vec<u8>,
     consumer: Vec<u8>,
     receipts: Vec<Receipt>,
+    /// 0 unless the work on them begins.
+    deliveries: u64,
 }
 
 impl Extend {
@@ -40,7 +42,13 @@ impl Extend {
         check_filled("the group's name", group)?;
         check_filled("the consumer's name", consumer)?;
         let receipts = check_receipts(receipts)?;
-        Ok(Self { name, group: group.to_vec(), consumer: consumer.to_vec(), receipts })
+        let (group, consumer, deliveries) = (group.to_vec(), consumer.to_vec(), 0);
+        Ok(Self { name, group, consumer, receipts, deliveries })
+    }
+
+    /// The work on them begins, which were delivered so often: a reclaim has not counted the last time.
+    pub(super) fn begins(self, deliveries: u64) -> Self {
+        Self { deliveries, ..self }
     }
 }
 
@@ -53,6 +61,7 @@ impl Operation for Extend {
         let mut args = ByteList::default();
         args.push(&self.group);
         args.push(&self.consumer);
+        args.push(self.deliveries.to_string().as_bytes());
         put_receipts(&self.receipts, &mut args);
         Invocation { script: Self::script(), keys: self.name.keys(), args }
     }
@@ -66,7 +75,8 @@ impl Operation for Extend {
         context.mark_evictable();
         state.step(context, |queue, effects| {
             let extended = |receipt: &&Receipt| {
-                queue.extend(&self.group, &self.consumer, receipt, now, effects)
+                let how = (now, self.deliveries);
+                queue.extend(&self.group, &self.consumer, receipt, how, effects)
             };
             Ok(self.receipts.iter().filter(extended).count() as u64)
         })

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::name::Name;
@@ -12,8 +12,6 @@ use super::worker::Policy;
 use super::{Extend, Message, Receipt, ShuffleConsumer};
 use crate::client::{Async, Blocking, Mode};
 use crate::error::Result;
-use crate::runtime::sync::lock;
-use crate::worker::due::Due;
 use crate::worker::failure::Failure;
 use crate::worker::lease::{Held, Lease};
 use crate::worker::run::Place;
@@ -36,35 +34,10 @@ pub(super) struct JobCore<M: Mode> {
     pub(super) message: Message,
     pub(super) policy: Arc<Policy>,
     pub(super) lease: Arc<Lease<M, HeldMessage>>,
-    /// There while the message is one that nobody else may work on beside other suspects.
-    suspect: Mutex<Option<Suspect<M>>>,
-}
-
-/// That a suspect is being worked on; the next one may come when this is dropped.
-pub(super) struct Suspect<M: Mode> {
-    consumer: ShuffleConsumer<M>,
-    is_busy: Arc<AtomicBool>,
-    reclaims: Arc<Due>,
-}
-
-impl<M: Mode> Suspect<M> {
-    pub(super) fn begin(
-        consumer: &ShuffleConsumer<M>,
-        is_busy: &Arc<AtomicBool>,
-        reclaims: &Arc<Due>,
-    ) -> Self {
-        is_busy.store(true, Ordering::Relaxed);
-        let (is_busy, reclaims) = (is_busy.clone(), reclaims.clone());
-        Self { consumer: consumer.clone(), is_busy, reclaims }
-    }
-}
-
-impl<M: Mode> Drop for Suspect<M> {
-    fn drop(&mut self) {
-        self.is_busy.store(false, Ordering::Relaxed);
-        self.reclaims.bring_forward(self.consumer.client().time(), Duration::ZERO);
-        self.consumer.wake_after(Duration::ZERO);
-    }
+    /// Whether the message is a suspect.
+    pub(super) is_suspect: bool,
+    /// Whether it is no suspect, or the work on it has begun.
+    pub(super) is_counted: AtomicBool,
 }
 
 impl<M: Mode> JobCore<M> {
@@ -75,16 +48,12 @@ impl<M: Mode> JobCore<M> {
         message: Message,
         policy: Arc<Policy>,
         taken_at: Instant,
-        suspect: Option<Suspect<M>>,
+        is_suspect: bool,
     ) -> Self {
         let held = HeldMessage { holder: holder.clone(), receipt: (&message).into() };
         let lease = Lease::begin(consumer.client().downgrade(), held, policy.lease, taken_at);
-        Self { consumer, message, policy, lease, suspect: Mutex::new(suspect) }
-    }
-
-    /// The job is over, though its handler may still hold it.
-    pub(super) fn is_over(&self) {
-        drop(lock(&self.suspect).take());
+        let is_counted = AtomicBool::new(!is_suspect);
+        Self { consumer, message, policy, lease, is_suspect, is_counted }
     }
 }
 
@@ -112,6 +81,14 @@ impl Held for HeldMessage {
 
     fn renewed(&mut self, extended: u64) -> bool {
         extended == 1
+    }
+}
+
+impl<M: Mode> JobCore<M> {
+    /// Notes that the work on a suspect begins.
+    pub(super) fn begin_step(&self) -> Result<Extend> {
+        let held = self.lease.lock().held.clone();
+        Ok(held.renew(self.policy.lease)?.begins(self.message.deliveries))
     }
 }
 

@@ -14,7 +14,8 @@
 -- ARGV[6] dead_ttl_ms     how long a dead letter lives; 0 for ever
 -- ARGV[7] default         1 to look at the stream at <queue> as well, whose group is <queue>, else 0
 -- ARGV[8] reason          of a dead letter
--- ARGV[9] suspects        1 to take over a suspect, if there is one; 0 for none
+-- ARGV[9] begins          1 if the consumer says when the work on a suspect begins (extend.lua), before which its
+--                         delivery is not counted; 0 if it begins now
 -- returns {dead, 1 if the message is a suspect and else 0, stream, deliveries, {id, {field, value, …}}, stream,
 --   deliveries, {…}, …}; the default stream is -1
 -- errors WRONGTYPE, INVALID_ARGUMENT
@@ -27,7 +28,7 @@ if not max or max < 1 then return invalid('max is not a whole number from 1 to a
 if not max_deliveries then return invalid('max_deliveries is not a whole number') end
 if not dead_ttl then return invalid('dead_ttl_ms is not 0 or a whole number from a second to 100 years') end
 if not REASON then return invalid('there is no reason') end
-if ARGV[9] ~= '0' and ARGV[9] ~= '1' then return invalid('suspects is neither 0 nor 1') end
+if ARGV[9] ~= '0' and ARGV[9] ~= '1' then return invalid('begins is neither 0 nor 1') end
 
 local failure, streams = stream_count()
 if failure then return failure end
@@ -56,22 +57,16 @@ local function is_suspect(consumer, deliveries)
   return consumer ~= RELEASED and not is_dead(deliveries) and (deliveries > 1 or is_dead(deliveries + 1))
 end
 
--- Finds up to `count` more that are idle in a stream, by id, without suspects unless they are asked for; returns how
--- many there are.
+-- Finds up to `count` more that are idle in a stream, by id; returns how many there are.
 local function look(place, count)
-  local idle, found = place.idle, 0
-  repeat
-    local more = redis.pcall('XPENDING', place.key, place.group, 'IDLE', min_idle, place.from, '+', count)
-    -- A group that has not joined has nothing.
-    if more.err then return 0 end
-    for _, pending in ipairs(more) do
-      place.from = '(' .. pending[1]
-      if ARGV[9] == '1' or not is_suspect(pending[2], pending[4]) then
-        idle[#idle + 1], found = pending, found + 1
-      end
-    end
-  until found >= count or #more < count
-  return found
+  local idle = place.idle
+  local more = redis.pcall('XPENDING', place.key, place.group, 'IDLE', min_idle, place.from, '+', count)
+  -- A group that has not joined has nothing.
+  if more.err then return 0 end
+  for _, pending in ipairs(more) do
+    idle[#idle + 1], place.from = pending, '(' .. pending[1]
+  end
+  return #more
 end
 
 -- As many of each as its turns can need, and not `max` of each: streams that have more make up for
@@ -103,7 +98,8 @@ until not any
 
 local reply, dead, suspect = {0, 0}, 0, nil
 local function take(place, id, deliveries, entry)
-  redis.call('XCLAIM', place.key, place.group, CONSUMER, 0, id, 'RETRYCOUNT', deliveries + 1, 'JUSTID')
+  local counted = suspect and ARGV[9] == '1' and deliveries or deliveries + 1
+  redis.call('XCLAIM', place.key, place.group, CONSUMER, 0, id, 'RETRYCOUNT', counted, 'JUSTID')
   reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = place.number, deliveries + 1, entry
 end
 local others = {}

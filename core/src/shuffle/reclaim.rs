@@ -22,7 +22,7 @@ pub struct Reclaim {
     max_deliveries: u64,
     dead_ttl_ms: u64,
     default_stream: bool,
-    suspects: bool,
+    begins: bool,
 }
 
 /// What a call of [`ShuffleConsumer::reclaim`](super::ShuffleConsumer::reclaim) did.
@@ -73,7 +73,7 @@ impl Reclaim {
             max_deliveries: 0,
             dead_ttl_ms: 0,
             default_stream: false,
-            suspects: true,
+            begins: false,
         })
     }
 
@@ -105,10 +105,10 @@ impl Reclaim {
         self
     }
 
-    /// Whether to take over a suspect, where there is one.
+    /// Whether the consumer says when the work on a suspect begins, before which its delivery is not counted.
     #[must_use]
-    pub(super) fn suspects(self, suspects: bool) -> Self {
-        Self { suspects, ..self }
+    pub(super) fn begins(self, begins: bool) -> Self {
+        Self { begins, ..self }
     }
 }
 
@@ -155,7 +155,7 @@ impl Operation for Reclaim {
         }
         args.push(if self.default_stream { b"1" } else { b"0" });
         args.push(EXHAUSTED.as_bytes());
-        args.push(if self.suspects { b"1" } else { b"0" });
+        args.push(if self.begins { b"1" } else { b"0" });
         Invocation { script: Self::script(), keys: self.name.keys_with_dead(), args }
     }
 
@@ -180,7 +180,7 @@ impl Operation for Reclaim {
                 now,
                 expires: expires(now, self.dead_ttl_ms),
             };
-            let limits = (self.max, self.max_deliveries, self.suspects);
+            let limits = (self.max, self.max_deliveries, self.begins);
             let reclaimed = queue.reclaim(&taking, self.min_idle_ms, limits, effects)?;
             queue.keep_dead(now, self.dead_ttl_ms, effects);
             Ok(reclaimed)

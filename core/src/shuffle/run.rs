@@ -1,10 +1,10 @@
 //! The run of a worker: its messages, and what becomes of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::job::{Holder, JobCore, Suspect};
+use super::job::{Holder, JobCore};
 use super::worker::Policy;
 use super::{
     ACK_MESSAGES_MAX, Batch, Job, Message, READ_MESSAGES_MAX, REASON_BYTES_MAX, Read, Receipt,
@@ -205,7 +205,6 @@ impl<M: Mode> Queue for Messages<M> {
                     self.reclaims.bring_forward(self.consumer.client().time(), *delay);
                     self.consumer.wake_after(*delay);
                 }
-                job.is_over();
                 let (kind, text) = (how.kind(), how.text());
                 let error = if let How::Refused(error, _) = how { Some(error) } else { None };
                 Ended::Done(report(kind, job, &text, error))
@@ -214,19 +213,37 @@ impl<M: Mode> Queue for Messages<M> {
             Err(error)
                 if is_unsure && error.kind() == ErrorKind::LeaseLost && !job.lease.is_gone() =>
             {
-                job.is_over();
                 Ended::Done(report(how.kind(), job, &how.text(), None))
             }
             Err(error) if error.retry() == Retry::Never || job.lease.is_gone() => {
-                job.is_over();
                 Ended::Done(report(ReportKind::Lost, job, &error.to_string(), Some(error)))
             }
             Err(_) => Ended::Again(End { job, how }),
         }
     }
 
+    fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
+        job.is_suspect
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        job: &Arc<JobCore<M>>,
+        then: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
+        if job.lease.is_lost() {
+            return then(Err(taken_over()));
+        }
+        let step = job.begin_step();
+        let job = job.clone();
+        self.consumer.client().submit(step, move |count| {
+            let begun = count.and_then(|count| held(count == 1));
+            job.is_counted.store(begun.is_ok(), Ordering::Release);
+            then(begun);
+        });
+    }
+
     fn unsent(end: End<M>) -> Report<Arc<JobCore<M>>> {
-        end.job.is_over();
         report(ReportKind::Lost, end.job, run::UNSENT, None)
     }
 
@@ -270,7 +287,8 @@ impl<M: Mode> Messages<M> {
             }
             How::Retry(_, delay) | How::Refused(_, delay) => (*delay, true),
             How::Release(delay) => (*delay, false),
-            How::GiveBack => (Duration::ZERO, false),
+            // One that has not begun is not counted yet.
+            How::GiveBack => (Duration::ZERO, !job.is_counted.load(Ordering::Acquire)),
         };
         let step = self.consumer.release_step(receipts, (lease, delay));
         self.submit(step.map(|step| step.counted(is_counted)), sending, all);
@@ -332,8 +350,6 @@ pub(super) struct Takes<M: Mode> {
     holder: Option<Arc<Holder>>,
     room: usize,
     reclaims: Arc<Due>,
-    /// A suspect is being worked on.
-    is_suspecting: Arc<AtomicBool>,
     cleaning: Due,
 }
 
@@ -348,8 +364,8 @@ pub(super) enum Taken {
 impl<M: Mode> Takes<M> {
     pub(super) fn new(consumer: ShuffleConsumer<M>, policy: Policy) -> Self {
         let (holder, policy) = (None, Arc::new(policy));
-        let (reclaims, is_suspecting, cleaning) = Default::default();
-        Self { consumer, policy, holder, room: 1, reclaims, is_suspecting, cleaning }
+        let (reclaims, cleaning) = Default::default();
+        Self { consumer, policy, holder, room: 1, reclaims, cleaning }
     }
 
     fn batch(
@@ -364,9 +380,7 @@ impl<M: Mode> Takes<M> {
         };
         let job = |message| {
             let (consumer, policy) = (self.consumer.clone(), self.policy.clone());
-            let begin = || Suspect::begin(&consumer, &self.is_suspecting, &self.reclaims);
-            let suspect = is_suspect.then(begin);
-            Arc::new(JobCore::new(consumer, holder, message, policy, taken_at, suspect))
+            Arc::new(JobCore::new(consumer, holder, message, policy, taken_at, is_suspect))
         };
         Ok(run::Batch { jobs: messages.into_iter().map(job).collect(), reports: Vec::new() })
     }
@@ -393,9 +407,8 @@ impl<M: Mode> Source for Takes<M> {
         if self.reclaims.is_due(time) {
             // All workers of a group would look at the same time.
             self.reclaims.put_off(time, with_jitter(policy.lease / 2));
-            let suspects = !self.is_suspecting.load(Ordering::Relaxed);
             let step = consumer.reclaim_step(policy.lease, self.room);
-            let step = step.map(|step| step.suspects(suspects));
+            let step = step.map(|step| step.begins(true));
             return client.run_then(step, move |reclaimed| Taken::Reclaimed(reclaimed, now));
         }
         if self.cleaning.is_due(time) {

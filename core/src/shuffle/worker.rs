@@ -29,6 +29,9 @@ pub const KEEP_CONSUMERS_DEFAULT: Duration = Duration::from_secs(3_600);
 /// the worker takes over the messages of consumers that are gone, and it removes consumers that are gone for good. All
 /// workers of a group should have the same lease.
 ///
+/// A message that was left for the second time, or is delivered for the last time, may be what ends its consumers: the
+/// worker lets the messages that it has end first, and works on nothing beside it.
+///
 /// ```
 /// use millpond::shuffle::{Failure, Job};
 ///

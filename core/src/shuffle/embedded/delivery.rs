@@ -115,21 +115,19 @@ impl Queue {
         Ok(ids.len())
     }
 
-    /// Takes over messages that were idle for at least `min_idle`, from the streams in turn: a suspect alone, if they
-    /// are asked for.
+    /// Takes over messages that were idle for at least `min_idle`, from the streams in turn: a suspect alone, whose
+    /// delivery does not count if the consumer says later that the work on it begins.
     pub(in crate::shuffle) fn reclaim(
         &mut self,
         taking: &Taking<'_>,
         min_idle_ms: u64,
-        (max, max_deliveries, suspects): (usize, u64, bool),
+        (max, max_deliveries, begins): (usize, u64, bool),
         effects: &mut Effects,
     ) -> Result<Reclaimed> {
         let kind =
             |pending: &Pending| Idle::of(&pending.consumer, pending.deliveries, max_deliveries);
-        let is_idle = |pending: &Pending| {
-            taking.now.saturating_sub(pending.delivered) / 1_000 >= min_idle_ms
-                && (suspects || kind(pending) != Idle::Suspect)
-        };
+        let is_idle =
+            |pending: &Pending| taking.now.saturating_sub(pending.delivered) / 1_000 >= min_idle_ms;
         let idle = |number| {
             let group = self.stream(number).and_then(|stream| stream.groups.get(taking.group));
             let pending = group.into_iter().flat_map(|group| &group.pending);
@@ -169,10 +167,12 @@ impl Queue {
             }
             pending.consumer = taking.consumer.into();
             pending.delivered = taking.now;
-            pending.deliveries += 1;
+            let (stream, deliveries) = (receipt.stream, pending.deliveries + 1);
+            if suspect.is_none() || !begins {
+                pending.deliveries = deliveries;
+            }
             put_pending(number, taking.group, id, pending, effects);
             let fields = decode_fields(&entry)?;
-            let (stream, deliveries) = (receipt.stream, pending.deliveries);
             reclaimed.messages.push(Message { stream, id, deliveries, fields });
         }
         Ok(reclaimed)

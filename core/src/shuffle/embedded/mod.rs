@@ -320,17 +320,19 @@ impl Queue {
         self.remove_from(number, receipt.id, effects)
     }
 
-    /// Begins the idle time of a message anew, if it is this consumer's; returns whether it is.
+    /// Begins the idle time of a message anew, if it is this consumer's; returns whether it is. It was delivered so often;
+    /// as often as is known for 0.
     pub(in crate::shuffle) fn extend(
         &mut self,
         group: &[u8],
         consumer: &[u8],
         receipt: &Receipt,
-        now: Timestamp,
+        (now, deliveries): (Timestamp, u64),
         effects: &mut Effects,
     ) -> bool {
         let Some(held) = self.held(group, consumer, receipt, effects) else { return false };
-        let pending = Pending { delivered: now, ..held };
+        let deliveries = if deliveries > 0 { deliveries } else { held.deliveries };
+        let pending = Pending { delivered: now, deliveries, ..held };
         self.set_pending(group, receipt, pending, effects);
         true
     }
