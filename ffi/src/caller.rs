@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use millpond::tasks::Headers;
-use millpond::{Error, ErrorKind, Result};
+use millpond::{CALL_ITEMS_MAX, Error, ErrorKind, Result};
 
 use crate::error::{Failure, millpond_error};
 use crate::handle::{self, Held, Kind, Opaque};
@@ -159,6 +159,10 @@ impl Caller {
             _ if count > isize::MAX as usize / size => {
                 format!("has the length {count}, which is more than memory holds")
             }
+            // What is longer is text.
+            _ if count > CALL_ITEMS_MAX && size > 1 => {
+                format!("has {count} elements; {CALL_ITEMS_MAX} are allowed")
+            }
             _ => return Ok(()),
         };
         Err(invalid(format!("{} {wrong}", argument())))
@@ -239,8 +243,8 @@ impl Caller {
         count: usize,
         nothing: T,
     ) -> OutArray<T> {
-        // A count that no memory can hold is refused where the array of arguments is read.
-        let count = if count > isize::MAX as usize / size_of::<T>() { 0 } else { count };
+        // A count that no call takes is refused where the array of arguments is read: there is no such array.
+        let count = if count > CALL_ITEMS_MAX { 0 } else { count };
         let out = OutArray { pointer, count };
         out.set(std::iter::repeat_n(nothing, count));
         out

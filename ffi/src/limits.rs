@@ -1,6 +1,6 @@
 //! The limits of a call.
 
-use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, ick, shuffle, tasks};
+use millpond::{CALL_BYTES_MAX, CALL_ITEMS_MAX, events, ick, shuffle, tasks};
 
 /// The most that one call takes. Anything above is refused with `MILLPOND_INVALID_ARGUMENT`; code that builds lists
 /// from input without a known end should stop there. See `millpond_limits_data`.
@@ -24,6 +24,8 @@ pub struct millpond_limits {
     pub names: usize,
     /// Entries of a modification, tasks and documents of a renewal.
     pub entries: usize,
+    /// Schedules of a synchronization.
+    pub schedules: usize,
 }
 
 /// The limits of this library; live forever.
@@ -41,6 +43,7 @@ pub extern "C" fn millpond_limits_data() -> *const millpond_limits {
         ids: tasks::PAGE_MAX,
         names: tasks::FILTER_NAMES_MAX,
         entries: tasks::MODIFICATION_ENTRIES_MAX,
+        schedules: events::SYNC_SCHEDULES_MAX,
     };
     &raw const LIMITS
 }

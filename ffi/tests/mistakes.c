@@ -237,8 +237,66 @@ static void stale_handles_in_many_threads(const struct backend *backend) {
     millpond_client_free(client);
 }
 
+/* Nothing is read of what no call takes, and none of its results is written. */
+static void counts_that_no_call_takes(const struct backend *backend) {
+    const size_t counts[] = {(size_t)1 << 60, (size_t)1 << 61, (size_t)1 << 40, 1000001};
+    millpond_client *client = connect_to(backend);
+    millpond_error *error;
+    bool flag = true;
+    uint32_t outcome = 7;
+    uint64_t version = 7;
+    millpond_bytes id = {S("a")};
+    millpond_task_id task = {.id = {S("a")}};
+    millpond_event_receipt delivery = {.id = {S("a")}};
+    millpond_shuffle_receipt receipt = {.id_time_ms = 7};
+    millpond_shuffle_id letter = {0};
+    millpond_shuffle_new_message message = {sizeof message, S("t"), NULL, 0};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const size_t count = counts[i];
+        WRONG("pairs has ", millpond_ick_add(client, S("x"), (void *)&id, count, NULL, &error));
+        WRONG("members has ", millpond_ick_commit(client, S("x"), &id, count, NULL, &error));
+        if (strcmp(backend->kind, "memory") != 0)
+            continue;
+        millpond_tasks_store *store = store_of(client, "x", NULL);
+        WRONG("ids has ", millpond_tasks_cancel(store, &id, count, &flag, &error));
+        WRONG("tasks has ", millpond_tasks_renew(store, &task, count, NULL, 0, 1000, &version, NULL, &flag,
+                                                 NULL, &error));
+        millpond_tasks_store_free(store);
+
+        millpond_shuffle_queue *queue = queue_of(client, "x");
+        millpond_shuffle_consumer *consumer = consumer_of(queue, "g", "c");
+        WRONG("messages has ", millpond_shuffle_ack_each(consumer, &receipt, count, &flag, &error));
+        WRONG("messages has ", millpond_shuffle_ack_and_delete_each(consumer, &receipt, count, &flag, &error));
+        WRONG("messages has ", millpond_shuffle_write_many(queue, &message, count, &receipt, &error));
+        WRONG("messages has ", millpond_shuffle_write_tracked_many(queue, &message, count, S("f"), 1, &receipt,
+                                                                   &error));
+        WRONG("letters has ", millpond_shuffle_requeue_dead_letters(queue, &letter, count, &receipt, &error));
+        millpond_shuffle_consumer_free(consumer);
+        millpond_shuffle_queue_free(queue);
+
+        millpond_events_queue *events;
+        OK(millpond_events_queue_new(client, S("x"), &events, &error));
+        WRONG("ids has ", millpond_events_redrive(events, &id, count, &outcome, &error));
+        WRONG("deliveries has ", millpond_events_ack_many(events, &delivery, count, &outcome, &error));
+        WRONG("deliveries has ", millpond_events_extend(events, &delivery, count, 1000, &outcome, &error));
+        WRONG("ids has ", millpond_events_cancel(events, &id, count, false, &outcome, &error));
+        WRONG("ids has ", millpond_events_reschedule(events, &id, count, 1, &outcome, &error));
+        WRONG("ids has ", millpond_events_reschedule_at_ms(events, &id, count, 1, &outcome, &error));
+        millpond_events_queue_free(events);
+
+        millpond_tracker *tracker;
+        OK(millpond_tracker_new(client, S("x"), &tracker, &error));
+        WRONG("ids has ", millpond_tracker_are_queued(tracker, &id, count, &flag, &error));
+        millpond_tracker_free(tracker);
+        CHECK(flag && outcome == 7 && version == 7 && receipt.id_time_ms == 7);
+    }
+    millpond_client_free(client);
+}
+
 const struct test mistake_tests[] = {
     {"null_and_lengths", null_and_lengths},
+    {"counts_that_no_call_takes", counts_that_no_call_takes},
     {"freed_early", freed_early},
     {"stale_handles_in_many_threads", stale_handles_in_many_threads},
     {NULL, NULL},

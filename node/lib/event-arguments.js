@@ -33,7 +33,7 @@ function newEvent(payload, said) {
 function schedules(argument, given) {
   const entries = new Entries()
   entries.push(0)
-  for (const one of check.iterable(argument, given, check.limits.step.CALL_ITEMS_MAX)) {
+  for (const one of check.iterable(argument, given, check.limits.events.SYNC_SCHEDULES_MAX)) {
     pushSchedule(entries, `${argument}[${entries.numbers[0]++}]`, one)
   }
   return entries

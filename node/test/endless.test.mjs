@@ -33,6 +33,7 @@ const CALLS = [
   [({ store }) => store.renew({ tasks: endless({ id: 't', version: 0 }) }), 'tasks has more than 100000'],
   [({ store }) => store.modify({ inserts: endless({ queue: 'q' }) }), 'inserts has more than 100000'],
   [({ store }) => store.queues({ prefixes: endless('q') }), 'prefixes has more than 10000 items'],
+  [({ events }) => events.syncSchedules('app', 1, endless({ id: 'a', everyMs: 1_000 })), 'schedules has more than 10000 items'],
   [async ({ store }) => store.claims(endless('q')), 'queues has more than 1000 items'],
   [async ({ store }) => store.worker(endless('q')), 'queues has more than 1000 items'],
   [async ({ channel }) => channel.batches(endless(0), 1), 'numbers has more than 65536 items'],
@@ -58,6 +59,7 @@ test('calls', { timeout: 120_000 }, async () => {
     queue,
     consumer: queue.consumer('g', 'c'),
     store: client.tasks('x'),
+    events: client.events('x'),
     hash: client.volatileHash('x'),
     tracker: client.queueTracker('x')
   }

@@ -34,6 +34,10 @@ def message_of(fields: Any) -> Any:
             lambda c: c.shuffle_queue("x").write_many(repeat(message_of({"f": "v" * (1 << 20)}))),
             "messages[1023] there are more than 1073741824 bytes",
         ),
+        (
+            lambda c: c.events("x").sync_schedules("app", 1, repeat(millpond.Schedule("s", every=60))),
+            "schedules has more than 10000 items",
+        ),
         (lambda c: c.tasks("x").queues(["q"] * 5_001, ["q"] * 5_000), "at most 10000 names"),
     ],
 )

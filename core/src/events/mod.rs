@@ -68,7 +68,9 @@ pub use reschedule::{Reschedule, Rescheduled};
 pub use reshard::{Arrive, Batch, Export, Import, Imported, Leave, Moved, Remap, Thaw};
 pub use run::Run;
 #[cfg(feature = "schedules")]
-pub use schedule::{Missed, Overlap, PutStatus, Schedule, ScheduleInfo, SyncedSchedules};
+pub use schedule::{
+    Missed, Overlap, PutStatus, SYNC_SCHEDULES_MAX, Schedule, ScheduleInfo, SyncedSchedules,
+};
 pub use schedule::{
     PutSchedule, ReadSchedules, RemoveSchedule, ScheduleRecord, SchedulesRead, StoredSchedule,
     Template, Trigger,

@@ -9,6 +9,7 @@ use Millpond\EventQueue;
 use Millpond\IckChannel;
 use Millpond\QueueTracker;
 use Millpond\Receipt;
+use Millpond\Schedule;
 use Millpond\ShuffleQueue;
 use Millpond\Tasks\TaskId;
 use Millpond\Tasks\TaskStore;
@@ -41,6 +42,8 @@ final class EndlessTest extends TestCase
             'tasks has more than 100000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->renew($items), new TaskId('t', 0)],
             'prefixes has more than 10000 items' => ['tasks', static fn (TaskStore $store, $items) => $store->queues(prefixes: $items), 'q'],
             'ids has more than 1000000 items' => ['events', static fn (EventQueue $queue, $items) => $queue->fetch($items), '00000000000000000000'],
+            'schedules has more than 10000 items' =>
+                ['events', static fn (EventQueue $queue, $items) => $queue->syncSchedules('app', 1, $items), new Schedule('a', every: 60)],
             'fields has more than 1000000 items' => ['volatile', static fn (VolatileHash $hash, $items) => $hash->setMany($items, 60), ['f', 'v']],
             'fields has more than 1000000' => ['volatile', static fn (VolatileHash $hash, $items) => $hash->delete($items), 'f'],
             'ids has more than 10000' => ['tracker', static fn (QueueTracker $tracker, $items) => $tracker->add($items), 'a'],

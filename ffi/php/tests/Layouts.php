@@ -238,7 +238,8 @@ final class Layouts
             'ids' => 48,
             'names' => 56,
             'entries' => 64,
-            '' => 72,
+            'schedules' => 72,
+            '' => 80,
         ],
         'millpond_recovered' => [
             'records' => 0,

@@ -12,7 +12,7 @@ use millpond::events::{
     Config, Event, EventQueue, Missed, NewEvent, Op, Overlap, Partition, PutSchedule, PutStatus,
     ReadSchedules, Receive, Schedule, ScheduleInfo,
 };
-use millpond::{Client, ManualClock, Options};
+use millpond::{Client, ErrorKind, ManualClock, Options};
 use millpond_tests::block_on;
 use millpond_tests::servers::{Cluster, Redis, wait_until};
 use proptest::prelude::*;
@@ -310,6 +310,11 @@ fn e16_sync_removes() {
         assert!(queue.sync_schedules("", 1, [each_minute("a", "x")]).is_err());
         let twice = [each_minute("a", "x"), each_minute("a", "x")];
         assert!(queue.sync_schedules("x", 1, twice).is_err());
+        let mut read = 0;
+        let endless = (0..).map(|number: u64| each_minute(&number.to_string(), "x"));
+        let refused = queue.sync_schedules("x", 1, endless.inspect(|_| read += 1));
+        assert_eq!(refused.map_err(|error| error.kind()), Err(ErrorKind::InvalidArgument));
+        assert_eq!(read, 10_001, "what has no end is refused as it is read");
     });
 }
 

@@ -21,7 +21,7 @@ use crate::step::{Operation, Timestamp};
 const TRIES_MAX: usize = 100;
 
 /// The most schedules of one [`EventQueue::sync_schedules`].
-const SYNC_MAX: usize = 10_000;
+pub const SYNC_SCHEDULES_MAX: usize = 10_000;
 
 /// The result of putting a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -206,7 +206,10 @@ impl<M: Mode> EventQueue<M> {
             let (id, is_new) = (schedule.id.clone(), !all.contains_key(&schedule.id));
             ensure!(is_new, "the schedule {id:?} comes twice");
             all.insert(id, schedule);
-            ensure!(all.len() <= SYNC_MAX, "up to {SYNC_MAX} schedules are synchronized");
+            ensure!(
+                all.len() <= SYNC_SCHEDULES_MAX,
+                "up to {SYNC_SCHEDULES_MAX} schedules are synchronized"
+            );
             Ok(())
         };
         let checked = check_owner(&owner, revision)

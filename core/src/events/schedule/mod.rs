@@ -18,7 +18,7 @@ mod remove;
 mod trigger;
 
 #[cfg(feature = "schedules")]
-pub use handle::{PutStatus, SyncedSchedules};
+pub use handle::{PutStatus, SYNC_SCHEDULES_MAX, SyncedSchedules};
 #[cfg(feature = "schedules")]
 pub use plan::{Missed, Overlap, Schedule, ScheduleInfo};
 pub use put::PutSchedule;

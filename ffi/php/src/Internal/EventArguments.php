@@ -57,7 +57,9 @@ final class EventArguments
         $schedule = static fn (mixed $of, string $path): array => $of instanceof Schedule
             ? $of->cells() : throw Arguments::wrong($path, 'be Schedule', $of);
 
-        return Packed::records($ffi, 'millpond_schedule *', Arguments::each($argument, $schedules, Limits::get()->items, $schedule));
+        $records = Arguments::each($argument, $schedules, Limits::get()->schedules, $schedule);
+
+        return Packed::records($ffi, 'millpond_schedule *', $records);
     }
 
     /**

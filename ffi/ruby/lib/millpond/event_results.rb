@@ -84,7 +84,7 @@ module Millpond
 
     # @return [Array(FFI::Pointer, Integer)] schedules and how many there are
     def self.schedules(values)
-      rows = Convert.elements("schedules", values, Convert::LIMITS[:items]).each_with_index.map do |given, index|
+      rows = Convert.elements("schedules", values, Convert::LIMITS[:schedules]).each_with_index.map do |given, index|
         Convert.one_of("schedules[#{index}]", given, Hash)
         Convert.fields(Native::Schedule, schedule(**given))
       end
