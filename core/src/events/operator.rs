@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use super::calls::{Calls, STALE_MAX, is_stale};
+use super::calls::{Calls, is_stale};
 use super::delete::Delete;
 use super::fetch::Fetch;
 use super::limits::STEP_EVENTS_MAX;
@@ -204,7 +204,7 @@ impl<M: Mode> Calls<M> {
     }
 
     async fn list(&self, mut listing: Listing) -> Result<EventPage> {
-        let (mut page, mut tries) = (EventPage::default(), 0);
+        let (mut page, mut patience) = (EventPage::default(), self.patience());
         let Some(mut map) = self.look_for::<List>().await? else { return Ok(page) };
         let mut walk = Walk::over(part_of(listing.state, &listing.key), ());
         while let Some(leg) = walk.next(&map)? {
@@ -216,15 +216,12 @@ impl<M: Mode> Calls<M> {
                 Ok(of) => {
                     listing.merge(&mut page, of);
                     walk.advance(&leg.ranges, None);
-                    tries = 0;
+                    patience = self.patience();
                 }
-                Err(error) if is_stale(&error) && tries < STALE_MAX => {
-                    tries += 1;
-                    match self.look().await? {
-                        Some(now) => map = now,
-                        None => return Ok(EventPage::default()),
-                    }
-                }
+                Err(error) if is_stale(&error) && patience.is_left() => match self.look().await? {
+                    Some(now) => map = now,
+                    None => return Ok(EventPage::default()),
+                },
                 Err(error) => return Err(error),
             }
         }

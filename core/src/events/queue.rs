@@ -496,10 +496,10 @@ impl<M: Mode> Calls<M> {
 
 impl<M: Mode> Calls<M> {
     async fn stats(&self) -> Result<Stats> {
-        let (mut counted, mut tries) = (BTreeMap::new(), 0);
+        let (mut counted, mut patience) = (BTreeMap::new(), self.patience());
         while let Some(map) = self.look_for::<ReadStats>().await? {
             match self.stats_by(&map, &mut counted).await {
-                Err(error) if is_stale(&error) && tries < STALE_MAX => tries += 1,
+                Err(error) if is_stale(&error) && patience.is_left() => {}
                 Err(error) if is_stale(&error) => {
                     // The move is faster than this: what is there is counted where it is.
                     let mut stats = Stats::default();

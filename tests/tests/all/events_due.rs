@@ -242,7 +242,7 @@ impl<'a> World<'a> {
 
     /// Whether something is due that may be received now.
     fn is_overdue(&self) -> bool {
-        let stats = self.run(ReadStats::new(self.partition.clone()));
+        let (stats, _) = self.run(ReadStats::new(self.partition.clone()));
         if stats.rate > 0 && stats.rate_left == 0 {
             return false;
         }

@@ -188,8 +188,9 @@ fn history(
     direct.reshard(to).expect("it goes on");
     let stats = direct.stats().expect("it is there");
     let left = stats.events + stats.done;
-    let expected = STATES.len() as u64 * COUNT - if before % 5 == 0 { 0 } else { COUNT };
-    assert_eq!((left, direct.config().unwrap().unwrap().partitions), (expected, to as u16));
+    let expected = STATES.len() as u64 * COUNT - if before.is_multiple_of(5) { 0 } else { COUNT };
+    let config = direct.config().expect("the server is there").expect("it is there");
+    assert_eq!((left, config.partitions), (expected, to as u16));
     direct.delete().expect("it is there");
     is_under_way
 }

@@ -808,7 +808,7 @@ impl Step<'_> {
         for id in taken {
             let Delivery { mut counts, err, .. } = self.delivery_of(id);
             counts.attempts += 1;
-            let is_unbegun = is_alone && suspects == Suspects::Begin;
+            let is_unbegun = suspects == Suspects::Begin && config.is_suspect(counts.crashes);
             let delivery = Delivery { token, counts, err, is_unbegun, ..Delivery::default() };
             let phase = Phase::Leased(leased_until);
             let Stored { head, body, .. } = &self.contents.events[&id];
