@@ -2498,7 +2498,8 @@ export class TaskStore<T = any> {
    * task that is not claimed is not cancelled; delete it instead. The task itself stays as it is:
    * its claimant can end it in any way, and is not refused. The next claim of the task and every
    * change remove the cancellation. A claimant that hangs is not told: with `force` its tasks are
-   * deleted immediately, and what it does with them later is refused with {@link LeaseLostError}.
+   * deleted immediately. Its next renewal and whatever it does with them later are refused with
+   * {@link DependencyError}, and a worker's job is lost.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} it may have been done; cancelling
    * again is safe. A task that `force` has deleted is not claimed any more, so repeating the call
@@ -2939,7 +2940,11 @@ export interface EventConfig {
   maxAttempts: number
   /**
    * How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0 for
-   * no limit.
+   * no limit. A process that ends takes all that it works on with it. So an event of which two
+   * leases expired, or one if the next one would be the last, is received alone, and a worker works
+   * on nothing beside it: it lets the jobs that it has end first, and until it begins the lease
+   * does not count. So what was beside an event that crashes the workers is not given up with it;
+   * with 1 it is.
    */
   maxCrashes: number
   /** The longest delay before the second attempt, 1 s by default; it doubles with each attempt. */
@@ -3326,6 +3331,11 @@ export class EventQueue {
    * leaves out what was cancelled in a long lane. Events are as the last step left them, as for a
    * {@link EventQueue.fetch}.
    *
+   * The pages together have each event once that is in the state for as long as they are read, also
+   * if the queue is {@link EventQueue.reshard | resharded} meanwhile. An event that was ready or
+   * behind another one is scheduled by its time once it has moved, until a consumer receives; while
+   * the events of a key move, its list of those behind may be empty.
+   *
    * @param state - the state of the events
    * @throws {@link InvalidArgumentError} for a limit of 0 or above 1,000; for events that are
    * behind another one without a key or with time limits, and for others with a key;
@@ -3353,7 +3363,9 @@ export class EventQueue {
   /**
    * Makes all dead letters that match the filter events again, as {@link EventQueue.redrive} does,
    * and returns how many. Those of each partition are redriven in the order in which they died.
-   * Events that die while this runs stay dead. Does not make the queue.
+   * Events that die while this runs stay dead. Does not make the queue. If the queue is
+   * {@link EventQueue.reshard | resharded} meanwhile, each is redriven once, and the call helps to
+   * move what is on its way.
    *
    * With `perSecond` they fire one after the other at that rate, so that what they failed for is
    * not flooded; until then they are scheduled, and can be cancelled and rescheduled.
@@ -3374,6 +3386,11 @@ export class EventQueue {
    * event are removed by its key. When the first event of a key is removed, the next one becomes
    * ready, and stays. The deduplication ids of removed events are remembered as long as those of
    * others.
+   *
+   * If the queue is {@link EventQueue.reshard | resharded} meanwhile, no event of the state is
+   * left, and the call helps to move what is on its way. An event that was ready or behind another
+   * one is scheduled by its time once it has moved, until a consumer receives: purge what is
+   * scheduled, too, or after the reshard.
    *
    * The call takes steps of up to 1,000 events each: after an error some may have been removed.
    *
@@ -3495,19 +3512,25 @@ export class EventQueue {
 
   /**
    * Ends a delivery as {@link EventQueue.ack} does, and publishes follow-up events in the same
-   * step: both or neither. Follow-up events are never refused because the queue is full. Returns
-   * the result for each event, in order.
+   * step: both or neither, but for follow-up events that belong to another partition, which are
+   * published before. Follow-up events are never refused because the queue is full. Returns the
+   * result for each event, in order.
    *
    * In a queue with several partitions, follow-up events with other keys may belong to another
-   * partition than the delivery. These are published first, each with a deduplication id that is
-   * derived from the delivered event, unless it has one already. So they are added once, however
-   * often the event is delivered.
+   * partition than the delivery. These are published first, and stay if the call fails afterwards.
+   * A follow-up event with a key has a deduplication id that is derived from the delivered event
+   * and from its place among the follow-up events, unless it has one of its own; in other
+   * partitions the id is remembered for 24 hours. So if the call is repeated, or the event
+   * delivered again, the same follow-up events in the same order are added once, also if the number
+   * of partitions has changed.
    *
    * @param delivery - the event, as it was received
    * @param events - the events, up to 1,000,000
-   * @throws As {@link EventQueue.ack} and {@link EventQueue.publishMany}, in which case nothing was
-   * done; {@link LeaseLostError} also for an event that has ended, since its follow-up events can
-   * no longer be published. More than 100 events are refused.
+   * @throws As {@link EventQueue.ack} and {@link EventQueue.publishMany}, in which case the
+   * delivery has not ended and no follow-up event of its partition was added, but those of other
+   * partitions may have been; {@link LeaseLostError} also for an event that has ended, since its
+   * follow-up events can no longer be published. {@link InvalidArgumentError} for more than 100
+   * events; nothing was done then.
    */
   ackWith(
     delivery: Delivery,
@@ -3537,10 +3560,10 @@ export class EventQueue {
    * of an event that is cancelled is free at once. Returns the result for each.
    *
    * After {@link ConnectionLostError} or {@link TimeoutError} the events may or may not have been
-   * cancelled; cancelling again is safe and says which: for ten minutes an event that was cancelled
-   * is `Removed` again, also one whose holder stopped as it was told, and one that is `Gone` has
-   * ended in another way, such as by an `ack`. A partition remembers up to 100,000 of them, and
-   * forgets those of keys that a reshard has moved.
+   * cancelled; cancelling again is safe and says which: for ten minutes it says of an event that
+   * was cancelled that it was removed, also of one whose holder stopped as it was told. One that
+   * does not exist has ended in another way, such as by an `ack`. A partition remembers up to
+   * 100,000 of them, and a reshard forgets those of the keys that it moves.
    *
    * @param ids - ids of events
    * @param options.alsoRunning - whether leased events are cancelled too, whose holders are then
@@ -3584,6 +3607,10 @@ export class EventQueue {
 
   /**
    * How many events there are in each state, over all partitions. Does not make the queue.
+   *
+   * Partitions are read one after the other. If the queue is {@link EventQueue.reshard | resharded}
+   * meanwhile, each event is counted once, unless events move faster than two partitions can be
+   * read, 16 times in a row: then those that move just then may be counted twice or not at all.
    *
    * @throws {@link WrongTypeError} if a key holds something else.
    */
@@ -3645,7 +3672,8 @@ export class EventQueue {
   /**
    * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of
    * a calendar rule. An identical schedule is left as it is, so a program may put its schedules
-   * whenever it starts. A paused schedule stays paused. Returns the result.
+   * whenever it starts; only if the program has newer data of time zones the ticks that come are
+   * computed anew. A paused schedule stays paused. Returns the result.
    *
    * No separate process fires schedules. A consumer that receives from the queue turns the ticks
    * that have come into events, so each tick fires once, however many processes there are. While no

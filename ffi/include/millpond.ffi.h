@@ -264,6 +264,7 @@ typedef struct {
     size_t ids;
     size_t names;
     size_t entries;
+    size_t schedules;
 } millpond_limits;
 
 typedef struct {

@@ -549,7 +549,8 @@ typedef enum {
      */
     MILLPOND_SCHEDULE_CREATED = 1,
     /**
-     * The same schedule existed: its ticks stay as they are.
+     * The same schedule existed: its ticks stay as they are, unless this program has newer data of
+     * time zones.
      */
     MILLPOND_SCHEDULE_UNCHANGED = 2,
     /**
@@ -1170,6 +1171,10 @@ typedef struct {
      * Entries of a modification, tasks and documents of a renewal.
      */
     size_t entries;
+    /**
+     * Schedules of a synchronization.
+     */
+    size_t schedules;
 } millpond_limits;
 
 /**
@@ -2501,7 +2506,11 @@ typedef struct {
     uint64_t max_attempts;
     /**
      * How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
-     * for no limit.
+     * for no limit. A process that ends takes all that it works on with it. So an event of which
+     * two leases expired, or one if the next one would be the last, is received alone, and a
+     * worker works on nothing beside it: it lets the jobs that it has end first, and until it
+     * begins the lease does not count. So what was beside an event that crashes the workers is not
+     * given up with it; with 1 it is.
      */
     uint64_t max_crashes;
     /**
@@ -6180,8 +6189,8 @@ millpond_status millpond_tasks_modify(millpond_tasks_store *store,
  * be told. A task that is not claimed is not cancelled; delete it instead. The task itself
  * stays as it is: its claimant can end it in any way, and is not refused. The next claim of
  * the task and every change remove the cancellation. A claimant that hangs is not told: with
- * `force` its tasks are deleted immediately, and what it does with them later is refused with
- * `MILLPOND_LEASE_LOST`.
+ * `force` its tasks are deleted immediately. Its next renewal and whatever it does with them
+ * later are refused with `MILLPOND_DEPENDENCY`, and a worker's job is lost.
  *
  * `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
  * `force`: whether claimed tasks are deleted, immediately.
@@ -7289,6 +7298,11 @@ millpond_status millpond_events_fetch(millpond_events_queue *queue,
  * payloads exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the
  * last step left them, as for a `millpond_events_fetch`.
  *
+ * The pages together have each event once that is in the state for as long as they are read,
+ * also if the queue is resharded meanwhile. An event that was ready or behind another one is
+ * scheduled by its time once it has moved, until a consumer receives; while the events of a
+ * key move, its list of those behind may be empty.
+ *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL. `query` may be NULL.
  *
@@ -7331,7 +7345,9 @@ millpond_status millpond_events_redrive(millpond_events_queue *queue,
 /**
  * Makes all dead letters that match the filter events again, as `millpond_events_redrive`
  * does, and `number` is set to how many. Those of each partition are redriven in the order in
- * which they died. Events that die while this runs stay dead. Does not make the queue.
+ * which they died. Events that die while this runs stay dead. Does not make the queue. If the
+ * queue is resharded meanwhile, each is redriven once, and the call helps to move what is on
+ * its way.
  *
  * With `per_second` they fire one after the other at that rate, so that what they failed for
  * is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
@@ -7359,6 +7375,11 @@ millpond_status millpond_events_redrive_all(millpond_events_queue *queue,
  * `MILLPOND_EVENT_BEHIND` another event are removed by its key. When the first event of a key
  * is removed, the next one becomes ready, and stays. The deduplication ids of removed events
  * are remembered as long as those of others.
+ *
+ * If the queue is resharded meanwhile, no event of the state is left, and the call helps to
+ * move what is on its way. An event that was ready or behind another one is scheduled by its
+ * time once it has moved, until a consumer receives: purge what is scheduled, too, or after
+ * the reshard.
  *
  * `number` may be NULL. `filter` may be NULL.
  *
@@ -7585,20 +7606,26 @@ millpond_status millpond_events_ack_many(millpond_events_queue *queue,
 
 /**
  * Ends a delivery as `millpond_events_ack` does, and publishes follow-up events in the same
- * step: both or neither. Follow-up events are never refused because the queue is full. Returns
- * the result for each event, in order.
+ * step: both or neither, but for follow-up events that belong to another partition, which are
+ * published before. Follow-up events are never refused because the queue is full. Returns the
+ * result for each event, in order.
  *
  * `result` is set to what became of each, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
  *
- * Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case nothing
- * was done; `MILLPOND_LEASE_LOST` also for an event that has ended, since its follow-up events
- * can no longer be published. More than 100 events are refused.
+ * Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case the
+ * delivery has not ended and no follow-up event of its partition was added, but those of other
+ * partitions may have been; `MILLPOND_LEASE_LOST` also for an event that has ended, since its
+ * follow-up events can no longer be published. `MILLPOND_INVALID_ARGUMENT` for more than 100
+ * events; nothing was done then.
  *
  * Delivery: in a queue with several partitions, follow-up events with other keys may belong to
- * another partition than the delivery. These are published first, each with a deduplication id
- * that is derived from the delivered event, unless it has one already. So they are added once,
- * however often the event is delivered.
+ * another partition than the delivery. These are published first, and stay if the call fails
+ * afterwards. A follow-up event with a key has a deduplication id that is derived from the
+ * delivered event and from its place among the follow-up events, unless it has one of its own;
+ * in other partitions the id is remembered for 24 hours. So if the call is repeated, or the
+ * event delivered again, the same follow-up events in the same order are added once, also if
+ * the number of partitions has changed.
  *
  * Threads: any.
  */
@@ -7641,11 +7668,10 @@ millpond_status millpond_events_extend(millpond_events_queue *queue,
  * 1,000,000; those of the connection.
  *
  * Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the events may or may not
- * have been cancelled; cancelling again is safe and says which: for ten minutes an event that
- * was cancelled is `MILLPOND_EVENT_CANCEL_REMOVED` again, also one whose holder stopped as it
- * was told, and one that is `MILLPOND_EVENT_CANCEL_GONE` has ended in another way, such as by
- * an `ack`. A partition remembers up to 100,000 of them, and forgets those of keys that a
- * reshard has moved.
+ * have been cancelled; cancelling again is safe and says which: for ten minutes it says of an
+ * event that was cancelled that it was removed, also of one whose holder stopped as it was
+ * told. One that does not exist has ended in another way, such as by an `ack`. A partition
+ * remembers up to 100,000 of them, and a reshard forgets those of the keys that it moves.
  *
  * Threads: any.
  */
@@ -7697,6 +7723,10 @@ millpond_status millpond_events_reschedule_at_ms(millpond_events_queue *queue,
 
 /**
  * How many events there are in each state, over all partitions. Does not make the queue.
+ *
+ * Partitions are read one after the other. If the queue is resharded meanwhile, each event is
+ * counted once, unless events move faster than two partitions can be read, 16 times in a row:
+ * then those that move just then may be counted twice or not at all.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_events_result_free`, or on failure to NULL.
@@ -7801,8 +7831,8 @@ millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
 /**
  * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
  * of a calendar rule. An identical schedule is left as it is, so a program may put its
- * schedules whenever it starts. A paused schedule stays paused. `outcome` is set to the
- * result.
+ * schedules whenever it starts; only if the program has newer data of time zones the ticks
+ * that come are computed anew. A paused schedule stays paused. `outcome` is set to the result.
  *
  * No separate process fires schedules. A consumer that receives from the queue turns the ticks
  * that have come into events, so each tick fires once, however many processes there are. While

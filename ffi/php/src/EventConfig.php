@@ -24,7 +24,12 @@ final class EventConfig
      * @param int        $maxAttempts how often an event is delivered before it becomes a dead letter; 20 by
      *                                default, 0 for no limit
      * @param int        $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 3
-     *                                by default, 0 for no limit
+     *                                by default, 0 for no limit. A process that ends takes all that it works on
+     *                                with it. So an event of which two leases expired, or one if the next one
+     *                                would be the last, is received alone, and a worker works on nothing beside
+     *                                it: it lets the jobs that it has end first, and until it begins the lease
+     *                                does not count. So what was beside an event that crashes the workers is not
+     *                                given up with it; with 1 it is
      * @param float      $backoffMin  the longest delay before the second attempt, 1 s by default; it doubles with
      *                                each attempt, in seconds
      * @param float      $backoffMax  the longest delay before any attempt; 1 h by default, in seconds

@@ -16,7 +16,8 @@ enum PutStatus: string
     case Created = 'created';
 
     /**
-     * The same schedule existed: its ticks stay as they are.
+     * The same schedule existed: its ticks stay as they are, unless this program has newer data of time
+     * zones.
      */
     case Unchanged = 'unchanged';
 

@@ -471,7 +471,11 @@ pub struct millpond_event_config {
     /// limit.
     pub max_attempts: u64,
     /// How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
-    /// for no limit.
+    /// for no limit. A process that ends takes all that it works on with it. So an event of which
+    /// two leases expired, or one if the next one would be the last, is received alone, and a
+    /// worker works on nothing beside it: it lets the jobs that it has end first, and until it
+    /// begins the lease does not count. So what was beside an event that crashes the workers is not
+    /// given up with it; with 1 it is.
     pub max_crashes: u64,
     /// The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
     /// `MILLPOND_NOT_SET`: the default.
@@ -1110,7 +1114,8 @@ pub(crate) fn overlap(number: u32) -> Result<millpond::events::Overlap> {
 pub enum millpond_events_put_status {
     /// It did not exist before.
     MILLPOND_SCHEDULE_CREATED = 1,
-    /// The same schedule existed: its ticks stay as they are.
+    /// The same schedule existed: its ticks stay as they are, unless this program has newer data of
+    /// time zones.
     MILLPOND_SCHEDULE_UNCHANGED = 2,
     /// It existed, and has changed: its next tick is the first one after now.
     MILLPOND_SCHEDULE_UPDATED = 3,

@@ -96,6 +96,11 @@ pub unsafe extern "C" fn millpond_events_fetch(
 /// payloads exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the
 /// last step left them, as for a `millpond_events_fetch`.
 ///
+/// The pages together have each event once that is in the state for as long as they are read,
+/// also if the queue is resharded meanwhile. An event that was ready or behind another one is
+/// scheduled by its time once it has moved, until a consumer receives; while the events of a
+/// key move, its list of those behind may be empty.
+///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL. `query` may be NULL.
 ///
@@ -163,7 +168,9 @@ pub unsafe extern "C" fn millpond_events_redrive(
 
 /// Makes all dead letters that match the filter events again, as `millpond_events_redrive`
 /// does, and `number` is set to how many. Those of each partition are redriven in the order in
-/// which they died. Events that die while this runs stay dead. Does not make the queue.
+/// which they died. Events that die while this runs stay dead. Does not make the queue. If the
+/// queue is resharded meanwhile, each is redriven once, and the call helps to move what is on
+/// its way.
 ///
 /// With `per_second` they fire one after the other at that rate, so that what they failed for
 /// is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
@@ -203,6 +210,11 @@ pub unsafe extern "C" fn millpond_events_redrive_all(
 /// `MILLPOND_EVENT_BEHIND` another event are removed by its key. When the first event of a key
 /// is removed, the next one becomes ready, and stays. The deduplication ids of removed events
 /// are remembered as long as those of others.
+///
+/// If the queue is resharded meanwhile, no event of the state is left, and the call helps to
+/// move what is on its way. An event that was ready or behind another one is scheduled by its
+/// time once it has moved, until a consumer receives: purge what is scheduled, too, or after
+/// the reshard.
 ///
 /// `number` may be NULL. `filter` may be NULL.
 ///
@@ -566,20 +578,26 @@ pub unsafe extern "C" fn millpond_events_ack_many(
 }
 
 /// Ends a delivery as `millpond_events_ack` does, and publishes follow-up events in the same
-/// step: both or neither. Follow-up events are never refused because the queue is full. Returns
-/// the result for each event, in order.
+/// step: both or neither, but for follow-up events that belong to another partition, which are
+/// published before. Follow-up events are never refused because the queue is full. Returns the
+/// result for each event, in order.
 ///
 /// `result` is set to what became of each, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
 ///
-/// Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case nothing
-/// was done; `MILLPOND_LEASE_LOST` also for an event that has ended, since its follow-up events
-/// can no longer be published. More than 100 events are refused.
+/// Errors: as `millpond_events_ack` and `millpond_events_publish_many`, in which case the
+/// delivery has not ended and no follow-up event of its partition was added, but those of other
+/// partitions may have been; `MILLPOND_LEASE_LOST` also for an event that has ended, since its
+/// follow-up events can no longer be published. `MILLPOND_INVALID_ARGUMENT` for more than 100
+/// events; nothing was done then.
 ///
 /// Delivery: in a queue with several partitions, follow-up events with other keys may belong to
-/// another partition than the delivery. These are published first, each with a deduplication id
-/// that is derived from the delivered event, unless it has one already. So they are added once,
-/// however often the event is delivered.
+/// another partition than the delivery. These are published first, and stay if the call fails
+/// afterwards. A follow-up event with a key has a deduplication id that is derived from the
+/// delivered event and from its place among the follow-up events, unless it has one of its own;
+/// in other partitions the id is remembered for 24 hours. So if the call is repeated, or the
+/// event delivered again, the same follow-up events in the same order are added once, also if
+/// the number of partitions has changed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -651,11 +669,10 @@ pub unsafe extern "C" fn millpond_events_extend(
 /// 1,000,000; those of the connection.
 ///
 /// Delivery: after `MILLPOND_CONNECTION_LOST` or `MILLPOND_TIMEOUT` the events may or may not
-/// have been cancelled; cancelling again is safe and says which: for ten minutes an event that
-/// was cancelled is `MILLPOND_EVENT_CANCEL_REMOVED` again, also one whose holder stopped as it
-/// was told, and one that is `MILLPOND_EVENT_CANCEL_GONE` has ended in another way, such as by
-/// an `ack`. A partition remembers up to 100,000 of them, and forgets those of keys that a
-/// reshard has moved.
+/// have been cancelled; cancelling again is safe and says which: for ten minutes it says of an
+/// event that was cancelled that it was removed, also of one whose holder stopped as it was
+/// told. One that does not exist has ended in another way, such as by an `ack`. A partition
+/// remembers up to 100,000 of them, and a reshard forgets those of the keys that it moves.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -744,6 +761,10 @@ pub unsafe extern "C" fn millpond_events_reschedule_at_ms(
 }
 
 /// How many events there are in each state, over all partitions. Does not make the queue.
+///
+/// Partitions are read one after the other. If the queue is resharded meanwhile, each event is
+/// counted once, unless events move faster than two partitions can be read, 16 times in a row:
+/// then those that move just then may be counted twice or not at all.
 ///
 /// `result` is set to what was found, which the caller frees with
 /// `millpond_events_result_free`, or on failure to NULL.
@@ -922,8 +943,8 @@ pub unsafe extern "C" fn millpond_events_reshard_step(
 
 /// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
 /// of a calendar rule. An identical schedule is left as it is, so a program may put its
-/// schedules whenever it starts. A paused schedule stays paused. `outcome` is set to the
-/// result.
+/// schedules whenever it starts; only if the program has newer data of time zones the ticks
+/// that come are computed anew. A paused schedule stays paused. `outcome` is set to the result.
 ///
 /// No separate process fires schedules. A consumer that receives from the queue turns the ticks
 /// that have come into events, so each tick fires once, however many processes there are. While

@@ -135,8 +135,8 @@ pub unsafe extern "C" fn millpond_tasks_modify(
 /// be told. A task that is not claimed is not cancelled; delete it instead. The task itself
 /// stays as it is: its claimant can end it in any way, and is not refused. The next claim of
 /// the task and every change remove the cancellation. A claimant that hangs is not told: with
-/// `force` its tasks are deleted immediately, and what it does with them later is refused with
-/// `MILLPOND_LEASE_LOST`.
+/// `force` its tasks are deleted immediately. Its next renewal and whatever it does with them
+/// later are refused with `MILLPOND_DEPENDENCY`, and a worker's job is lost.
 ///
 /// `flags` is where `id_count` of them go; it may be NULL. On failure they are all false.
 /// `force`: whether claimed tasks are deleted, immediately.

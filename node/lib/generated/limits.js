@@ -5,7 +5,7 @@
 /** The limits and defaults of the core; times in milliseconds. */
 module.exports = {
   events: {
-
+    SYNC_SCHEDULES_MAX: 10000
   },
   ick: {
     BATCH_MEMBERS_MAX: 250000,

@@ -368,19 +368,25 @@ class EventQueue:
         self, delivery: Delivery, events: NewEvents
     ) -> builtins.list[Published]:
         """Ends a delivery as :meth:`ack` does, and publishes follow-up events in the same step:
-        both or neither. Follow-up events are never refused because the queue is full. Returns the
-        result for each event, in order.
+        both or neither, but for follow-up events that belong to another partition, which are
+        published before. Follow-up events are never refused because the queue is full. Returns
+        the result for each event, in order.
 
         In a queue with several partitions, follow-up events with other keys may belong to another
-        partition than the delivery. These are published first, each with a deduplication id that
-        is derived from the delivered event, unless it has one already. So they are added once,
-        however often the event is delivered.
+        partition than the delivery. These are published first, and stay if the call fails
+        afterwards. A follow-up event with a key has a deduplication id that is derived from the
+        delivered event and from its place among the follow-up events, unless it has one of its
+        own; in other partitions the id is remembered for 24 hours. So if the call is repeated, or
+        the event delivered again, the same follow-up events in the same order are added once,
+        also if the number of partitions has changed.
 
         :param delivery: the event, as it was received
         :param events: the events, up to 1,000,000
-        :raises: as for :meth:`ack` and :meth:`publish_many`, in which case nothing was done;
-          :class:`~millpond.LeaseLostError` also for an event that has ended, since its follow-up
-          events can no longer be published. More than 100 events are refused.
+        :raises: as for :meth:`ack` and :meth:`publish_many`, in which case the delivery has not
+          ended and no follow-up event of its partition was added, but those of other partitions may
+          have been; :class:`~millpond.LeaseLostError` also for an event that has ended, since its
+          follow-up events can no longer be published. :class:`~millpond.InvalidArgumentError` for
+          more than 100 events; nothing was done then.
         """
         return self._native.ack_with(delivery, events)
 
@@ -411,10 +417,10 @@ class EventQueue:
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` the events
         may or may not have been cancelled; cancelling again is safe and says which: for ten
-        minutes an event that was cancelled is ``Removed`` again, also one whose holder stopped as
-        it was told, and one that is ``Gone`` has ended in another way, such as by an ``ack``. A
-        partition remembers up to 100,000 of them, and forgets those of keys that a reshard has
-        moved.
+        minutes it says of an event that was cancelled that it was removed, also of one whose
+        holder stopped as it was told. One that does not exist has ended in another way, such as
+        by an ``ack``. A partition remembers up to 100,000 of them, and a reshard forgets those of
+        the keys that it moves.
 
         :param ids: ids of events
         :param also_running: whether leased events are cancelled too, whose holders are then told
@@ -481,6 +487,11 @@ class EventQueue:
         exceed 8 MiB, and leaves out what was cancelled in a long lane. Events are as the last
         step left them, as for a :meth:`fetch`.
 
+        The pages together have each event once that is in the state for as long as they are read,
+        also if the queue is resharded meanwhile. An event that was ready or behind another one is
+        scheduled by its time once it has moved, until a consumer receives; while the events of a
+        key move, its list of those behind may be empty.
+
         :param state: the state of the events
         :param key: the key of the events to list. It is required for events that are ``behind``
           another event of the key, and refused for all others
@@ -534,7 +545,8 @@ class EventQueue:
     ) -> int:
         """Makes all dead letters that match the filter events again, as :meth:`redrive` does, and
         returns how many. Those of each partition are redriven in the order in which they died.
-        Events that die while this runs stay dead. Does not make the queue.
+        Events that die while this runs stay dead. Does not make the queue. If the queue is
+        resharded meanwhile, each is redriven once, and the call helps to move what is on its way.
 
         With ``per_second`` they fire one after the other at that rate, so that what they failed
         for is not flooded; until then they are scheduled, and can be cancelled and rescheduled.
@@ -572,6 +584,11 @@ class EventQueue:
         another event are removed by its key. When the first event of a key is removed, the next
         one becomes ready, and stays. The deduplication ids of removed events are remembered as
         long as those of others.
+
+        If the queue is resharded meanwhile, no event of the state is left, and the call helps to
+        move what is on its way. An event that was ready or behind another one is scheduled by its
+        time once it has moved, until a consumer receives: purge what is scheduled, too, or after
+        the reshard.
 
         The call takes steps of up to 1,000 events each: after an error some may have been
         removed.
@@ -639,7 +656,8 @@ class EventQueue:
     ) -> Literal["created", "unchanged", "updated", "ignored"]:
         """Adds a schedule, or changes the one with its id; a schedule publishes an event at the
         times of a calendar rule. An identical schedule is left as it is, so a program may put its
-        schedules whenever it starts. A paused schedule stays paused. Returns the result.
+        schedules whenever it starts; only if the program has newer data of time zones the ticks
+        that come are computed anew. A paused schedule stays paused. Returns the result.
 
         No separate process fires schedules. A consumer that receives from the queue turns the
         ticks that have come into events, so each tick fires once, however many processes there
@@ -787,6 +805,10 @@ class EventQueue:
     def stats(self) -> EventStats:
         """How many events there are in each state, over all partitions. Does not make the queue.
 
+        Partitions are read one after the other. If the queue is resharded meanwhile, each event
+        is counted once, unless events move faster than two partitions can be read, 16 times in a
+        row: then those that move just then may be counted twice or not at all.
+
         :raises: :class:`~millpond.WrongTypeError` if a key holds something else.
         """
         return self._native.stats()
@@ -821,7 +843,11 @@ class EventQueue:
         :param max_attempts: how often an event is delivered before it becomes a dead letter; 20
           by default, 0 for no limit
         :param max_crashes: how often a lease of an event may expire before it becomes a dead
-          letter; 3 by default, 0 for no limit
+          letter; 3 by default, 0 for no limit. A process that ends takes all that it works on with
+          it. So an event of which two leases expired, or one if the next one would be the last, is
+          received alone, and a worker works on nothing beside it: it lets the jobs that it has end
+          first, and until it begins the lease does not count. So what was beside an event that
+          crashes the workers is not given up with it; with 1 it is
         :param backoff_min: the longest delay before the second attempt, 1 s by default, in
           seconds; it doubles with each attempt
         :param backoff_max: the longest delay before any attempt, in seconds; 1 h by default

@@ -103,7 +103,11 @@ class EventConfig(NamedTuple):
     """
     max_crashes: int
     """How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
-    for no limit.
+    for no limit. A process that ends takes all that it works on with it. So an event of which two
+    leases expired, or one if the next one would be the last, is received alone, and a worker
+    works on nothing beside it: it lets the jobs that it has end first, and until it begins the
+    lease does not count. So what was beside an event that crashes the workers is not given up
+    with it; with 1 it is.
     """
     backoff_min: float
     """The longest delay before the second attempt, in seconds, 1 s by default; it doubles with

@@ -771,7 +771,7 @@ impl EventQueue {
     ) -> PyResult<Py<PyAny>> {
         let owner: String = required("owner", owner)?;
         let revision = amount("revision", revision)?;
-        let schedules: Vec<millpond::events::Schedule> = required("schedules", schedules)?;
+        let schedules: Vec<millpond::events::Schedule> = up_to("schedules", schedules, 10000)?;
 
         let core = self.core(py)?;
         call!(py, core, |core| core.sync_schedules(&owner, revision, schedules), decoded(self.text))

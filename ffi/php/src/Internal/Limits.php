@@ -27,6 +27,7 @@ final class Limits
         public readonly int $ids,
         public readonly int $names,
         public readonly int $entries,
+        public readonly int $schedules,
     ) {
     }
 
@@ -60,6 +61,7 @@ final class Limits
             $found->ids,
             $found->names,
             $found->entries,
+            $found->schedules,
         );
     }
 }

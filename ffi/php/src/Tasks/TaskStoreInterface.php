@@ -164,8 +164,8 @@ interface TaskStoreInterface
      * Returns whether the task of each id is claimed, so that its claimant will be told. A task that is not
      * claimed is not cancelled; delete it instead. The task itself stays as it is: its claimant can end it
      * in any way, and is not refused. The next claim of the task and every change remove the cancellation. A
-     * claimant that hangs is not told: with `force` its tasks are deleted immediately, and what it does with
-     * them later is refused with LeaseLostException.
+     * claimant that hangs is not told: with `force` its tasks are deleted immediately. Its next renewal and
+     * whatever it does with them later are refused with DependencyException, and a worker's job is lost.
      *
      * After ConnectionLostException or TimeoutException it may have been done; cancelling again is safe. A
      * task that `force` has deleted is not claimed any more, so repeating the call returns false for it.

@@ -75,6 +75,9 @@ module Millpond
   # lease the worker takes over the messages of consumers that are gone, and it removes consumers that are gone for
   # good. All workers of a group should have the same lease.
   #
+  # A message that was left for the second time, or is delivered for the last time, may be what ends its consumers:
+  # the worker lets the messages that it has end first, and works on nothing beside it.
+  #
   # @example
   #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
   #   queue.write_many([["a", { "n" => "1" }], ["b", { "n" => "x" }]])

@@ -335,8 +335,9 @@ class TaskStore:
         will be told. A task that is not claimed is not cancelled; delete it instead. The task
         itself stays as it is: its claimant can end it in any way, and is not refused. The next
         claim of the task and every change remove the cancellation. A claimant that hangs is not
-        told: with ``force`` its tasks are deleted immediately, and what it does with them later
-        is refused with :class:`~millpond.LeaseLostError`.
+        told: with ``force`` its tasks are deleted immediately. Its next renewal and whatever it
+        does with them later are refused with :class:`~millpond.DependencyError`, and a worker's
+        job is lost.
 
         After :class:`~millpond.ConnectionLostError` or :class:`~millpond.TimeoutError` it may
         have been done; cancelling again is safe. A task that ``force`` has deleted is not claimed

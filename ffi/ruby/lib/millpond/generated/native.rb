@@ -47,7 +47,7 @@ module Millpond
       pset_min: :double, pset_max: :double, cset_min: :double, cset_max: :double, total_min: :double,
       total_max: :double
     structure :limits, items: :size_t, bytes: :size_t, step_members: :size_t, icks: :size_t, fields: :size_t,
-      queues: :size_t, ids: :size_t, names: :size_t, entries: :size_t
+      queues: :size_t, ids: :size_t, names: :size_t, entries: :size_t, schedules: :size_t
     structure :task_outcome, end: :uint32, modification: :pointer, err: Bytes, queue: Bytes, delay_ms: :int64
     structure :recovered, records: :uint64, torn_bytes: :uint64, snapshot_bytes: :uint64, log_bytes: :uint64,
       closed: :bool, suspicion: :string, warnings: :string
