@@ -97,7 +97,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             Receive::new(partition(), op(), 2, Some(Duration::from_secs(1)), [9; 8], 3),
-            &["[ 2000 0 -1 -1 0 ]", "[ 2000 5 0 -1 1 'a ]", "[ 2000 0 700 3 0 ]"],
+            &["[ 2000 0 -1 -1 0 0 ]", "[ 2000 5 0 -1 1 1 'a ]", "[ 2000 0 700 3 0 0 ]"],
         ),
         case(Redrive::new(partition(), op(), ids()), &["[ 0 1 ]", "[ 2 1 ]"]),
         case(

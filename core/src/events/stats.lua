@@ -60,7 +60,7 @@ if failure then return failure end
 local failure, heads = read_fields(EVENTS, ids)
 if failure then return failure end
 for i, id in ipairs(ids) do
-  if heads[i] and not flag(string.byte(heads[i], 2), CANCELLED) then left = left - 1 end
+  if heads[i] then left = left - 1 end
   if heads[i] and flag(string.byte(heads[i], 2), NAMED) then
     local failure, owner = read('HGET', NAMES, name_of(heads[i]))
     if failure then return failure end

@@ -246,7 +246,7 @@ fn what_a_partition_does_not_take_stays_where_it_is_on_redis() {
           redis.call('HSET', KEYS[2], field, redis.call('HGET', KEYS[1], field))\n\
         end\n\
         redis.call('HSET', KEYS[2], 'generation', generation, 'ranges', '8000-ffff', 'map', '')";
-    server.cli(&["EVAL", make, "2", "{orders}:events", "{orders/1}:events"]);
+    server.cli(&["EVAL", make, "2", "{orders}:events", "{orders/0001}:events-part"]);
     let error = queue.reshard(2).expect_err("nothing is taken");
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert_eq!(queue.stats().expect("it is there").events, 200);
