@@ -20,39 +20,40 @@ const NO_TAG: &[u8] = b"{}";
 // Holds the bytes rather than a shared reference: threads that use one hash would contend for its reference count.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
-    /// The name of the state on the embedded engine, which is one of a whole shard.
-    state: SmallVec<[u8; 48]>,
-    /// What tells a hash of a family in its shard.
-    base: Option<SmallVec<[u8; 24]>>,
+    /// The name of the state on the embedded engine, and of a hash in a family its base behind that.
+    bytes: SmallVec<[u8; 48]>,
+    /// How many bytes of that are the name of the state, of a hash in a family.
+    shard_bytes: Option<usize>,
 }
 
 impl Name {
     /// The name `name`, of at least one byte.
     pub(super) fn new(name: &[u8]) -> Result<Self> {
-        Ok(Self { state: tagged_name("the name", name, b"")?.into(), base: None })
+        Ok(Self { bytes: tagged_name("the name", name, b"")?.into(), shard_bytes: None })
     }
 
     /// A shard of the family `family`; it has a name, for the hashes in it.
     pub(super) fn shard(family: &[u8], number: u32) -> Result<Self> {
         let shard = numbered_name("the name", family, number, SHARD, SHARD)?;
-        let state = [NO_TAG, FAMILY, &shard].concat();
-        Ok(Self { state: state.into(), base: Some(SmallVec::new()) })
+        let bytes = [NO_TAG, FAMILY, &shard].concat();
+        Ok(Self { shard_bytes: Some(bytes.len()), bytes: bytes.into() })
     }
 
     /// The hash in a shard that this is the name of, with a base of at least one byte.
     pub(super) fn hash(&self, base: &[u8]) -> Result<Self> {
         check_name("the base", base)?;
-        Ok(Self { base: Some(base.into()), ..self.clone() })
+        let bytes = [self.as_bytes(), base].concat();
+        Ok(Self { bytes: bytes.into(), ..*self })
     }
 
     /// The name of the state on the embedded engine, which is one of a whole shard.
     pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.state
+        &self.bytes[..self.shard_bytes.unwrap_or(self.bytes.len())]
     }
 
     /// What tells the hash in its shard; empty if it is in none.
     pub(super) fn base(&self) -> &[u8] {
-        self.base.as_deref().unwrap_or_default()
+        self.shard_bytes.map_or(&[], |bytes| &self.bytes[bytes..])
     }
 
     /// The keys of the fields: their values and their expiries, and behind them the index of the shard.
@@ -67,20 +68,18 @@ impl Name {
 
     /// The index of the shard: when its hashes have something to remove.
     pub(super) fn due_key(&self) -> Arc<[u8]> {
-        [&self.state[NO_TAG.len()..], b":due"].concat().into()
+        [&self.as_bytes()[NO_TAG.len()..], b":due"].concat().into()
     }
 
     fn with(&self, kinds: &[&str]) -> Vec<Arc<[u8]>> {
         let key = |kind: &&str| -> Arc<[u8]> {
-            match &self.base {
-                None => [b"vhash-", kind.as_bytes(), b":", &self.state].concat().into(),
-                Some(base) => {
-                    let shard = &self.state[NO_TAG.len()..];
-                    [shard, b":", kind.as_bytes(), b":", base].concat().into()
-                }
+            let (kind, state) = (kind.as_bytes(), self.as_bytes());
+            match self.shard_bytes {
+                None => [b"vhash-", kind, b":", state].concat().into(),
+                Some(_) => [&state[NO_TAG.len()..], b":", kind, b":", self.base()].concat().into(),
             }
         };
-        kinds.iter().map(key).chain(self.base.as_ref().map(|_| self.due_key())).collect()
+        kinds.iter().map(key).chain(self.shard_bytes.map(|_| self.due_key())).collect()
     }
 }
 
@@ -154,7 +153,7 @@ mod tests {
                 let is_state = one.0 == other.0 && is_shard(&one.1) == is_shard(&other.1);
                 let other = name(&other);
                 prop_assert_eq!(name(&one).as_bytes() == other.as_bytes(), is_same || is_state);
-                let due = |name: &Name| name.base.as_ref().map(|_| name.due_key());
+                let due = |name: &Name| name.shard_bytes.map(|_| name.due_key());
                 let others = other.keys();
                 let is_common = |key: &&Arc<[u8]>| others.contains(key) && due(&other).as_ref() != Some(*key);
                 let common = keys.iter().find(is_common);

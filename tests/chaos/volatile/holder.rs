@@ -35,7 +35,7 @@ pub(super) fn hold(
 /// A lock of a holder: renewed by the test, or by the library.
 enum Grip {
     Manual(String),
-    Native(Box<FieldLock>),
+    Native(FieldLock),
 }
 
 /// Takes the lock of a place, if it is free, and works under it.
@@ -51,7 +51,7 @@ fn take(
     let way = random.below(4);
     let before = time.now()?;
     let taken = match way {
-        0 => hash.lock(field, TTL)?.map(|lock| (lock.fence(), Grip::Native(Box::new(lock)))),
+        0 => hash.lock(field, TTL)?.map(|lock| (lock.fence(), Grip::Native(lock))),
         1 => {
             let fence = hash.get_or_acquire(field, token, TTL)?.fence;
             fence.map(|fence| (fence, Grip::Manual(token.to_owned())))
