@@ -24,6 +24,8 @@ if ARGV[2] ~= '' and not version then
     -- A queue of the same name has lived in this second already.
     generation = number(math.max(second, (tonumber(before) or 0) + 1))
   end
+  -- A server whose memory is full refuses a new queue, but no partition of one that is there: see write_all().
+  if ARGV[1] ~= '0' then redis.call('HDEL', ROOT, '') end
   if before then redis.call('PERSIST', ROOT) end
   map = string.gsub(ARGV[5], '%*', generation)
   redis.call('HSET', ROOT, 'version', LAYOUT, 'generation', generation, 'ranges', ARGV[2], 'clock', 0, 'sequence', 0,
@@ -33,6 +35,8 @@ end
 if not version then return {0} end
 if ARGV[3] ~= '' and tonumber(revision) < tonumber(ARGV[3]) then
   revision, config = ARGV[3], ARGV[4]
+  -- Also on a server whose memory is full, as what fills it may be paused.
+  redis.call('HDEL', ROOT, '')
   redis.call('HSET', ROOT, 'revision', revision, 'config', config)
   configure(config)
   -- All that wait look again: they may receive what the configuration before did not let them.

@@ -19,6 +19,8 @@ if shape and wanted < streams then
 end
 
 local before = redis.call('PTTL', META)
+-- A server whose memory is full refuses a new queue, but no other number of one that is there.
+if shape then redis.call('HDEL', META, '') end
 if is_done then
   streams = wanted
   set_streams(wanted)

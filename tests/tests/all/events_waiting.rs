@@ -333,10 +333,13 @@ fn e6_on_a_cluster_one_that_waits_is_told() {
 fn e6_the_next_is_told_when_the_first_is_gone() {
     let fleet = Fleet::start(8);
     let queue = connect(&fleet.server.url()).events("orders");
-    // The subscriptions of these are gone at once.
+    let heard = || fleet.server.cli(&["PUBSUB", "CHANNELS", "*:at:default:*"]).array().len();
+    let before = heard();
     for client in &fleet.clients[..4] {
         client.close().expect("there is nothing to write");
     }
+    // Until then the server tells those that have gone.
+    wait_until("their subscriptions are gone", || heard() + 4 == before);
     for number in 0..8 {
         let began = Instant::now();
         publish(&queue, NewEvent::new("x").delay(SOON * (number % 2)));

@@ -1,28 +1,39 @@
-//! A server without memory left: what adds is refused, and what makes room, or is needed for that, is done.
+//! A server without memory left, for each step of each queue: what adds is refused, and what makes room, or is needed for
+//! that, is done.
 
 // Clippy's leave for tests does not reach the functions that the tests share.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use millpond::ick::Set;
+use millpond::events::{
+    Config, EventQuery, EventQueue, EventState, HandOn, NewEvent, Open, Partition, PurgeFilter,
+    RedriveFilter, Schedule,
+};
+use millpond::ick::{self, Set};
 use millpond::recruiter::{NewJob, Recruit, Report};
 use millpond::shuffle::MessageId;
 use millpond::tasks::{
-    Begin, Filter, LEASE_DEFAULT, Modification, NewDoc, NewTask, TaskFilter, TaskId, TaskQuery,
+    Begin, DocQuery, Filter, LEASE_DEFAULT, Modification, Modify, ModifyMany, NewDoc, NewTask,
+    TaskFilter, TaskId, TaskQuery,
 };
+use millpond::volatile::{FieldQuery, ReadDue};
 use millpond::{Client, ErrorKind, Result};
-use millpond_tests::servers::Redis;
+use millpond_tests::servers::{Redis, Reply};
 
 /// What a step does on a full server.
 #[derive(Debug, PartialEq)]
 enum Way {
     Done,
+    /// Nothing has changed.
     Refused,
+    /// But something has changed: what has expired was removed.
+    RefusedOnceCleaned,
 }
-use Way::{Done, Refused};
+use Way::{Done, Refused, RefusedOnceCleaned};
 
-/// A step, and what it does on a full server: prepared while there is room.
+/// A step, by its name and what is done in it, and what it does on a full server: prepared while there is room.
 type Case = (&'static str, Way, fn(&Client) -> Box<dyn FnOnce() -> Result<()> + '_>);
 
 macro_rules! case {
@@ -41,6 +52,7 @@ macro_rules! case {
 }
 
 const IDLE: Duration = Duration::ZERO;
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 fn queue(client: &Client) -> millpond::shuffle::ShuffleQueue {
     let queue = client.shuffle_queue("q").streams(4).streams_per_shard(2);
@@ -126,6 +138,91 @@ fn claimed(client: &Client) -> (millpond::tasks::TaskStore, millpond::tasks::Tas
     (store, task)
 }
 
+/// Moves some of the events to a new partition, in the six steps of a move, and receives them all.
+fn resharded(queue: &EventQueue) -> Result<()> {
+    queue.reshard(3)?;
+    let received = queue.receive(9)?;
+    assert_eq!(received.len(), 4);
+    Ok(())
+}
+
+/// A queue with a tracked message whose deadline is over.
+fn overdue(client: &Client) -> millpond::shuffle::ShuffleQueue {
+    let queue = queue(client);
+    queue.write_tracked("t", [("id", "x")], "id", Some(1)).unwrap();
+    queue
+}
+
+/// The same, after the deadline was noticed.
+fn cordoned(client: &Client) -> millpond::shuffle::ShuffleQueue {
+    let queue = overdue(client);
+    assert_eq!(queue.cordon_deadline_exceeded(CENTURY).unwrap().len(), 1);
+    queue
+}
+
+/// Deletes the messages whose deadlines are over.
+fn collect(queue: &millpond::shuffle::ShuffleQueue) -> Result<u64> {
+    let mut garbage = queue.gc();
+    while garbage.next().transpose()?.is_some() {}
+    Ok(garbage.deleted())
+}
+
+/// A store with a document.
+fn store_with_doc(client: &Client) -> (millpond::tasks::TaskStore, millpond::tasks::Doc) {
+    let store = store(client);
+    let doc = store.put_doc(NewDoc::new("n", "k").content("1")).unwrap();
+    (store, doc)
+}
+
+/// A queue of four events of keys of their own.
+fn orders(client: &Client) -> EventQueue {
+    let queue = client.events("e");
+    let event = |number: u32| NewEvent::new(number.to_string()).key(number.to_string());
+    queue.publish_many((0..4).map(event)).unwrap();
+    queue
+}
+
+/// The same, of which two are leased.
+fn received(client: &Client) -> (EventQueue, Vec<millpond::events::Event>) {
+    let queue = orders(client);
+    let held = queue.receive(2).unwrap();
+    assert_eq!(held.len(), 2);
+    (queue, held)
+}
+
+/// The same, both of which are dead letters.
+fn given_up(client: &Client) -> (EventQueue, Vec<millpond::events::EventId>) {
+    let (queue, held) = received(client);
+    held.iter().for_each(|event| queue.dead_letter(event, "no").unwrap());
+    (queue, held.iter().map(|event| event.id).collect())
+}
+
+/// A queue with two partitions in its map, of which the first was made.
+fn half_made(client: &Client) -> EventQueue {
+    let mut config = Config::default();
+    config.partitions = 2;
+    let root = Partition::new("e", 0, 0);
+    client.run(root.and_then(|root| Open::create(root, 1, config))).unwrap();
+    client.events("e")
+}
+
+fn hourly() -> Schedule {
+    Schedule::new("s").every(Duration::from_secs(3_600)).payload("report")
+}
+
+fn scheduled(client: &Client) -> EventQueue {
+    let queue = client.events("e");
+    queue.put_schedule(hourly()).unwrap();
+    queue
+}
+
+/// All that the server holds.
+fn contents(server: &Redis) -> Vec<(String, Reply)> {
+    let mut keys: Vec<_> = server.cli(&["KEYS", "*"]).array().iter().map(Reply::text).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| (key.clone(), server.cli(&["DUMP", &key]))).collect()
+}
+
 #[test]
 fn what_makes_room_is_done() {
     let cases: Vec<Case> = vec![
@@ -135,14 +232,14 @@ fn what_makes_room_is_done() {
             ick.commit(["a"])),
         case!("ick.exchange", Done, |client| let ick = { let ick = ick(client); ick.reserve(2).unwrap(); ick };
             ick.exchange(2, ["a"])),
-        case!("ick.lease", Done, |client| let ick = ick(client); ick.lease(LEASE_DEFAULT)),
+        case!("ick.acquire", Done, |client| let ick = ick(client); ick.lease(LEASE_DEFAULT)),
         case!("ick.stats", Done, |client| let ick = ick(client); ick.stats()),
         case!("ick.peek", Done, |client| let ick = ick(client); ick.peek(Set::Producer, 9)),
         case!("ick.delete", Done, |client| let ick = ick(client); ick.delete()),
         case!("shuffle.write", Refused, |client| let queue = queue(client); queue.write("t", [("n", "7")])),
         case!("shuffle.read", Done, |client| let held = held(client); held.0.read_many(2)),
         case!("shuffle.ack", Done, |client| let held = held(client); held.0.ack(&held.1)),
-        case!("shuffle.ack_and_delete", Done, |client| let held = held(client); held.0.ack_and_delete(&held.1)),
+        case!("shuffle.ack with a delete", Done, |client| let held = held(client); held.0.ack_and_delete(&held.1)),
         case!("shuffle.extend", Done, |client| let held = held(client); held.0.extend(&held.1)),
         case!("shuffle.release", Done, |client| let held = held(client); held.0.release(&held.1, LEASE_DEFAULT, IDLE)),
         case!("shuffle.reclaim", Done, |client| let held = held(client); held.0.reclaim(IDLE, 5)),
@@ -161,28 +258,28 @@ fn what_makes_room_is_done() {
             }; queue.delete_tracked("x").inspect(|found| assert!(found.is_some()))),
         case!("shuffle.remove_idle_consumers", Done, |client| let queue = queue(client); queue.remove_idle_consumers(IDLE)),
         case!("shuffle.stats", Done, |client| let queue = queue(client); queue.stats("g")),
-        case!("tasks.insert", Refused, |client| let store = store(client); store.insert("q", "3")),
+        case!("tasks.modify with a task", Refused, |client| let store = store(client); store.insert("q", "3")),
         case!("tasks.claim", Done, |client| let store = store(client); store.claim(["q"], LEASE_DEFAULT)),
         case!("tasks.renew", Done, |client| let claimed = claimed(client);
             claimed.0.renew([TaskId::from(&claimed.1)], [], LEASE_DEFAULT)),
-        case!("tasks.delete", Done, |client| let claimed = claimed(client);
+        case!("tasks.modify with a delete", Done, |client| let claimed = claimed(client);
             claimed.0.modify(Modification::new().delete(&claimed.1))),
-        case!("tasks.delete and insert", Done, |client| let claimed = claimed(client);
+        case!("tasks.modify with a delete and a task", Done, |client| let claimed = claimed(client);
             claimed.0.modify(Modification::new().delete(&claimed.1).insert(NewTask::new("next")))),
-        case!("tasks.change", Done, |client| let claimed = claimed(client);
+        case!("tasks.modify with a change", Done, |client| let claimed = claimed(client);
             claimed.0.modify(Modification::new().change(claimed.1.change().err("later")))),
-        case!("tasks.insert_doc", Refused, |client| let store = store(client);
+        case!("tasks.modify with a document", Refused, |client| let store = store(client);
             store.modify(Modification::new().insert_doc(NewDoc::new("n", "k").content("1")))),
         case!("tasks.begin", Done, |client| let task = claimed(client).1;
             client.run(Begin::new("s", &task.claimant, &task.id, 2)).inspect(|is_held| assert!(is_held))),
         case!("tasks.cancel", Done, |client| let claimed = claimed(client); claimed.0.cancel([&*claimed.1.id])),
-        case!("tasks.purge", Done, |client| let store = store(client); store.purge("q", TaskFilter::new())),
-        case!("tasks.move", Done, |client| let store = store(client); store.move_tasks("q", "p", TaskFilter::new())),
+        case!("tasks.sweep to purge", Done, |client| let store = store(client); store.purge("q", TaskFilter::new())),
+        case!("tasks.sweep to move", Done, |client| let store = store(client); store.move_tasks("q", "p", TaskFilter::new())),
         case!("tasks.list", Done, |client| let store = store(client); store.list("q", TaskQuery::new())),
         case!("volatile.set", Refused, |client| let hash = live_hash(client); hash.set("b", "1", LEASE_DEFAULT)),
-        case!("volatile.set_and_release", Refused, |client| let hash = live_hash(client);
+        case!("volatile.set and release", Refused, |client| let hash = live_hash(client);
             hash.set_and_release("a", "me", "2", LEASE_DEFAULT)),
-        case!("volatile.set with room to make", Refused, |client| let hash = expired_hash(client);
+        case!("volatile.set with room to make", RefusedOnceCleaned, |client| let hash = expired_hash(client);
             hash.set("b", "1", LEASE_DEFAULT).inspect_err(|_| assert_eq!(hash.stats().unwrap().expired, 0))),
         case!("volatile.touch in a family", Done, |client| let hash = hash_of_family(client); hash.touch("a", LEASE_DEFAULT)),
         case!("volatile.renew in a family", Done, |client| let hash = hash_of_family(client);
@@ -236,20 +333,152 @@ fn what_makes_room_is_done() {
         case!("tracker.ids", Done, |client| let tracker = tracker(client); tracker.ids(0, 1)),
         case!("tracker.stats", Done, |client| let tracker = tracker(client); tracker.stats()),
         case!("tracker.clear", Done, |client| let tracker = tracker(client); tracker.clear()),
+        case!("ick.release", Done, |client| let lease = ick(client).lease(LEASE_DEFAULT).unwrap().unwrap(); lease.release()),
+        case!("ick.renew", Done, |client| let lease = ick(client).lease(LEASE_DEFAULT).unwrap().unwrap();
+            client.run(ick::Renew::new("k", lease.token(), LEASE_DEFAULT)).inspect(|is_held| assert!(is_held))),
+        case!("shuffle.read of a new group", Done, |client| let queue = queue(client);
+            queue.consumer("new", "c").read_many(6).inspect(|messages| assert_eq!(messages.len(), 6))),
+        case!("shuffle.ack_each", Done, |client| let held = held(client); held.0.ack_each(&held.1)),
+        case!("shuffle.len", Done, |client| let queue = queue(client); queue.len()),
+        case!("shuffle.backlog", Done, |client| let queue = queue(client); queue.backlog()),
+        case!("shuffle.resize", Done, |client| let queue = queue(client);
+            queue.resize(8).inspect(|streams| assert_eq!(*streams, 8))),
+        case!("shuffle.resize to fewer", Done, |client| let queue = queue(client); queue.resize(1)),
+        case!(
+            "shuffle.resize of a new queue",
+            Refused,
+            |client| {},
+            client.shuffle_queue("new").resize(8)
+        ),
+        case!("shuffle.cordon", Done, |client| let queue = overdue(client); queue.cordon_deadline_exceeded(CENTURY)
+            .inspect(|values| assert_eq!(values.len(), 1))),
+        case!("shuffle.scan_expired", Done, |client| let queue = cordoned(client); collect(&queue)),
+        case!("shuffle.forget_expired", Done, |client| let queue = cordoned(client);
+            collect(&queue).inspect(|deleted| assert_eq!(*deleted, 1))),
+        case!("tasks.claim_docs", Done, |client| let stored = store_with_doc(client);
+            stored.0.claim_docs("n", ["k"], LEASE_DEFAULT).inspect(|docs| assert_eq!(docs.len(), 1))),
+        case!("tasks.fetch_docs", Done, |client| let stored = store_with_doc(client); stored.0.fetch_docs("n", [&stored.1.id])),
+        case!("tasks.list_docs", Done, |client| let stored = store_with_doc(client); stored.0.list_docs("n", DocQuery::new())),
+        case!("tasks.namespace_stats", Done, |client| let stored = store_with_doc(client);
+            stored.0.namespace_stats(Filter::default())),
+        case!("tasks.fetch", Done, |client| let claimed = claimed(client); claimed.0.fetch([&*claimed.1.id])),
+        case!(
+            "tasks.list_stores",
+            Done,
+            |client| {
+                store(client);
+            },
+            client.task_stores()
+        ),
+        case!("tasks.modify_many", Done, |client| let claimed = claimed(client); {
+            let end = Modification::new().delete(&claimed.1);
+            client.run(Modify::new("s", claimed.0.claimant_id(), end).and_then(|end| ModifyMany::new(vec![end])))
+        }),
+        case!("tasks.pause", Done, |client| let store = store(client); store.pause("q")),
+        case!("tasks.pause to resume", Done, |client| let store = { let store = store(client); store.pause("q").unwrap(); store };
+            store.resume("q")),
+        case!("tasks.sweep to redrive", Done, |client| let store = store(client); store.redrive("q", "p", TaskFilter::new())),
+        case!("tasks.time", Done, |client| let store = store(client); store.time()),
+        case!(
+            "volatile.due",
+            Done,
+            |client| {
+                hash_of_family(client);
+            },
+            client.run(ReadDue::new("f", 0, 5))
+        ),
+        case!("volatile.fields", Done, |client| let hash = live_hash(client); hash.fields(FieldQuery::new())),
+        case!("volatile.get_or_acquire", Refused, |client| let hash = live_hash(client);
+            hash.get_or_acquire("b", "me", LEASE_DEFAULT)),
+        case!("volatile.get_or_acquire of a value", Done, |client| let hash = live_hash(client);
+            hash.get_or_acquire("a", "me", LEASE_DEFAULT)),
+        case!("volatile.holder", Done, |client| let hash = live_hash(client); hash.holder("a")),
+        case!("volatile.stats", Done, |client| let hash = live_hash(client); hash.stats()),
+        case!("volatile.ttl", Done, |client| let hash = live_hash(client); hash.ttl("a")),
+        case!("events.publish", Refused, |client| let queue = orders(client); queue.publish(NewEvent::new("new"))),
+        case!("events.receive", Done, |client| let queue = orders(client);
+            queue.receive(9).inspect(|events| assert_eq!(events.len(), 4))),
+        case!("events.settle", Done, |client| let held = received(client); held.0.ack(&held.1[0])),
+        case!("events.settle to try again", Done, |client| let held = received(client); held.0.nack(&held.1[0], "no", None)),
+        case!("events.settle to give back", Done, |client| let held = received(client); held.0.release(&held.1[0], None)),
+        case!("events.settle to give up", Done, |client| let held = received(client); held.0.dead_letter(&held.1[0], "no")),
+        case!("events.settle with an event", Done, |client| let held = received(client);
+            held.0.ack_with(&held.1[0], [NewEvent::new("follows").key("0")])),
+        case!("events.extend", Done, |client| let held = received(client); held.0.extend(&held.1, LEASE_DEFAULT)),
+        case!("events.cancel", Done, |client| let held = received(client); held.0.cancel([held.1[0].id], true)),
+        case!("events.reschedule", Done, |client| let found = {
+                let queue = orders(client);
+                let later = queue.publish(NewEvent::new("later").delay(LEASE_DEFAULT)).unwrap().id;
+                (queue, later)
+            }; found.0.reschedule([found.1], IDLE)),
+        case!("events.redrive", Done, |client| let dead = given_up(client); dead.0.redrive(&dead.1)),
+        case!("events.redrive_all", Done, |client| let dead = given_up(client);
+            dead.0.redrive_all(RedriveFilter::new()).inspect(|redriven| assert_eq!(*redriven, 2))),
+        case!("events.purge", Done, |client| let dead = given_up(client);
+            dead.0.purge(EventState::Dead, PurgeFilter::new()).inspect(|purged| assert_eq!(*purged, 2))),
+        case!("events.delete", Done, |client| let queue = orders(client); queue.delete()),
+        case!("events.fetch", Done, |client| let dead = given_up(client); dead.0.fetch(&dead.1)),
+        case!("events.list", Done, |client| let queue = orders(client); queue.list(EventState::Ready, EventQuery::new())),
+        case!("events.stats", Done, |client| let queue = orders(client); queue.stats()),
+        case!("events.hand_on", Done, |client| let partition = {
+                let partition = Partition::new("e", 0, 7).unwrap();
+                client.run(Open::create(partition.clone(), 1, Config::default())).unwrap();
+                partition
+            }; client.run(Ok(HandOn::new(partition, "p".into())))),
+        case!("events.open to configure", Done, |client| let queue = orders(client); {
+            let mut config = Config::default();
+            config.max_attempts = 7;
+            queue.configure(config)
+        }),
+        case!("events.open to pause", Done, |client| let queue = orders(client); queue.pause()),
+        case!("events.open to resume", Done, |client| let queue = { let queue = orders(client); queue.pause().unwrap(); queue };
+            queue.resume().and_then(|()| queue.receive(9)).inspect(|events| assert_eq!(events.len(), 4))),
+        case!("events.open of a partition", Done, |client| let queue = half_made(client); queue.pause()),
+        case!("events.open of a new queue", Refused, |client| {}, client.events("new").receive(1)),
+        case!("events.put_schedule", Refused, |client| let queue = orders(client); queue.put_schedule(hourly())),
+        case!("events.put_schedule with more", Refused, |client| let queue = scheduled(client);
+            queue.put_schedule(hourly().payload("a longer report"))),
+        case!("events.put_schedule with less", Done, |client| let queue = scheduled(client);
+            queue.put_schedule(hourly().payload("no"))),
+        case!("events.put_schedule to pause", Done, |client| let queue = scheduled(client);
+            queue.pause_schedule("s").inspect(|is_there| assert!(is_there))),
+        case!("events.put_schedule to resume", Done, |client| let queue = {
+                let queue = scheduled(client);
+                queue.pause_schedule("s").unwrap();
+                queue
+            }; queue.resume_schedule("s").inspect(|is_there| assert!(is_there))),
+        case!("events.read_schedules", Done, |client| let queue = scheduled(client); queue.list_schedules()),
+        case!("events.remove_schedule", Done, |client| let queue = scheduled(client);
+            queue.remove_schedule("s").inspect(|is_there| assert!(is_there))),
+        case!("events.trigger", Refused, |client| let queue = scheduled(client); queue.trigger_schedule("s")),
+        case!("events.remap", Done, |client| let queue = orders(client); resharded(&queue)),
+        case!("events.leave", Done, |client| let queue = orders(client); resharded(&queue)),
+        case!("events.arrive", Done, |client| let queue = orders(client); resharded(&queue)),
+        case!("events.export", Done, |client| let queue = orders(client); resharded(&queue)),
+        case!("events.import", Done, |client| let queue = orders(client); resharded(&queue)),
+        case!("events.thaw", Done, |client| let queue = orders(client); resharded(&queue)),
         case!("tasks.queue_stats", Done, |client| let store = store(client); store.queue_stats(Filter::default())),
     ];
+    let steps: BTreeSet<_> =
+        millpond::kinds().iter().flat_map(millpond::Kind::scripts).map(|(name, _)| name).collect();
+    let step_of = |name: &'static str| name.split(' ').next().unwrap();
+    let tried: BTreeSet<_> = cases.iter().map(|(name, ..)| step_of(name)).collect();
+    assert_eq!(tried, steps, "each step has a row, and each row a step");
     let server = Redis::start();
     let client = millpond::connect(&server.url()).unwrap();
     let mut wrong = Vec::new();
     for (name, expected, prepare) in cases {
         let step = prepare(&client);
+        let before = contents(&server);
         server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
-        let way = match step() {
-            Ok(()) => Done,
-            Err(error) if error.kind() == ErrorKind::OutOfMemory => Refused,
-            Err(error) => panic!("{name}: {error:?}"),
-        };
+        let result = step();
         server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+        let way = match result {
+            Ok(()) => Done,
+            Err(error) if error.kind() != ErrorKind::OutOfMemory => panic!("{name}: {error:?}"),
+            Err(_) if contents(&server) == before => Refused,
+            Err(_) => RefusedOnceCleaned,
+        };
         server.cli(&["FLUSHALL"]);
         if way != expected {
             wrong.push((name, way));

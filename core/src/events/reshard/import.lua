@@ -64,6 +64,8 @@ for at = 3, #ARGV, 7 do
 end
 gather('HSET', ROOT, 'taken', batch)
 if left_out > 0 then gather('HSET', ROOT, 'missed', missed + left_out) end
-local failure = commit(true)
+-- It is removed from the other partition next, and both deliver nothing until all of it has come: so a server whose
+-- memory is full takes it.
+local failure = commit()
 if failure then return failure end
 return {1, batch}

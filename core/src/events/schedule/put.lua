@@ -39,9 +39,16 @@ if before then
   end
 end
 schedules.put(id, schedule, schedule.ticks[1])
-if template ~= '' then gather('HSET', TEMPLATES, id, template) end
+-- One that is paused, resumed or put again adds nothing.
+local grows = false
+if template ~= '' then
+  local failure, known = read('HGET', TEMPLATES, id)
+  if failure then return failure end
+  grows = #template > #(known or '')
+  gather('HSET', TEMPLATES, id, template)
+end
 remember(slot, step, {1})
-local failure = commit(template ~= '')
+local failure = commit(grows)
 if failure then return failure end
 announce(schedule.ticks[1])
 return {1}

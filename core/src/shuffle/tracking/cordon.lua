@@ -13,6 +13,8 @@ if failure then return failure end
 local now = tonumber(redis.call('TIME')[1])
 local found = redis.call('ZRANGEBYSCORE', DEADLINES, digits(now - within), now, 'WITHSCORES')
 local values = {}
+-- What is collected makes room: a server whose memory is full lets a script add once it has removed.
+if #found > 0 then redis.call('SREM', GARBAGE, '') end
 for i = 1, #found, 2 do
   local value = found[i]
   redis.call('SADD', GARBAGE, value .. ':' .. digits(tonumber(found[i + 1])))
