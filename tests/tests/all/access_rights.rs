@@ -133,7 +133,8 @@ fn an_ick_that_is_consumed() {
 fn a_queue_of_events() {
     let user = User::of_docs("orders");
     // What is left of a queue that is deleted expires with the second in which it was made, if that is not over.
-    user.assert_smallest(&["+publish", "+subscribe", "+unsubscribe", "+pexpire"], |user| {
+    let for_waiting = ["+publish", "+subscribe", "+unsubscribe", "+pexpire", "+persist"];
+    user.assert_smallest(&for_waiting, |user| {
         let queue = user.connect().events("orders");
         let mut config = events::Config::default();
         config.partitions = 2;
@@ -172,6 +173,30 @@ fn a_queue_of_events() {
             queue.publish(NewEvent::new("now")).unwrap();
         },
     );
+}
+
+/// A call that finds a queue half deleted deletes the rest, for which it needs rights that it does not need otherwise.
+#[test]
+fn a_call_that_finishes_a_deletion_needs_the_rights_to_delete() {
+    let user = User::of_docs("orders");
+    let admin = user.admin();
+    for right in ["+hscan", "+pexpire", "+persist"] {
+        // The second in which it was made is far from over, so something is left of it.
+        let root = events::Partition::new("orders", 0, 4_000_000_000).unwrap();
+        let open = events::Open::create(root.clone(), 1, events::Config::default());
+        admin.run(open).unwrap();
+        let fewer: Vec<_> = user.rules.iter().copied().filter(|rule| *rule != right).collect();
+        user.set(&fewer);
+        let queue = || user.connect().events("orders");
+        queue().publish(NewEvent::new("a").key("k")).unwrap();
+        admin.run(Ok(events::Delete::begin(root))).unwrap();
+        let refused = queue().publish(NewEvent::new("b")).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "{right}: {refused}");
+        user.set(&user.rules);
+        queue().publish(NewEvent::new("b")).unwrap();
+        assert_eq!(queue().stats().unwrap().events, 1, "{right}");
+        user.server.cli(&["FLUSHALL"]);
+    }
 }
 
 /// No other name gives a key that the rights reach, and no partition of it.
