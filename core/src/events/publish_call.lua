@@ -40,6 +40,10 @@ local failure, queue = run(0, 'open', {'0', ARGV[3], '1', ARGV[4], '*:' .. ARGV[
 if failure then return failure end
 local revision, config, map = unpack(queue)
 
+local function damaged()
+  return redis.error_reply("CORRUPT the map of the queue's partitions is damaged")
+end
+
 local owners, moving = {}, nil
 for text in string.gmatch(map, '[^ ]+') do
   local from, to, ranges = string.match(text, '^(%d+)>(%d+):(.*)$')
@@ -47,6 +51,7 @@ for text in string.gmatch(map, '[^ ]+') do
     moving = {from = tonumber(from), to = tonumber(to), ranges = ranges}
   else
     local generation, ranges = string.match(text, '^(%d+):(.*)$')
+    if not generation then return damaged() end
     owners[#owners + 1] = {generation = generation, ranges = ranges}
   end
 end
@@ -77,7 +82,7 @@ for i, owner in ipairs(owners) do
     break
   end
 end
-if not number then return redis.error_reply("CORRUPT the map of the queue's partitions is damaged") end
+if not number then return damaged() end
 local owner = owners[number + 1]
 
 -- The partitions of a move may not know of it yet.

@@ -405,7 +405,8 @@ fn what_makes_room_is_done() {
         case!("events.settle with an event", Done, |client| let held = received(client);
             held.0.ack_with(&held.1[0], [NewEvent::new("follows").key("0")])),
         case!("events.extend", Done, |client| let held = received(client); held.0.extend(&held.1, LEASE_DEFAULT)),
-        case!("events.cancel", Done, |client| let held = received(client); held.0.cancel([held.1[0].id], true)),
+        case!("events.cancel", Done, |client| let held = received(client); held.0.cancel([held.1[0].id], true, false)),
+        case!("events.cancel with force", Done, |client| let held = received(client); held.0.cancel([held.1[0].id], false, true)),
         case!("events.reschedule", Done, |client| let found = {
                 let queue = orders(client);
                 let later = queue.publish(NewEvent::new("later").delay(LEASE_DEFAULT)).unwrap().id;
