@@ -170,7 +170,7 @@ fn module_path(path: &Path) -> Vec<String> {
 fn violations(path: &Path, source: &str) -> Vec<String> {
     let modules = module_path(path);
     // Modules that exist for tests alone; `cfg(test)` stands where they are declared.
-    let for_tests = ["tests", "cases", "model", "wrong_replies", "script_header"];
+    let for_tests = ["tests", "cases", "model", "beside", "wrong_replies", "script_header"];
     if modules.iter().any(|module| for_tests.contains(&module.as_str())) {
         return Vec::new();
     }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::config::Config;
 use super::delete::Delete;
@@ -20,6 +19,7 @@ use super::walk::Leg;
 use super::{EventQueue, NewEvent};
 use crate::client::{Mode, WeakClient, closed};
 use crate::error::{Error, ErrorKind, Result};
+use crate::runtime::patience::Patience;
 use crate::step::Operation;
 use crate::step::reply::Refusal;
 
@@ -28,23 +28,6 @@ const STALE_MAX: usize = 16;
 
 /// How many moves a call waits for at most that has to do with all of a partition: twice as many as a reshard has.
 const MOVES_MAX: usize = 2 * PARTITIONS_MAX as usize;
-
-/// For how long a call goes on that finds partitions otherwise than its map says, and does nothing else.
-pub(super) struct Patience {
-    left: usize,
-    timeout: Option<Duration>,
-    deadline: Option<Instant>,
-}
-
-impl Patience {
-    /// Whether the call looks once more.
-    pub(super) fn is_left(&mut self) -> bool {
-        self.left = self.left.saturating_sub(1);
-        let timeout = self.timeout.take();
-        self.deadline = timeout.map_or(self.deadline, |timeout| Some(Instant::now() + timeout));
-        self.left > 0 && self.deadline.is_none_or(|deadline| Instant::now() < deadline)
-    }
-}
 
 /// How many steps of each partition wait for a round at most, all keys being alike.
 const ROUND_STEPS: usize = 8;
@@ -179,9 +162,10 @@ impl<M: Mode> Calls<M> {
         map.partition(&self.name, number)
     }
 
+    /// For how long a call goes on that finds partitions otherwise than its map says, and does nothing else.
     pub(super) fn patience(&self) -> Patience {
         let timeout = self.client.upgrade().and_then(|client| client.call_timeout());
-        Patience { left: STALE_MAX, timeout, deadline: None }
+        Patience::new(STALE_MAX, timeout)
     }
 
     /// Reads the map of the queue, if there is one.

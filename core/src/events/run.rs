@@ -324,7 +324,7 @@ impl<M: Mode> Source for Takes<M> {
         if let Some(until) = self.drains_until
             && !(rate_in.is_some() && waiting.is_listening())
         {
-            let left = |until: Instant| until.saturating_duration_since(Instant::now());
+            let left = |until: Instant| until.saturating_duration_since(asked_at);
             waiting.reset(rate_in.map(|_| until.map_or(Duration::MAX, left)));
         }
         self.receives.announce(&received, waiting)?;

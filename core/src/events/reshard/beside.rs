@@ -13,9 +13,10 @@ use super::super::{
     Config, End, EventId, EventQuery, EventQueue, EventState, NewEvent, PurgeFilter, Receipt,
     RedriveFilter, Settlement,
 };
+use crate::Options;
 use crate::client::simulated::Simulated;
+use crate::error::ErrorKind;
 use crate::runtime::clock::ManualClock;
-use crate::{ErrorKind, Options};
 
 const BEGAN: u64 = 1_790_000_000_000_000;
 const HOUR: Duration = Duration::from_secs(3_600);
