@@ -259,7 +259,7 @@ static void counts_that_no_call_takes(const struct backend *backend) {
         if (strcmp(backend->kind, "memory") != 0)
             continue;
         millpond_tasks_store *store = store_of(client, "x", NULL);
-        WRONG("ids has ", millpond_tasks_cancel(store, &id, count, &flag, &error));
+        WRONG("ids has ", millpond_tasks_cancel(store, &id, count, false, &flag, &error));
         WRONG("tasks has ", millpond_tasks_renew(store, &task, count, NULL, 0, 1000, &version, NULL, &flag,
                                                  NULL, &error));
         millpond_tasks_store_free(store);
@@ -280,7 +280,7 @@ static void counts_that_no_call_takes(const struct backend *backend) {
         WRONG("ids has ", millpond_events_redrive(events, &id, count, &outcome, &error));
         WRONG("deliveries has ", millpond_events_ack_many(events, &delivery, count, &outcome, &error));
         WRONG("deliveries has ", millpond_events_extend(events, &delivery, count, 1000, &outcome, &error));
-        WRONG("ids has ", millpond_events_cancel(events, &id, count, false, &outcome, &error));
+        WRONG("ids has ", millpond_events_cancel(events, &id, count, false, false, &outcome, &error));
         WRONG("ids has ", millpond_events_reschedule(events, &id, count, 1, &outcome, &error));
         WRONG("ids has ", millpond_events_reschedule_at_ms(events, &id, count, 1, &outcome, &error));
         millpond_events_queue_free(events);
