@@ -55,6 +55,7 @@ impl Clock for Settable {
 }
 
 /// Of a clock that was a day ahead nothing is left but the times that were given out by it.
+#[cfg(feature = "schedules")]
 #[test]
 fn delays_rates_schedules_and_expiries_follow_a_clock_that_was_ahead() {
     const SECOND: Duration = Duration::from_secs(1);
@@ -108,6 +109,7 @@ fn delays_rates_schedules_and_expiries_follow_a_clock_that_was_ahead() {
 }
 
 /// A wait is for a span of time that a clock that was ahead said: by the one that is right something may come sooner.
+#[cfg(feature = "schedules")]
 #[test]
 fn a_clock_that_is_set_back_wakes_whoever_waits_for_a_time() {
     const HOUR: u64 = 3_600;
