@@ -49,7 +49,8 @@ fn content(item: &[Reply]) -> (Bytes, Content) {
     let content = match (item[1].text().as_str(), item[2].integer()) {
         ("hash", -1) => Content::Hash(pairs()),
         ("zset", -1) => Content::Sorted(pairs()),
-        (kind, pttl) => Content::Other(format!("a {kind} with {pttl} ms to live")),
+        // How long it has to live changes by itself.
+        (kind, _) => Content::Other(format!("a {kind} that expires: {:?}", item[3])),
     };
     (item[0].bytes().to_vec(), content)
 }
