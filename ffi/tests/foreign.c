@@ -53,7 +53,7 @@ static void every_script(const struct backend *backend) {
     const millpond_script *script, *found;
     millpond_error *error;
     size_t count = millpond_script_count();
-    CHECK(count == 97);
+    CHECK(count == 98);
     for (size_t i = 0; i < count; i++) {
         OK(millpond_script_at(i, &script, &error));
         OK(millpond_script_find(script->name, &found, &error));
