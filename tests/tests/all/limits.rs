@@ -11,7 +11,7 @@ use millpond::tasks::{NewTask, TaskStore};
 use millpond::{
     CALL_BYTES_MAX, CALL_ITEMS_MAX, Client, ErrorKind, NAME_BYTES_MAX, Options, Result,
 };
-use millpond::{ick, recruiter, shuffle, tasks, tracker, volatile};
+use millpond::{events, ick, recruiter, shuffle, tasks, tracker, volatile};
 
 const PAGE: &str = include_str!("../../../core/src/LIMITS.md");
 
@@ -135,6 +135,7 @@ fn constants() -> Vec<(&'static str, String)> {
         tracker::ROW_BYTES_MAX,
         tracker::IDS_MAX,
         tracker::ROUND_MAX,
+        events::SYNC_SCHEDULES_MAX,
         shuffle::STREAMS_DEFAULT,
         shuffle::STREAMS_PER_SHARD_DEFAULT,
         shuffle::DEADLINE_DEFAULT,
