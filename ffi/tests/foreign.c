@@ -63,7 +63,9 @@ static void every_script(const struct backend *backend) {
         CHECK(strcmp(sha1->str, script->sha1) == 0);
         freeReplyObject(sha1);
     }
-    FAILS(MILLPOND_INVALID_ARGUMENT, "there is no script 97", millpond_script_at(count, &script, &error));
+    char beyond[40];
+    snprintf(beyond, sizeof beyond, "there is no script %zu", count);
+    FAILS(MILLPOND_INVALID_ARGUMENT, beyond, millpond_script_at(count, &script, &error));
     CHECK(script == NULL);
     FAILS(MILLPOND_INVALID_ARGUMENT, "\"ick.ad\", which no script has",
           millpond_script_find("ick.ad", &script, &error));
