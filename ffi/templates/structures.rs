@@ -38,12 +38,6 @@ impl {{ of.name }} {
         {{ of.reads }}
         Ok(it)
     }
-    {% if of.values %}
-
-    pub(crate) fn new(from: &{{ of.core }}) -> Self {
-        Self { {% for field in of.values %}{{ field.own }}: {{ field.value }},{% endfor %} ..Self::DEFAULT }
-    }
-    {% endif %}
 }
 {% if of.init %}
 

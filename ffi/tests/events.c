@@ -319,7 +319,7 @@ static void wrong_calls(const struct backend *backend) {
     millpond_events_deliveries *loop;
     millpond_events_result *result;
     millpond_events_worker *worker;
-    millpond_event_config config;
+    millpond_event_config_change change;
     millpond_error *error;
     millpond_bytes id = B("no id");
     uint32_t outcome;
@@ -356,9 +356,9 @@ static void wrong_calls(const struct backend *backend) {
     WRONG("twenty digits", millpond_events_cancel(queue, &id, 1, false, false, &outcome, &error));
     WRONG("twenty digits", millpond_events_fetch(queue, &id, 1, &result, &error));
     WRONG("state is 0", millpond_events_list(queue, 0, NULL, &result, &error));
-    millpond_event_config_init(&config, sizeof config);
-    config.partitions = 0;
-    WRONG("partitions", millpond_events_configure(queue, &config, &error));
+    millpond_event_config_change_init(&change, sizeof change);
+    change.partitions = 0;
+    WRONG("partitions", millpond_events_configure(queue, &change, &error));
     OK(millpond_events_deliveries_new(queue, MILLPOND_NOT_SET, 0, 0, NULL, 0, &loop, &error));
     WRONG("takes 1 to 1000", millpond_events_deliveries_next(loop, &result, &error));
     millpond_events_deliveries_free(loop);

@@ -223,6 +223,11 @@ function flag(argument, value) {
   return value
 }
 
+/** True or false, where leaving it out says something else: 1 or 0. */
+function choice(argument, value) {
+  return flag(argument, value) ? 1 : 0
+}
+
 function oneOf(...values) {
   return (argument, value) => {
     if (values.includes(value)) return value
@@ -281,6 +286,7 @@ module.exports = {
   abortSignal,
   byte,
   bytes,
+  choice,
   flag,
   headers,
   iterable,

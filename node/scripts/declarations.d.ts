@@ -1291,9 +1291,13 @@ export interface EventStats {
   //! fields events.Stats
 }
 
-/** How a queue treats its events; settings that {@link EventQueue.configure} omits have their defaults. */
 export interface EventConfig {
   //! fields events.Config
+}
+
+/** What {@link EventQueue.configure} changes; what is left out stays as it is, or has its default in a new queue. */
+export interface EventConfigChange { //! events.ConfigChange
+  //! settings
 }
 
 /** Options of an event to publish, beside its payload. */
@@ -1372,7 +1376,7 @@ export class EventQueue {
    */
   publishCall(payload: Member, options?: PublishOptions & CallOptions): Promise<[name: string, ...args: Buffer[]]>
 
-  configure(options?: Partial<EventConfig> & CallOptions): Promise<void>
+  configure(options?: EventConfigChange & CallOptions): Promise<void>
 
   worker(options?: EventWorkerOptions): EventWorker
 

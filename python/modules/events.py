@@ -253,7 +253,7 @@ class EventQueue:
         backoff_max: Seconds | None = None,
         events_max: int | None = None,
         dedup_ids_max: int | None = None,
-        paused: bool = False,
+        paused: bool | None = None,
         concurrency: int | None = None,
         rate: int | None = None,
         burst: int | None = None,

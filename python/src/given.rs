@@ -56,6 +56,7 @@ fields! {
     String => |name, value, _| convert::text(name, value),
     Arc<str> => |name, value, _| convert::text(name, value).map(Self::from),
     Vec<u8> => |name, value, _| convert::bytes(name, value),
+    bool => |name, value: &Bound<'_, PyAny>, _| value.extract().map_err(|_| convert::wrong_type(name, "a bool", value)),
     u8 => |name, value, _| amount(name, value),
     u16 => |name, value, _| amount(name, value),
     u32 => |name, value, _| convert::small_size(name, value),

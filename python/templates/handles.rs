@@ -32,8 +32,7 @@ use crate::when::{self, When};
 {%- endfor %}
 {%- endmacro %}
 {% macro set(step, call) -%}
-{% if step.is_record %}{{ step.target }}.{{ step.name }} = {{ step.name }};{% else %}
-{{ step.target }} = {{ "derive!(core, |core| core." ~ call ~ ")" if step.is_handle else step.target ~ "." ~ call }};{% endif %}
+{{ step.target }} = {{ "derive!(core, |core| core." ~ call ~ ")" if step.is_handle else step.target ~ "." ~ call }};
 {%- endmacro %}
 {% macro steps(all) %}
 {% for step in all %}

@@ -153,7 +153,6 @@ impl Source {
         for (queue, item) in &items {
             match item {
                 Item::Impl(of) if of.trait_.is_none() => self.implementation(&mut model, queue, of),
-                Item::Impl(of) => self.default_of_fields(&mut model, queue, of),
                 Item::Macro(of) if of.mac.path.is_ident("iterate") => {
                     if let Ok(Loop(name, ty)) = syn::parse2(of.mac.tokens.clone()) {
                         let names = Names { source: &self, queue, owner: &name, generics: &[] };
@@ -236,24 +235,6 @@ impl Source {
                 _ => of.methods.push(method),
             }
         }
-    }
-
-    /// A record with a default of its own is given too: its fields are settings.
-    fn default_of_fields(&self, model: &mut Model, queue: &str, of: &syn::ItemImpl) {
-        let (trait_, key) = (of.trait_.as_ref(), format!("{queue}.{}", path_end(&of.self_ty)));
-        let is_default = trait_.is_some_and(|(_, path, _)| path.is_ident("Default"));
-        let Some(record) =
-            model.types.get_mut(&key).filter(|of| is_default && of.kind == Kind::Record)
-        else {
-            return;
-        };
-        record.settings.extend(record.fields.iter().map(|Field { name, ty, docs }| {
-            let default = self.defaults.get(&format!("{key}.{name}"));
-            let default = default.and_then(|(queue, value)| self.value(queue, value));
-            let params = vec![Param::new(name.clone(), ty.clone())];
-            let default = default.unwrap_or(Value::None);
-            Setting { name: name.clone(), params, default, docs: docs.clone() }
-        }));
     }
 
     fn option_setters(&self, model: &mut Model, queue: &str, setters: Setters) {

@@ -6,47 +6,35 @@ use super::limits;
 use crate::error::{Result, ensure};
 use crate::worker::settings::suspects_from;
 
-/// How a queue treats its events.
+/// How a queue treats its events. [`ConfigChange`](super::ConfigChange) says more of each, and changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions do not wait for each
-    /// other, and may run on different servers of a cluster. [`reshard`](super::EventQueue::reshard) changes it later;
-    /// [`configure`](super::EventQueue::configure) leaves it as it is.
+    /// How many partitions the queue has.
     pub partitions: u16,
-    /// How long an event is leased to its receiver; 30 s by default.
+    /// How long an event is leased to its receiver.
     pub lease: Duration,
-    /// How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no limit.
+    /// How often an event is delivered before it becomes a dead letter; 0 for no limit.
     pub max_attempts: u16,
-    /// How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0 for no limit. A process
-    /// that ends takes all that it works on with it. So an event of which two leases expired, or one if the next one would
-    /// be the last, is received alone, and a worker works on nothing beside it: it lets the jobs that it has end first,
-    /// and until it begins the lease does not count. So what was beside an event that crashes the workers is not given up with
-    /// it; with 1 it is.
+    /// How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
     pub max_crashes: u16,
-    /// The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
+    /// The longest delay before the second attempt.
     pub backoff_min: Duration,
-    /// The longest delay before any attempt; 1 h by default.
+    /// The longest delay before any attempt.
     pub backoff_max: Duration,
-    /// How many events a partition may hold, including dead letters; 0, the default, for no limit.
+    /// How many events a partition may hold, including dead letters; 0 for no limit.
     pub events_max: u64,
-    /// How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten early: while it
-    /// remembers that many, an event with another one is refused.
+    /// How many deduplication ids a partition remembers.
     pub dedup_ids_max: u64,
-    /// Whether delivery is paused. It is [`pause`](super::EventQueue::pause) and
-    /// [`resume`](super::EventQueue::resume) that change this; [`configure`](super::EventQueue::configure) leaves it as
-    /// it is.
+    /// Whether delivery is paused.
     pub paused: bool,
-    /// How many events may be leased at a time; 0 for no limit. Each partition allows an equal part of that, rounded
-    /// down, so the number must not be below the number of partitions.
+    /// How many events may be leased at a time; 0 for no limit.
     pub concurrency: u64,
-    /// How many events per second may be delivered, including those that are delivered again; 0 for no limit. Each
-    /// partition allows an equal part of that.
+    /// How many events per second may be delivered; 0 for no limit.
     pub rate: u64,
-    /// How many events may be delivered in a burst after a time with fewer deliveries than `rate` allows; 0 for as many
-    /// as in a second. Each partition allows an equal part of that, and at least one.
+    /// How many events may be delivered in a burst; 0 for as many as in a second.
     pub burst: u64,
-    /// How long an event can still be read after it is done; by default it is not kept.
+    /// How long an event can still be read after it is done; 0 if it is not kept.
     pub retention: Duration,
 }
 
@@ -72,6 +60,12 @@ impl Default for Config {
 
 impl Config {
     pub(super) fn check(&self) -> Result<()> {
+        self.check_each()?;
+        self.check_together()
+    }
+
+    /// Whether each is within its limits.
+    pub(super) fn check_each(&self) -> Result<()> {
         let (partitions, most) = (self.partitions, limits::PARTITIONS_MAX);
         ensure!(
             (1..=most).contains(&partitions),
@@ -81,21 +75,10 @@ impl Config {
         limits::delay("shortest backoff", self.backoff_min)?;
         limits::delay("longest backoff", self.backoff_max)?;
         limits::delay("retention", self.retention)?;
-        ensure!(
-            self.backoff_min <= self.backoff_max,
-            "the shortest backoff, {:?}, is longer than the longest, {:?}",
-            self.backoff_min,
-            self.backoff_max
-        );
         let most = 1 << 53;
         ensure!(
             self.events_max < most && self.dedup_ids_max < most && self.concurrency < most,
             "a maximum is 2^53 or more"
-        );
-        ensure!(
-            self.concurrency == 0 || self.concurrency >= u64::from(partitions),
-            "a concurrency of {} is below the {partitions} partitions of the queue",
-            self.concurrency
         );
         for (what, value) in [("rate", self.rate), ("burst", self.burst)] {
             ensure!(
@@ -104,6 +87,23 @@ impl Config {
                 limits::RATE_MAX
             );
         }
+        Ok(())
+    }
+
+    /// Whether they go with each other.
+    fn check_together(&self) -> Result<()> {
+        ensure!(
+            self.backoff_min <= self.backoff_max,
+            "the shortest backoff, {:?}, is longer than the longest, {:?}",
+            self.backoff_min,
+            self.backoff_max
+        );
+        ensure!(
+            self.concurrency == 0 || self.concurrency >= u64::from(self.partitions),
+            "a concurrency of {} is below the {} partitions of the queue",
+            self.concurrency,
+            self.partitions
+        );
         ensure!(self.burst == 0 || self.rate > 0, "a burst is of a rate, and there is none");
         Ok(())
     }

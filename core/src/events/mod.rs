@@ -5,6 +5,7 @@ mod cancel;
 #[cfg(test)]
 mod cases;
 mod config;
+mod config_change;
 mod delete;
 mod embedded;
 mod event;
@@ -45,6 +46,7 @@ mod worker;
 
 pub use cancel::{Cancel, Cancelled};
 pub use config::Config;
+pub use config_change::ConfigChange;
 pub use delete::{Delete, Deleted};
 pub use event::{Event, IfExists, NewEvent};
 pub use extend::{Extend, Extended, Held};

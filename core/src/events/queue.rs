@@ -13,7 +13,8 @@ use super::receive::Suspects;
 use super::receives::Deliveries;
 use super::reshard::Wanted;
 use super::{
-    Cancel, Cancelled, Config, End, Event, EventId, Extend, Held, IfExists, NewEvent, Publish,
+    Cancel, Cancelled, Config, ConfigChange, End, Event, EventId, Extend, Held, IfExists, NewEvent,
+    Publish,
     Published, ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement, Stats,
     Worker, limits,
 };
@@ -56,7 +57,7 @@ pub struct EventQueue<M: Mode = Blocking> {
 
 impl<M: Mode> Client<M> {
     /// The queue of events with this name. Makes no call: a queue is created when it is first used, with one partition
-    /// and the default [`Config`], unless it was [configured](EventQueue::configure) before.
+    /// and the defaults of [`ConfigChange`], unless it was [configured](EventQueue::configure) before.
     pub fn events(&self, name: impl AsRef<[u8]>) -> EventQueue<M> {
         let name = name.as_ref();
         let checked = super::Partition::new(name, 0, 0).map(|_| name.into());
@@ -412,41 +413,42 @@ impl<M: Mode> EventQueue<M> {
         self.call(Ok(()), async |calls, ()| calls.stats().await)
     }
 
-    /// Gives the queue this configuration, and makes the queue if it does not exist. When the call returns, every
-    /// partition has it. A program can make this call at each of its starts: the number of partitions and a pause are of
-    /// a queue that is new, and stay as they are in one that exists.
+    /// Changes the configuration of the queue, and makes the queue if it does not exist. What the change leaves out stays
+    /// as it is, or has its default in a queue that is new: slowing a queue undoes nothing else, and programs that
+    /// configure different things do not undo each other. When the call returns, every partition has it. A program can
+    /// make this call at each of its starts: that ends neither a pause, unless it says so, nor a
+    /// [`reshard`](Self::reshard), as the number of partitions is that of a queue that is new.
     ///
     /// ```
-    /// use millpond::events::Config;
+    /// use millpond::events::ConfigChange;
     ///
     /// let queue = millpond::connect("memory:")?.events("orders");
-    /// let mut config = Config::default();
-    /// (config.partitions, config.max_attempts) = (4, 5);
-    /// queue.configure(config.clone())?;
-    /// assert_eq!(queue.config()?.as_ref(), Some(&config));
+    /// let start = ConfigChange::new().partitions(4).max_attempts(5);
+    /// queue.configure(start.clone())?;
+    /// queue.configure(ConfigChange::new().rate(10))?;
     ///
     /// queue.reshard(8)?;
     /// queue.pause()?;
-    /// queue.configure(config)?;
+    /// queue.configure(start)?;
     /// let config = queue.config()?.expect("it is there");
+    /// assert_eq!((config.max_attempts, config.rate), (5, 10));
     /// assert_eq!((config.partitions, config.paused), (8, true));
     /// # Ok::<(), millpond::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a configuration beyond its limits, and for a `concurrency` below the number of partitions
-    /// that the queue has.
-    pub fn configure(&self, config: Config) -> M::Reply<()> {
-        self.call(config.check().map(|()| config), async |calls, config| {
-            let change = |known: Option<&Config>| {
-                let mut config = config.clone();
-                if let Some(known) = known {
-                    (config.partitions, config.paused) = (known.partitions, known.paused);
-                    config.check()?;
-                }
+    /// `INVALID_ARGUMENT` for what is beyond its limits, and for what does not go with the rest of the configuration, such
+    /// as a `concurrency` below the number of partitions that the queue has, or a `burst` without a `rate`.
+    pub fn configure(&self, change: impl Into<ConfigChange>) -> M::Reply<()> {
+        let change = change.into();
+        self.call(change.check().map(|()| change), async |calls, change| {
+            let apply = |known: Option<&Config>| {
+                let mut config = change.of(known.unwrap_or(&Config::default()));
+                config.partitions = known.map_or(config.partitions, |known| known.partitions);
+                config.check()?;
                 Ok(config)
             };
-            calls.configure(change).await
+            calls.configure(apply).await
         })
     }
 

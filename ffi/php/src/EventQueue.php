@@ -94,10 +94,10 @@ final class EventQueue implements EventQueueInterface
         });
     }
 
-    public function configure(EventConfig $config): void
+    public function configure(EventConfigChange $change): void
     {
-        $settings = $this->library->options('millpond_event_config');
-        $config->write($settings);
+        $settings = $this->library->options('millpond_event_config_change');
+        $change->write($settings);
         $this->library->made('millpond_events_configure', [$this->handle, FFI::addr($settings)]);
     }
 }

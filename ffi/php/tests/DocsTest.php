@@ -57,7 +57,7 @@ final class DocsTest extends TestCase
     {
         $imports = 'use Millpond\Millpond; use Millpond\Exception\{DependencyException, MillpondException}; '
             . 'use Millpond\Tasks\{Job, Modification, NewDoc, NewTask, TaskId, WorkerOptions}; '
-            . 'use Millpond\{ConsumerOptions, EventConfig, EventJob, EventReceipt, EventState, ManualClock, NewEvent, RejectJob, RetryJob, Schedule, ShuffleJob, ShuffleOptions, ShuffleWorkerOptions, Slice}; ';
+            . 'use Millpond\{ConsumerOptions, EventConfigChange, EventJob, EventReceipt, EventState, ManualClock, NewEvent, RejectJob, RetryJob, Schedule, ShuffleJob, ShuffleOptions, ShuffleWorkerOptions, Slice}; ';
         $printed = self::program([\PHP_BINARY, '-r', $imports . self::AUTOLOAD . $code, __DIR__ . '/bootstrap.php']);
         $printed = \explode("\n", \rtrim($printed));
         // What a line prints stands behind it, or below the last.

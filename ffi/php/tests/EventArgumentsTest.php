@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Millpond\Tests;
 
-use Millpond\EventConfig;
+use Millpond\EventConfigChange;
 use Millpond\EventPosition;
 use Millpond\EventState;
 use Millpond\EventWorkerOptions;
@@ -33,8 +33,8 @@ final class EventArgumentsTest extends ArgumentsTestCase
             'atMs is -1' => static fn ($queue) => $queue->rescheduleAtMs([], -1),
             'limit is -1' => static fn ($queue) => $queue->list(EventState::Ready, limit: -1),
             'after.stateAtUs is -1' => static fn ($queue) => $queue->list(EventState::Ready, after: new EventPosition(-1, 'x')),
-            'partitions is -1' => static fn ($queue) => $queue->configure(new EventConfig(partitions: -1)),
-            '1 to 1024 partitions, not 0' => static fn ($queue) => $queue->configure(new EventConfig(partitions: 0)),
+            'partitions is -1' => static fn ($queue) => $queue->configure(new EventConfigChange(partitions: -1)),
+            '1 to 1024 partitions, not 0' => static fn ($queue) => $queue->configure(new EventConfigChange(partitions: 0)),
             'concurrency is 2' => static fn ($queue) => $queue->worker(new EventWorkerOptions(concurrency: 2)),
             'lease is -1' => static fn ($queue) => $queue->worker(new EventWorkerOptions(lease: -1)),
             'every is -1' => static fn ($queue) => $queue->putSchedule(new Schedule('a', every: -1)),

@@ -8,7 +8,7 @@ use Millpond\Cancelled;
 use Millpond\DeadReason;
 use Millpond\JobCounts;
 use Millpond\Event;
-use Millpond\EventConfig;
+use Millpond\EventConfigChange;
 use Millpond\EventJob;
 use Millpond\EventQueue;
 use Millpond\EventReceipt;
@@ -124,7 +124,7 @@ final class EventQueueTest extends TestCase
     public function testAWorkerEndsEventsAsItsHandlerSays(string $kind): void
     {
         $queue = $this->queue($kind);
-        $queue->configure(new EventConfig(maxAttempts: 2, backoffMin: 0.001, backoffMax: 0.001));
+        $queue->configure(new EventConfigChange(maxAttempts: 2, backoffMin: 0.001, backoffMax: 0.001));
         $ends = ['null' => null, 'retry' => new RetryJob('busy', delay: 0), 'reject' => new RejectJob('never'),
             'modification' => (new Modification())->insert(new NewTask('q')), 'release' => new ReleaseJob()];
         $queue->publishMany(\array_keys($ends));
@@ -205,9 +205,12 @@ final class EventQueueTest extends TestCase
     {
         $queue = $this->queue($kind);
         self::assertNull($queue->config());
-        $config = new EventConfig(partitions: 1, lease: 12.5, maxAttempts: 0, maxCrashes: 7, backoffMin: 0.5, backoffMax: 90, eventsMax: 9, dedupIdsMax: 5);
-        $queue->configure($config);
-        self::assertEquals($config, $queue->config());
+        $config = ['lease' => 12.5, 'maxAttempts' => 0, 'maxCrashes' => 7, 'backoffMin' => 0.5, 'backoffMax' => 90.0, 'eventsMax' => 9, 'dedupIdsMax' => 5];
+        $queue->configure(new EventConfigChange(...$config));
+        $queue->configure(new EventConfigChange(rate: 9, paused: false));
+        self::assertEquals($config, \array_intersect_key((array) $queue->config(), $config));
+        self::assertSame([9, false], [$queue->config()->rate, $queue->config()->paused]);
+        $queue->configure(new EventConfigChange(rate: 0));
         $queue->pause();
         $queue->publishMany([new NewEvent('a', 'k'), new NewEvent('b', 'k'), 'c', 'd']);
         self::assertSame([true, []], [$queue->config()->paused, $queue->receive(10)]);

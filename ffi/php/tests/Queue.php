@@ -9,7 +9,7 @@ use Millpond\Client;
 use Millpond\DirtyListInterface;
 use Millpond\Entry;
 use Millpond\Event;
-use Millpond\EventConfig;
+use Millpond\EventConfigChange;
 use Millpond\EventJob;
 use Millpond\EventQueue;
 use Millpond\EventState;
@@ -417,7 +417,7 @@ final class Queue
     private static function useEvents(Client $client, string $name): void
     {
         $queue = $client->events($name);
-        $queue->configure(new EventConfig(backoffMin: 0, backoffMax: 0, dedupIdsMax: 10));
+        $queue->configure(new EventConfigChange(backoffMin: 0, backoffMax: 0, dedupIdsMax: 10));
         $queue->publishMany([\str_repeat('x', 1_000), new NewEvent('k', key: 'k', headers: ['a' => 'b'])]);
         $later = $queue->publish(new NewEvent('later', delay: 60, dedupId: 'x', ifExists: IfExists::Replace));
         $queue->reschedule($later, 90);

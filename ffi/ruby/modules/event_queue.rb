@@ -258,17 +258,18 @@ module Millpond
     # @example
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.configure(partitions: 4, max_attempts: 5)
-    #   queue.config.partitions # => 4
+    #   queue.configure(rate: 10)
+    #   queue.config.max_attempts # => 5
     def configure(partitions: nil, lease: nil, max_attempts: nil, max_crashes: nil, backoff_min: nil, backoff_max: nil,
-                  events_max: nil, dedup_ids_max: nil, paused: false, concurrency: nil, rate: nil, burst: nil,
+                  events_max: nil, dedup_ids_max: nil, paused: nil, concurrency: nil, rate: nil, burst: nil,
                   retention: nil)
-      numbers = { partitions: partitions, max_attempts: max_attempts, max_crashes: max_crashes,
-                  events_max: events_max, dedup_ids_max: dedup_ids_max,
-                  concurrency: concurrency, rate: rate, burst: burst }.compact
-      config = Convert.options(Native::EventConfig, **numbers, lease: lease, backoff_min: backoff_min,
-                                                               backoff_max: backoff_max, paused: paused,
-                                                               retention: retention)
-      done { |error| Native.millpond_events_configure(@native, config, error) }
+      paused = paused ? 1 : 0 unless paused.nil?
+      change = Convert.options(Native::EventConfigChange,
+                               partitions: partitions, lease: lease, max_attempts: max_attempts,
+                               max_crashes: max_crashes, backoff_min: backoff_min, backoff_max: backoff_max,
+                               events_max: events_max, dedup_ids_max: dedup_ids_max, paused: paused,
+                               concurrency: concurrency, rate: rate, burst: burst, retention: retention)
+      done { |error| Native.millpond_events_configure(@native, change, error) }
     end
 
     # @example

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use millpond::Client;
 use millpond::events::{
-    Config, DeadReason, Event, EventId, EventPosition, EventQuery, EventQueue, EventState,
-    IfExists, Job, Missed, NewEvent, Overlap, Published, PurgeFilter, Receipt, RedriveFilter,
-    Schedule, ScheduleInfo, Stats, SyncedSchedules,
+    Config, ConfigChange, DeadReason, Event, EventId, EventPosition, EventQuery, EventQueue,
+    EventState, IfExists, Job, Missed, NewEvent, Overlap, Published, PurgeFilter, Receipt,
+    RedriveFilter, Schedule, ScheduleInfo, Stats, SyncedSchedules,
 };
 use serde_json::{Value, json};
 
@@ -263,27 +263,27 @@ fn purge_filter(request: &Value) -> Result<PurgeFilter> {
     Ok(filter)
 }
 
-fn config(request: &Value) -> Result<Config> {
-    let mut config = Config::default();
+fn config(request: &Value) -> Result<ConfigChange> {
+    let mut change = ConfigChange::new();
     for (name, value) in request.as_object().into_iter().flatten() {
         match name.as_str() {
-            "partitions" => config.partitions = number(value)?,
-            "lease_ms" => config.lease = duration(value)?,
-            "max_attempts" => config.max_attempts = number(value)?,
-            "max_crashes" => config.max_crashes = number(value)?,
-            "backoff_min_ms" => config.backoff_min = duration(value)?,
-            "backoff_max_ms" => config.backoff_max = duration(value)?,
-            "events_max" => config.events_max = number(value)?,
-            "dedup_ids_max" => config.dedup_ids_max = number(value)?,
-            "paused" => config.paused = *value == true,
-            "concurrency" => config.concurrency = number(value)?,
-            "rate" => config.rate = number(value)?,
-            "burst" => config.burst = number(value)?,
-            "retention_ms" => config.retention = duration(value)?,
+            "partitions" => change = change.partitions(number(value)?),
+            "lease_ms" => change = change.lease(duration(value)?),
+            "max_attempts" => change = change.max_attempts(number(value)?),
+            "max_crashes" => change = change.max_crashes(number(value)?),
+            "backoff_min_ms" => change = change.backoff_min(duration(value)?),
+            "backoff_max_ms" => change = change.backoff_max(duration(value)?),
+            "events_max" => change = change.events_max(number(value)?),
+            "dedup_ids_max" => change = change.dedup_ids_max(number(value)?),
+            "paused" => change = change.paused(*value == true),
+            "concurrency" => change = change.concurrency(number(value)?),
+            "rate" => change = change.rate(number(value)?),
+            "burst" => change = change.burst(number(value)?),
+            "retention_ms" => change = change.retention(duration(value)?),
             other => return Err(unknown(other)),
         }
     }
-    Ok(config)
+    Ok(change)
 }
 
 fn shown_config(config: &Config) -> Value {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use millpond::events::{
-    Config, DeadReason, Delete, Event, EventPage, EventPosition, EventQuery, EventQueue,
-    EventState, Failure, Held, IfExists, Job, NewEvent, Partition, PurgeFilter, RedriveFilter,
-    Redriven, Settled, Status, Worker,
+    Config, ConfigChange, DeadReason, Delete, Event, EventPage, EventPosition, EventQuery,
+    EventQueue, EventState, Failure, Held, IfExists, Job, NewEvent, Partition, PurgeFilter,
+    RedriveFilter, Redriven, Settled, Status, Worker,
 };
 use millpond::{Client, ErrorKind};
 use millpond_tests::block_on;
@@ -731,5 +731,45 @@ fn what_is_due_waits_although_nobody_receives() {
             .map(|event| event.state_at_us);
         std::thread::sleep(soon);
         assert_eq!(since(), until);
+    }
+}
+
+/// Calls that configure change what they name, also in each partition and beside each other.
+#[test]
+fn configure_keeps_the_rest() {
+    let server = Redis::start();
+    for url in ["memory:".to_owned(), server.url()] {
+        let client = connect(&url);
+        let queue = client.events("orders");
+        let start = ConfigChange::new().partitions(3).max_attempts(4);
+        queue.configure(start.clone()).expect("it is new");
+        queue.configure(ConfigChange::new().rate(10)).expect("it is there");
+        let is = |known: &dyn Fn(&Config) -> bool| {
+            known(&queue.config().expect("it is there").expect("it is there"))
+        };
+        assert!(is(&|known| (known.max_attempts, known.rate) == (4, 10)));
+        queue.pause().expect("it is there");
+        queue.configure(start).expect("as at each start");
+        queue.configure(config(|config| config.max_crashes = 2)).expect("all of it");
+        assert!(is(&|known| known.paused && known.partitions == 3));
+        assert!(is(&|known| (known.max_attempts, known.max_crashes, known.rate) == (20, 2, 0)));
+        queue.configure(ConfigChange::new().paused(false)).expect("it resumes");
+        assert!(is(&|known| !known.paused));
+
+        std::thread::scope(|scope| {
+            let set = |change: fn(u16) -> ConfigChange| {
+                let queue = client.events("orders");
+                scope.spawn(move || {
+                    for value in 1..=20 {
+                        while queue.configure(change(value)).is_err() {}
+                    }
+                });
+            };
+            set(|value| ConfigChange::new().max_attempts(value));
+            set(|value| ConfigChange::new().rate(value.into()));
+        });
+        assert!(is(&|known| (known.max_attempts, known.rate) == (20, 20)));
+        let refused = queue.configure(ConfigChange::new().concurrency(2)).expect_err("too few");
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -243,7 +243,6 @@ impl C<'_> {
         let none = Docs::default();
         let of = &self.model.types[key];
         let is_options = of.kind == Kind::Options;
-        let is_record = of.kind == Kind::Record;
         let (mut fields, mut reads, mut made) = (Vec::new(), String::new(), String::new());
         for param in &of.required {
             let own = &c_name(&param.name, &param.ty);
@@ -271,6 +270,7 @@ impl C<'_> {
             let of = format!("{key}.{}", setting.name);
             let (members, read) = member(self.model, &of, setting);
             let optional = match members[0].2.as_str() {
+                "NOT_SET" if key.ends_with("Change") => "`MILLPOND_NOT_SET`: it stays as it is.",
                 "NOT_SET" => "`MILLPOND_NOT_SET`: the default.",
                 "f64::NAN" => "NaN, the default: not set.",
                 "millpond_bytes::NONE" if setting.default == Value::None => "NULL: not set.",
@@ -282,20 +282,9 @@ impl C<'_> {
                 fields.push(context! { own, ty, default, comment => &comment });
                 "/// How many there are.\n".clone_into(&mut comment);
             }
-            reads += &match is_record {
-                // A field in place of a setter.
-                true => read.replace(
-                    &format!("it = it.{}(", setting.name),
-                    &format!("it.{} = (", setting.name),
-                ),
-                false => read,
-            };
+            reads += &read;
         }
         let (param, start) = match is_options {
-            _ if is_record => (
-                "of: impl Fn(&str) -> String".to_owned(),
-                format!("let mut it = {}::default();", rust_path(key)),
-            ),
             false => (
                 format!("mut it: {}", rust_path(key)),
                 "let (_, of) = (caller, str::to_owned);".to_owned(),
@@ -310,18 +299,8 @@ impl C<'_> {
         let text = if is_told { "Fills it with the defaults. Does nothing for NULL." } else { "" };
         let init = self.comment(&init, key, &Docs::parse(text), "NULL", "");
         let note = format!("`millpond_{name}_init` fills it; then set what you like.");
-        let docs = if is_options || is_record { &of.docs } else { &none };
-        let values = of.fields.iter().map(|field| {
-            let (own, from) = (c_name(&field.name, &field.ty), &field.name);
-            let value = match field.ty {
-                Type::Duration => format!("from.{from}.as_millis() as i64"),
-                _ => format!("from.{from}.into()"),
-            };
-            context! { own, value }
-        });
-        let values: Vec<_> = values.collect();
+        let docs = if is_options { &of.docs } else { &none };
         context! {
-            values,
             comment => self.comment(&format!("{key}.options"), key, docs, "NULL", &note),
             name => format!("millpond_{name}"), core => rust_path(key), fields, reads, param, start,
             // A change of a document is filled from the document, by hand.
@@ -526,6 +505,7 @@ pub(crate) fn member(
             one("u64", &default.to_string(), "it = it.$set(number(&of, \"$own\", self.$own)?);")
         }
         (Type::Number(_), _) => given("", "given"),
+        (Type::Option(of), _) if **of == Type::Bool => given("::<u8>", "given != 0"),
         (Type::Option(of), _) => {
             given(if **of == Type::Number(8) { "::<u8>" } else { "::<u32>" }, "given")
         }

@@ -441,8 +441,7 @@ fn argument(model: &Model, key: &str, method: &Method, param: &Param) -> Option<
     let is_steps = ts.is_empty();
     let before = match rust {
         "Entries" if is_steps => {
-            let make = if model.is(check, Kind::Record) { "default" } else { "new" };
-            format!("{name}.reader().{}({}::{make}())?", snake_of(check), rust_path(check))
+            format!("{name}.reader().{}({}::new())?", snake_of(check), rust_path(check))
         }
         "Entries" if check == "newEvents" => format!("{name}.reader().events()?"),
         "Entries" if check == "schedules" => format!("{name}.reader().schedules()?"),

@@ -256,17 +256,7 @@ fn options(model: &Model, output: &mut Output) {
             let Some(read) = read else { continue };
             let parts: Vec<_> = read.iter().map(|(_, rust)| rust.as_str()).collect();
             let (name, parts_of) = (&setting.name, parts.join(", "));
-            // Of a record it is a field.
-            let _ = match model.is(key, Kind::Record) {
-                true => {
-                    let path = rust_path(key);
-                    writeln!(
-                        rust,
-                        "\"{js_name}\" => {{ let mut of: {path} = of; of.{name} = {parts_of}; of }}"
-                    )
-                }
-                false => writeln!(rust, "\"{js_name}\" => of.{name}({parts_of}),"),
-            };
+            let _ = writeln!(rust, "\"{js_name}\" => of.{name}({parts_of}),");
             if parts.len() < 2 && !NO_OPTIONS.contains(&&*format!("{key}.{}", setting.name)) {
                 let check = read.first().map_or("check.flag", |(js, _)| js);
                 checks.push(format!("    {js_name}: {check}"));
@@ -324,6 +314,7 @@ fn taken(model: &Model, ty: &Type) -> Option<(String, String)> {
         Type::Number(_) => ("check.wholeNumber", "self.count()? as _"),
         Type::Duration => ("check.milliseconds", "duration(self.number()?)"),
         Type::List(_) => ("check.headers", "self.pairs()?"),
+        Type::Option(of) if **of == Type::Bool => ("check.choice", "self.number()? != 0.0"),
         Type::Option(inner) => {
             return taken(model, inner).map(|(js, rust)| (js, format!("Some({rust})")));
         }

@@ -62,6 +62,7 @@ pub(crate) const LIMITED: [&str; 5] = ["fieldList", "memberList", "names", "numb
 pub(crate) const NAMES: &[(&str, &str)] = &[
     ("client.Options", "ConnectOptions"),
     ("events.Config", "EventConfig"),
+    ("events.ConfigChange", "EventConfigChange"),
     ("events.EventQuery", "EventQueryOptions"),
     ("events.Job", "EventJob"),
     ("events.PurgeFilter", "PurgeEventsOptions"),

@@ -235,7 +235,7 @@ impl Php<'_> {
             let own = self.model.surface.own(key, &name);
             let words = self.model.surface.of(key, "new", &name);
             // What a queue calls so is not what its configuration does.
-            let words = if key == "events.Config" { own } else { words };
+            let words = if key == "events.ConfigChange" { own } else { words };
             let default = words.and_then(|words| words.default.as_ref());
             let mut default = literal(default.unwrap_or(&setting.default));
             let mut ty = param.ty.clone();
@@ -290,7 +290,13 @@ impl Php<'_> {
                 // C++ has a word of that name.
                 let field = if name == "delete" { "delete_done" } else { name };
                 self.word(structure, field);
-                return Some(format!("$options->{field} = $this->{own}"));
+                let value = match is_optional {
+                    true => {
+                        format!("$this->{own} === null ? Arguments::NOT_SET : (int) $this->{own}")
+                    }
+                    false => format!("$this->{own}"),
+                };
+                return Some(format!("$options->{field} = {value}"));
             }
             _ => return None,
         };
@@ -602,6 +608,7 @@ fn full_name(folder: &str, name: &str) -> String {
 pub(crate) fn class(key: &str) -> &str {
     match key {
         "events.Config" => "EventConfig",
+        "events.ConfigChange" => "EventConfigChange",
         "events.Job" => "EventJob",
         "events.Receipt" => "EventReceipt",
         "events.Stats" => "EventStats",

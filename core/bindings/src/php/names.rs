@@ -4,7 +4,7 @@ use crate::model::Value;
 
 /// The options, what PHP calls them, and their structure. What is new is a list of cells for `Packed`.
 pub(crate) const OPTIONS: &[(&str, &str, &str)] = &[
-    ("events.Config", "EventConfig", "event_config"),
+    ("events.ConfigChange", "EventConfigChange", "event_config_change"),
     ("events.NewEvent", "NewEvent", "new_event"),
     ("events.Schedule", "Schedule", "schedule"),
     ("events.Worker", "EventWorkerOptions", "events_worker_options"),
@@ -38,7 +38,7 @@ pub(crate) const ENUMS: &[(&str, &str)] = &[
 
 /// The records that PHP has in another shape.
 pub(crate) const OTHERS: &[&str] =
-    &["events.Config", "events.EventId", "ick.Stats", "step.StreamId", "tasks.DocKey"];
+    &["events.EventId", "ick.Stats", "step.StreamId", "tasks.DocKey"];
 
 /// The classes with an interface: what the core has of them, their handle in the C library if there are calls to
 /// generate, and what the interface extends: another one, or a loop that returns this.

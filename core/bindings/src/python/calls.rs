@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::comments::Comment;
 use crate::forms::Form;
-use crate::model::{Kind, Method, Model, Param as Declared, Setting, Struct, Type, rust_path};
+use crate::model::{Kind, Method, Model, Param as Declared, Setting, Type, rust_path};
 use crate::python::class_name;
 use crate::python::names::{CALLS, QUICK};
 
@@ -98,8 +98,7 @@ impl<'a> Calls<'a> {
 
     /// Whether its settings are arguments.
     fn is_given(&self, key: &str) -> bool {
-        let of = self.model.types.get(key);
-        self.model.is(key, Kind::Options) || of.is_some_and(is_record)
+        self.model.is(key, Kind::Options)
     }
 
     fn settings(&self, owner: &str) -> &'a [Setting] {
@@ -208,8 +207,7 @@ impl<'a> Calls<'a> {
         };
         let given = required.iter().map(|param| pass(&param.ty, &param.name)).collect::<Vec<_>>();
         let options = options.map(|(name, key)| {
-            let make = if is_record(&self.model.types[key]) { "default" } else { "new" };
-            context! { name, made => format!("{}::{make}({})", rust_path(key), given.join(", ")) }
+            context! { name, made => format!("{}::new({})", rust_path(key), given.join(", ")) }
         });
         let can_fail = method.is_some_and(|method| method.can_fail);
         let is_quick = QUICK.iter().any(|of| format!("{owner}.{name}").starts_with(of));
@@ -228,7 +226,7 @@ impl<'a> Calls<'a> {
     ) -> impl Iterator<Item = (&'a str, &'a Type)> {
         let fields = declared.iter().find_map(|param| match &param.ty {
             Type::Named(key) => {
-                let fields = &self.model.types.get(key).filter(|of| !is_record(of))?.fields;
+                let fields = &self.model.types.get(key)?.fields;
                 let is_there = |name: &str| signature.params.iter().any(|of| of.name == name);
                 let is_spread = !fields.is_empty() && fields.iter().all(|of| is_there(&of.name));
                 is_spread.then_some(fields)
@@ -269,8 +267,7 @@ impl<'a> Calls<'a> {
         let name = &*param.name;
         let mut push = |kind, call: String| {
             let is_removable = self.setting(of, "no_value").is_some();
-            let is_record = self.model.types.get(of).is_some_and(is_record);
-            steps.push(context! { kind, name, call, target, is_handle, is_removable, is_record });
+            steps.push(context! { kind, name, call, target, is_handle, is_removable });
         };
         let has = |name: &str| signature.params.iter().any(|param| param.name == name);
         let has_json = has("json");
@@ -310,11 +307,6 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Whether it is a record that is given too.
-fn is_record(of: &Struct) -> bool {
-    of.kind == Kind::Record && !of.settings.is_empty()
-}
-
 /// How an argument is read.
 fn read(param: &Param, ty: &Type, max: Option<u64>) -> Option<Value> {
     let (is_optional, inner) = match ty {
@@ -336,6 +328,7 @@ fn rust_type(ty: &Type) -> String {
     match ty {
         Type::Bytes => "Vec<u8>".to_owned(),
         Type::Text => "String".to_owned(),
+        Type::Bool => "bool".to_owned(),
         Type::Number(64) => "_".to_owned(),
         Type::Number(bits) => format!("u{bits}"),
         Type::Signed => "i64".to_owned(),

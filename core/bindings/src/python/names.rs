@@ -14,8 +14,9 @@ pub(crate) const BY_HAND: [&str; 4] =
 pub(crate) const HELD: [&str; 2] = ["ick.ConsumerLease", "volatile.FieldLock"];
 
 /// Names that other queues have too.
-pub(crate) const NAMES: [(&str, &str); 8] = [
+pub(crate) const NAMES: [(&str, &str); 9] = [
     ("events.Config", "EventConfig"),
+    ("events.ConfigChange", "EventConfigChange"),
     ("events.Job", "EventJob"),
     ("events.Receipt", "Delivery"),
     ("events.Stats", "EventStats"),

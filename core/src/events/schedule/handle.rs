@@ -67,8 +67,8 @@ pub struct SyncedSchedules {
 impl<M: Mode> EventQueue<M> {
     /// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a calendar rule.
     /// An identical schedule is left as it is, so a program may put its schedules whenever it starts; only if the program
-    /// has newer data of time zones the ticks that come are computed anew. A paused schedule stays paused. Returns the
-    /// result.
+    /// has newer data of time zones the ticks that come are computed anew. It is the whole schedule that is put: what is
+    /// left out has its default, whatever the one before had. A paused schedule stays paused. Returns the result.
     ///
     /// No separate process fires schedules. A consumer that receives from the queue turns the ticks that have come into
     /// events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;

@@ -503,25 +503,23 @@ static json_t *call_stats(struct request *request) {
 
 static json_t *call_configure(struct request *request) {
     json_t *json = request->json;
-    millpond_event_config config;
-    millpond_event_config_init(&config, sizeof config);
-#define SET_COUNT(field)                                                                           \
-    if (is_given(json, #field))                                                                    \
-    config.field = count(request, json, #field)
-    SET_COUNT(partitions);
-    SET_COUNT(max_attempts);
-    SET_COUNT(max_crashes);
-    SET_COUNT(events_max);
-    SET_COUNT(dedup_ids_max);
-    SET_COUNT(concurrency);
-    SET_COUNT(rate);
-    SET_COUNT(burst);
-    config.lease_ms = whole(request, json, "lease_ms");
-    config.backoff_min_ms = whole(request, json, "backoff_min_ms");
-    config.backoff_max_ms = whole(request, json, "backoff_max_ms");
-    config.retention_ms = whole(request, json, "retention_ms");
-    config.paused = is_true(json, "paused");
-    ON_QUEUE(millpond_events_configure(queue, &config, &request->error));
+    millpond_event_config_change change;
+    millpond_event_config_change_init(&change, sizeof change);
+    change.partitions = whole(request, json, "partitions");
+    change.max_attempts = whole(request, json, "max_attempts");
+    change.max_crashes = whole(request, json, "max_crashes");
+    change.events_max = whole(request, json, "events_max");
+    change.dedup_ids_max = whole(request, json, "dedup_ids_max");
+    change.concurrency = whole(request, json, "concurrency");
+    change.rate = whole(request, json, "rate");
+    change.burst = whole(request, json, "burst");
+    change.lease_ms = whole(request, json, "lease_ms");
+    change.backoff_min_ms = whole(request, json, "backoff_min_ms");
+    change.backoff_max_ms = whole(request, json, "backoff_max_ms");
+    change.retention_ms = whole(request, json, "retention_ms");
+    if (is_given(json, "paused"))
+        change.paused = is_true(json, "paused");
+    ON_QUEUE(millpond_events_configure(queue, &change, &request->error));
     return json_null();
 }
 
