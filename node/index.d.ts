@@ -259,7 +259,7 @@ export class Client<T extends string | Buffer = string> {
 
   /**
    * The queue of events with this name. Makes no call: a queue is created when it is first used,
-   * with one partition and the default {@link EventConfig}, unless it was
+   * with one partition and the defaults of {@link EventConfigChange}, unless it was
    * {@link EventQueue.configure | configured} before.
    *
    * @param name - the queue's name, 1 to 64 KiB
@@ -2924,63 +2924,101 @@ export interface EventStats {
   largestPartition: number
 }
 
-/** How a queue treats its events; settings that {@link EventQueue.configure} omits have their defaults. */
+/** How a queue treats its events. {@link EventConfigChange} says more of each, and changes it. */
 export interface EventConfig {
+  /** How many partitions the queue has. */
+  partitions: number
+  /** How long an event is leased to its receiver. */
+  leaseMs: number
+  /** How often an event is delivered before it becomes a dead letter; 0 for no limit. */
+  maxAttempts: number
+  /** How often a lease of an event may expire before it becomes a dead letter; 0 for no limit. */
+  maxCrashes: number
+  /** The longest delay before the second attempt. */
+  backoffMinMs: number
+  /** The longest delay before any attempt. */
+  backoffMaxMs: number
+  /** How many events a partition may hold, including dead letters; 0 for no limit. */
+  eventsMax: number
+  /** How many deduplication ids a partition remembers. */
+  dedupIdsMax: number
+  /** Whether delivery is paused. */
+  paused: boolean
+  /** How many events may be leased at a time; 0 for no limit. */
+  concurrency: number
+  /** How many events per second may be delivered; 0 for no limit. */
+  rate: number
+  /** How many events may be delivered in a burst; 0 for as many as in a second. */
+  burst: number
+  /** How long an event can still be read after it is done; 0 if it is not kept. */
+  retentionMs: number
+}
+
+/** What {@link EventQueue.configure} changes; what is left out stays as it is, or has its default in a new queue. */
+export interface EventConfigChange {
   /**
    * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions do
-   * not wait for each other, and may run on different servers of a cluster.
-   * {@link EventQueue.reshard} changes it later; {@link EventQueue.configure} leaves it as it is.
+   * not wait for each other, and may run on different servers of a cluster. A queue that exists
+   * keeps its number, whatever this says: {@link EventQueue.reshard} changes it.
    */
-  partitions: number
-  /** How long an event is leased to its receiver; 30 s by default. */
-  leaseMs: number
+  partitions?: number | bigint | undefined
+  /** How long an event is leased to its receiver; 30 s in a new queue. In milliseconds. */
+  leaseMs?: number | undefined
   /**
-   * How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no limit.
+   * How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no
+   * limit.
    */
-  maxAttempts: number
+  maxAttempts?: number | bigint | undefined
   /**
-   * How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0 for
-   * no limit. A process that ends takes all that it works on with it. So an event of which two
+   * How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue, 0
+   * for no limit. A process that ends takes all that it works on with it. So an event of which two
    * leases expired, or one if the next one would be the last, is received alone, and a worker works
    * on nothing beside it: it lets the jobs that it has end first, and until it begins the lease
    * does not count. So what was beside an event that crashes the workers is not given up with it;
    * with 1 it is.
    */
-  maxCrashes: number
-  /** The longest delay before the second attempt, 1 s by default; it doubles with each attempt. */
-  backoffMinMs: number
-  /** The longest delay before any attempt; 1 h by default. */
-  backoffMaxMs: number
-  /** How many events a partition may hold, including dead letters; 0, the default, for no limit. */
-  eventsMax: number
+  maxCrashes?: number | bigint | undefined
   /**
-   * How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
+   * The longest delay before the second attempt, 1 s in a new queue; it doubles with each attempt.
+   * In milliseconds.
+   */
+  backoffMinMs?: number | undefined
+  /** The longest delay before any attempt; 1 h in a new queue. In milliseconds. */
+  backoffMaxMs?: number | undefined
+  /**
+   * How many events a partition may hold, including dead letters; 0, as in a new queue, for no
+   * limit.
+   */
+  eventsMax?: number | bigint | undefined
+  /**
+   * How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is forgotten
    * early: while it remembers that many, an event with another one is refused.
    */
-  dedupIdsMax: number
+  dedupIdsMax?: number | bigint | undefined
+  /** Whether delivery is paused, as {@link EventQueue.pause} and {@link EventQueue.resume} do. */
+  paused?: boolean | null | undefined
   /**
-   * Whether delivery is paused. It is {@link EventQueue.pause} and {@link EventQueue.resume} that
-   * change this; {@link EventQueue.configure} leaves it as it is.
+   * How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
+   * allows an equal part of that, rounded down, so the number must not be below the number of
+   * partitions.
    */
-  paused: boolean
+  concurrency?: number | bigint | undefined
   /**
-   * How many events may be leased at a time; 0 for no limit. Each partition allows an equal part of
-   * that, rounded down, so the number must not be below the number of partitions.
+   * How many events per second may be delivered, including those that are delivered again; 0, as in
+   * a new queue, for no limit. Each partition allows an equal part of that.
    */
-  concurrency: number
-  /**
-   * How many events per second may be delivered, including those that are delivered again; 0 for no
-   * limit. Each partition allows an equal part of that.
-   */
-  rate: number
+  rate?: number | bigint | undefined
   /**
    * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
-   * allows; 0 for as many as in a second. Each partition allows an equal part of that, and at least
-   * one.
+   * allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal part
+   * of that, and at least one.
    */
-  burst: number
-  /** How long an event can still be read after it is done; by default it is not kept. */
-  retentionMs: number
+  burst?: number | bigint | undefined
+  /**
+   * How long an event can still be read after it is done; 0, as in a new queue, if it is not to be
+   * kept. In milliseconds.
+   */
+  retentionMs?: number | undefined
 }
 
 /** Options of an event to publish, beside its payload. */
@@ -3292,14 +3330,18 @@ export class EventQueue {
   publishCall(payload: Member, options?: PublishOptions & CallOptions): Promise<[name: string, ...args: Buffer[]]>
 
   /**
-   * Gives the queue this configuration, and makes the queue if it does not exist. When the call
-   * returns, every partition has it. A program can make this call at each of its starts: the number
-   * of partitions and a pause are of a queue that is new, and stay as they are in one that exists.
+   * Changes the configuration of the queue, and makes the queue if it does not exist. What the
+   * change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
+   * undoes nothing else, and programs that configure different things do not undo each other. When
+   * the call returns, every partition has it. A program can make this call at each of its starts:
+   * that ends neither a pause, unless it says so, nor a {@link EventQueue.reshard}, as the number
+   * of partitions is that of a queue that is new.
    *
-   * @throws {@link InvalidArgumentError} for a configuration beyond its limits, and for a
-   * `concurrency` below the number of partitions that the queue has.
+   * @throws {@link InvalidArgumentError} for what is beyond its limits, and for what does not go
+   * with the rest of the configuration, such as a `concurrency` below the number of partitions that
+   * the queue has, or a `burst` without a `rate`.
    */
-  configure(options?: Partial<EventConfig> & CallOptions): Promise<void>
+  configure(options?: EventConfigChange & CallOptions): Promise<void>
 
   /**
    * A worker, which receives events, keeps them while they are worked on, and ends their
@@ -3673,7 +3715,8 @@ export class EventQueue {
    * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of
    * a calendar rule. An identical schedule is left as it is, so a program may put its schedules
    * whenever it starts; only if the program has newer data of time zones the ticks that come are
-   * computed anew. A paused schedule stays paused. Returns the result.
+   * computed anew. It is the whole schedule that is put: what is left out has its default, whatever
+   * the one before had. A paused schedule stays paused. Returns the result.
    *
    * No separate process fires schedules. A consumer that receives from the queue turns the ticks
    * that have come into events, so each tick fires once, however many processes there are. While no

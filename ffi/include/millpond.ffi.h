@@ -609,20 +609,19 @@ typedef struct {
 } millpond_event_stats;
 
 typedef struct {
-    size_t size;
     uint64_t partitions;
-    int64_t lease_ms;
+    uint64_t lease_ms;
     uint64_t max_attempts;
     uint64_t max_crashes;
-    int64_t backoff_min_ms;
-    int64_t backoff_max_ms;
+    uint64_t backoff_min_ms;
+    uint64_t backoff_max_ms;
     uint64_t events_max;
     uint64_t dedup_ids_max;
-    bool paused;
+    uint64_t paused;
     uint64_t concurrency;
     uint64_t rate;
     uint64_t burst;
-    int64_t retention_ms;
+    uint64_t retention_ms;
 } millpond_event_config;
 
 typedef struct {
@@ -781,6 +780,23 @@ typedef struct {
     int64_t if_exists;
     millpond_bytes headers;
 } millpond_new_event;
+
+typedef struct {
+    size_t size;
+    int64_t partitions;
+    int64_t lease_ms;
+    int64_t max_attempts;
+    int64_t max_crashes;
+    int64_t backoff_min_ms;
+    int64_t backoff_max_ms;
+    int64_t events_max;
+    int64_t dedup_ids_max;
+    int64_t paused;
+    int64_t concurrency;
+    int64_t rate;
+    int64_t burst;
+    int64_t retention_ms;
+} millpond_event_config_change;
 
 typedef struct {
     size_t size;
@@ -1910,7 +1926,7 @@ millpond_status millpond_tasks_worker_drain(millpond_tasks_worker *worker,
 
 void millpond_new_event_init(millpond_new_event *options, size_t size);
 
-void millpond_event_config_init(millpond_event_config *options, size_t size);
+void millpond_event_config_change_init(millpond_event_config_change *options, size_t size);
 
 void millpond_schedule_init(millpond_schedule *options, size_t size);
 
@@ -2047,7 +2063,7 @@ millpond_status millpond_events_stats(millpond_events_queue *queue,
                                       millpond_error **error);
 
 millpond_status millpond_events_configure(millpond_events_queue *queue,
-                                          const millpond_event_config *config,
+                                          const millpond_event_config_change *change,
                                           millpond_error **error);
 
 millpond_status millpond_events_config(millpond_events_queue *queue,

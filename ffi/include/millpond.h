@@ -1816,12 +1816,12 @@ typedef struct {
     millpond_bytes content;
     /**
      * Until when the claimant that makes the change holds it, in milliseconds since the Unix
-     * epoch. A time in the past releases it. `MILLPOND_NOT_SET`: the default.
+     * epoch. A time in the past releases it. `MILLPOND_NOT_SET`: it stays as it is.
      */
     int64_t at_ms;
     /**
      * How long the claimant that makes the change holds it from now, by the engine's clock. 0
-     * releases it. `MILLPOND_NOT_SET`: the default.
+     * releases it. `MILLPOND_NOT_SET`: it stays as it is.
      */
     int64_t delay_ms;
 } millpond_doc_change;
@@ -2479,84 +2479,62 @@ typedef struct {
 } millpond_event_stats;
 
 /**
- * How a queue treats its events.
- *
- * `millpond_event_config_init` fills it; then set what you like.
+ * How a queue treats its events. `millpond_event_config_change` says more of each, and changes
+ * it.
  */
 typedef struct {
     /**
-     * The size of the structure in the program, in bytes; set by its `_init`.
-     */
-    size_t size;
-    /**
-     * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
-     * do not wait for each other, and may run on different servers of a cluster.
-     * `millpond_events_reshard` changes it later; `millpond_events_configure` leaves it as it is.
+     * How many partitions the queue has.
      */
     uint64_t partitions;
     /**
-     * How long an event is leased to its receiver; 30 s by default. `MILLPOND_NOT_SET`: the
-     * default.
+     * How long an event is leased to its receiver.
      */
-    int64_t lease_ms;
+    uint64_t lease_ms;
     /**
-     * How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
-     * limit.
+     * How often an event is delivered before it becomes a dead letter; 0 for no limit.
      */
     uint64_t max_attempts;
     /**
-     * How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
-     * for no limit. A process that ends takes all that it works on with it. So an event of which
-     * two leases expired, or one if the next one would be the last, is received alone, and a
-     * worker works on nothing beside it: it lets the jobs that it has end first, and until it
-     * begins the lease does not count. So what was beside an event that crashes the workers is not
-     * given up with it; with 1 it is.
+     * How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
      */
     uint64_t max_crashes;
     /**
-     * The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
-     * `MILLPOND_NOT_SET`: the default.
+     * The longest delay before the second attempt.
      */
-    int64_t backoff_min_ms;
+    uint64_t backoff_min_ms;
     /**
-     * The longest delay before any attempt; 1 h by default. `MILLPOND_NOT_SET`: the default.
+     * The longest delay before any attempt.
      */
-    int64_t backoff_max_ms;
+    uint64_t backoff_max_ms;
     /**
-     * How many events a partition may hold, including dead letters; 0, the default, for no limit.
+     * How many events a partition may hold, including dead letters; 0 for no limit.
      */
     uint64_t events_max;
     /**
-     * How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
-     * early: while it remembers that many, an event with another one is refused.
+     * How many deduplication ids a partition remembers.
      */
     uint64_t dedup_ids_max;
     /**
-     * Whether delivery is paused. It is `millpond_events_pause` and `millpond_events_resume` that
-     * change this; `millpond_events_configure` leaves it as it is.
+     * Whether delivery is paused. 1: yes, 0: no.
      */
-    bool paused;
+    uint64_t paused;
     /**
-     * How many events may be leased at a time; 0 for no limit. Each partition allows an equal part
-     * of that, rounded down, so the number must not be below the number of partitions.
+     * How many events may be leased at a time; 0 for no limit.
      */
     uint64_t concurrency;
     /**
-     * How many events per second may be delivered, including those that are delivered again; 0 for
-     * no limit. Each partition allows an equal part of that.
+     * How many events per second may be delivered; 0 for no limit.
      */
     uint64_t rate;
     /**
-     * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
-     * allows; 0 for as many as in a second. Each partition allows an equal part of that, and at
-     * least one.
+     * How many events may be delivered in a burst; 0 for as many as in a second.
      */
     uint64_t burst;
     /**
-     * How long an event can still be read after it is done; by default it is not kept.
-     * `MILLPOND_NOT_SET`: the default.
+     * How long an event can still be read after it is done; 0 if it is not kept.
      */
-    int64_t retention_ms;
+    uint64_t retention_ms;
 } millpond_event_config;
 
 /**
@@ -3153,6 +3131,94 @@ typedef struct {
      */
     millpond_bytes headers;
 } millpond_new_event;
+
+/**
+ * What changes of the configuration of a queue. Whatever is left out stays as it is, or has
+ * its default in a queue that is new; so a default is put back by saying it.
+ *
+ * `millpond_event_config_change_init` fills it; then set what you like.
+ */
+typedef struct {
+    /**
+     * The size of the structure in the program, in bytes; set by its `_init`.
+     */
+    size_t size;
+    /**
+     * How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
+     * do not wait for each other, and may run on different servers of a cluster. A queue that
+     * exists keeps its number, whatever this says: `millpond_events_reshard` changes it.
+     * `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t partitions;
+    /**
+     * How long an event is leased to its receiver; 30 s in a new queue. `MILLPOND_NOT_SET`: it
+     * stays as it is.
+     */
+    int64_t lease_ms;
+    /**
+     * How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no
+     * limit. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t max_attempts;
+    /**
+     * How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue,
+     * 0 for no limit. A process that ends takes all that it works on with it. So an event of which
+     * two leases expired, or one if the next one would be the last, is received alone, and a
+     * worker works on nothing beside it: it lets the jobs that it has end first, and until it
+     * begins the lease does not count. So what was beside an event that crashes the workers is not
+     * given up with it; with 1 it is. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t max_crashes;
+    /**
+     * The longest delay before the second attempt, 1 s in a new queue; it doubles with each
+     * attempt. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t backoff_min_ms;
+    /**
+     * The longest delay before any attempt; 1 h in a new queue. `MILLPOND_NOT_SET`: it stays as it
+     * is.
+     */
+    int64_t backoff_max_ms;
+    /**
+     * How many events a partition may hold, including dead letters; 0, as in a new queue, for no
+     * limit. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t events_max;
+    /**
+     * How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is
+     * forgotten early: while it remembers that many, an event with another one is refused.
+     * `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t dedup_ids_max;
+    /**
+     * Whether delivery is paused, as `millpond_events_pause` and `millpond_events_resume` do.
+     * `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t paused;
+    /**
+     * How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
+     * allows an equal part of that, rounded down, so the number must not be below the number of
+     * partitions. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t concurrency;
+    /**
+     * How many events per second may be delivered, including those that are delivered again; 0, as
+     * in a new queue, for no limit. Each partition allows an equal part of that.
+     * `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t rate;
+    /**
+     * How many events may be delivered in a burst after a time with fewer deliveries than `rate`
+     * allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal
+     * part of that, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t burst;
+    /**
+     * How long an event can still be read after it is done; 0, as in a new queue, if it is not to
+     * be kept. `MILLPOND_NOT_SET`: it stays as it is.
+     */
+    int64_t retention_ms;
+} millpond_event_config_change;
 
 /**
  * Which events are to be published, and when: an id and a calendar rule, which is either
@@ -7213,7 +7279,7 @@ void millpond_new_event_init(millpond_new_event *options, size_t size);
  *
  * Threads: any.
  */
-void millpond_event_config_init(millpond_event_config *options, size_t size);
+void millpond_event_config_change_init(millpond_event_config_change *options, size_t size);
 
 /**
  * Fills a schedule with its defaults. Does nothing for NULL.
@@ -7251,7 +7317,8 @@ void millpond_event_purge_filter_init(millpond_event_purge_filter *options, size
 
 /**
  * The queue of events with this name. Makes no call: a queue is created when it is first used,
- * with one partition and the default `millpond_event_config`, unless it was configured before.
+ * with one partition and the defaults of `millpond_event_config_change`, unless it was
+ * configured before.
  *
  * `queue` is set to a handle, which the caller frees with `millpond_events_queue_free`, or on
  * failure to NULL.
@@ -7740,18 +7807,23 @@ millpond_status millpond_events_stats(millpond_events_queue *queue,
                                       millpond_error **error);
 
 /**
- * Gives the queue this configuration, and makes the queue if it does not exist. When the call
- * returns, every partition has it. A program can make this call at each of its starts: the
- * number of partitions and a pause are of a queue that is new, and stay as they are in one
- * that exists.
+ * Changes the configuration of the queue, and makes the queue if it does not exist. What the
+ * change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
+ * undoes nothing else, and programs that configure different things do not undo each other.
+ * When the call returns, every partition has it. A program can make this call at each of its
+ * starts: that ends neither a pause, unless it says so, nor a `millpond_events_reshard`, as
+ * the number of partitions is that of a queue that is new.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for a
- * `concurrency` below the number of partitions that the queue has; those of the connection.
+ * `change` may be NULL.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for what is beyond its limits, and for what does not go
+ * with the rest of the configuration, such as a `concurrency` below the number of partitions
+ * that the queue has, or a `burst` without a `rate`; those of the connection.
  *
  * Threads: any.
  */
 millpond_status millpond_events_configure(millpond_events_queue *queue,
-                                          const millpond_event_config *config,
+                                          const millpond_event_config_change *change,
                                           millpond_error **error);
 
 /**
@@ -7832,7 +7904,9 @@ millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
  * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
  * of a calendar rule. An identical schedule is left as it is, so a program may put its
  * schedules whenever it starts; only if the program has newer data of time zones the ticks
- * that come are computed anew. A paused schedule stays paused. `outcome` is set to the result.
+ * that come are computed anew. It is the whole schedule that is put: what is left out has its
+ * default, whatever the one before had. A paused schedule stays paused. `outcome` is set to
+ * the result.
  *
  * No separate process fires schedules. A consumer that receives from the queue turns the ticks
  * that have come into events, so each tick fires once, however many processes there are. While

@@ -14,9 +14,8 @@ use super::receives::Deliveries;
 use super::reshard::Wanted;
 use super::{
     Cancel, Cancelled, Config, ConfigChange, End, Event, EventId, Extend, Held, IfExists, NewEvent,
-    Publish,
-    Published, ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement, Stats,
-    Worker, limits,
+    Publish, Published, ReadStats, Receipt, Receive, Reschedule, Rescheduled, Settled, Settlement,
+    Stats, Worker, limits,
 };
 use crate::client::{Async, Blocking, Client, Mode};
 use crate::error::{Error, ErrorKind, Result, ensure};

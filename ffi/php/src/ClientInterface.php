@@ -62,7 +62,7 @@ interface ClientInterface extends QueueFactoryInterface
 
     /**
      * The queue of events with this name. Makes no call: a queue is created when it is first used, with one
-     * partition and the default `EventConfig`, unless it was configured before.
+     * partition and the defaults of `EventConfigChange`, unless it was configured before.
      *
      * @param string $name the queue's name, 1 to 64 KiB
      */

@@ -5,85 +5,42 @@ declare(strict_types=1);
 
 namespace Millpond;
 
-use FFI\CData;
-use Millpond\Internal\Arguments;
-
 /**
- * How a queue treats its events.
- *
- * The argument of `EventQueue::configure()`, which sets all of it, and the result of `EventQueue::config()`.
+ * How a queue treats its events. `EventConfigChange` says more of each, and changes it.
  */
 final class EventConfig
 {
     /**
-     * @param int        $partitions  how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
-     *                                different partitions do not wait for each other, and may run on different
-     *                                servers of a cluster. `EventQueue::reshard()` changes it later;
-     *                                `EventQueue::configure()` leaves it as it is
-     * @param float      $lease       how long in seconds an event is leased to its receiver; 30 s by default
-     * @param int        $maxAttempts how often an event is delivered before it becomes a dead letter; 20 by
-     *                                default, 0 for no limit
-     * @param int        $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 3
-     *                                by default, 0 for no limit. A process that ends takes all that it works on
-     *                                with it. So an event of which two leases expired, or one if the next one
-     *                                would be the last, is received alone, and a worker works on nothing beside
-     *                                it: it lets the jobs that it has end first, and until it begins the lease
-     *                                does not count. So what was beside an event that crashes the workers is not
-     *                                given up with it; with 1 it is
-     * @param float      $backoffMin  the longest delay before the second attempt, 1 s by default; it doubles with
-     *                                each attempt, in seconds
-     * @param float      $backoffMax  the longest delay before any attempt; 1 h by default, in seconds
-     * @param int        $eventsMax   how many events a partition may hold, including dead letters; 0, the default,
-     *                                for no limit
-     * @param int        $dedupIdsMax how many deduplication ids a partition remembers, 1,000,000 by default. None
-     *                                is forgotten early: while it remembers that many, an event with another one
-     *                                is refused
-     * @param bool       $paused      whether delivery is paused. It is `EventQueue::pause()` and
-     *                                `EventQueue::resume()` that change this; `EventQueue::configure()` leaves it
-     *                                as it is
-     * @param int        $concurrency how many events may be leased at a time; 0 for no limit. Each partition
-     *                                allows an equal part of that, rounded down, so the number must not be below
-     *                                the number of partitions
-     * @param int        $rate        how many events per second may be delivered, including those that are
-     *                                delivered again; 0 for no limit. Each partition allows an equal part of that
-     * @param int        $burst       how many events may be delivered in a burst after a time with fewer
-     *                                deliveries than `rate` allows; 0 for as many as in a second. Each partition
-     *                                allows an equal part of that, and at least one
-     * @param float|null $retention   how long in seconds an event can still be read after it is done; by default
-     *                                it is not kept
+     * @param int   $partitions  how many partitions the queue has
+     * @param float $lease       how long in seconds an event is leased to its receiver
+     * @param int   $maxAttempts how often an event is delivered before it becomes a dead letter; 0 for no limit
+     * @param int   $maxCrashes  how often a lease of an event may expire before it becomes a dead letter; 0 for no
+     *                           limit
+     * @param float $backoffMin  the longest delay before the second attempt, in seconds
+     * @param float $backoffMax  the longest delay before any attempt, in seconds
+     * @param int   $eventsMax   how many events a partition may hold, including dead letters; 0 for no limit
+     * @param int   $dedupIdsMax how many deduplication ids a partition remembers
+     * @param bool  $paused      whether delivery is paused
+     * @param int   $concurrency how many events may be leased at a time; 0 for no limit
+     * @param int   $rate        how many events per second may be delivered; 0 for no limit
+     * @param int   $burst       how many events may be delivered in a burst; 0 for as many as in a second
+     * @param float $retention   how long in seconds an event can still be read after it is done; 0 if it is not
+     *                           kept
      */
     public function __construct(
-        public readonly int $partitions = 1,
-        public readonly float $lease = 30.0,
-        public readonly int $maxAttempts = 20,
-        public readonly int $maxCrashes = 3,
-        public readonly float $backoffMin = 1.0,
-        public readonly float $backoffMax = 3600.0,
-        public readonly int $eventsMax = 0,
-        public readonly int $dedupIdsMax = 1000000,
-        public readonly bool $paused = false,
-        public readonly int $concurrency = 0,
-        public readonly int $rate = 0,
-        public readonly int $burst = 0,
-        public readonly ?float $retention = null,
+        public readonly int $partitions,
+        public readonly float $lease,
+        public readonly int $maxAttempts,
+        public readonly int $maxCrashes,
+        public readonly float $backoffMin,
+        public readonly float $backoffMax,
+        public readonly int $eventsMax,
+        public readonly int $dedupIdsMax,
+        public readonly bool $paused,
+        public readonly int $concurrency,
+        public readonly int $rate,
+        public readonly int $burst,
+        public readonly float $retention,
     ) {
-    }
-
-    /** @internal fills a millpond_event_config */
-    public function write(CData $options): void
-    {
-        $options->partitions = Arguments::smallSize('partitions', $this->partitions);
-        $options->lease_ms = Arguments::milliseconds('lease', $this->lease);
-        $options->max_attempts = Arguments::smallSize('maxAttempts', $this->maxAttempts);
-        $options->max_crashes = Arguments::smallSize('maxCrashes', $this->maxCrashes);
-        $options->backoff_min_ms = Arguments::milliseconds('backoffMin', $this->backoffMin);
-        $options->backoff_max_ms = Arguments::milliseconds('backoffMax', $this->backoffMax);
-        $options->events_max = Arguments::size('eventsMax', $this->eventsMax);
-        $options->dedup_ids_max = Arguments::size('dedupIdsMax', $this->dedupIdsMax);
-        $options->paused = $this->paused;
-        $options->concurrency = Arguments::size('concurrency', $this->concurrency);
-        $options->rate = Arguments::size('rate', $this->rate);
-        $options->burst = Arguments::size('burst', $this->burst);
-        $options->retention_ms = $this->retention === null ? Arguments::NOT_SET : Arguments::milliseconds('retention', $this->retention);
     }
 }

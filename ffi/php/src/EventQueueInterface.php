@@ -57,20 +57,24 @@ interface EventQueueInterface
     public function fetch(Event|Published|string|iterable $ids): array;
 
     /**
-     * Gives the queue this configuration, and makes the queue if it does not exist. When the call returns,
-     * every partition has it. A program can make this call at each of its starts: the number of partitions
-     * and a pause are of a queue that is new, and stay as they are in one that exists.
+     * Changes the configuration of the queue, and makes the queue if it does not exist. What the change
+     * leaves out stays as it is, or has its default in a queue that is new: slowing a queue undoes nothing
+     * else, and programs that configure different things do not undo each other. When the call returns,
+     * every partition has it. A program can make this call at each of its starts: that ends neither a pause,
+     * unless it says so, nor a reshard(), as the number of partitions is that of a queue that is new.
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
-     *     $queue->configure(new EventConfig(partitions: 4, maxAttempts: 5));
-     *     echo $queue->config()->partitions, " partitions\n"; // 4 partitions
+     *     $queue->configure(new EventConfigChange(partitions: 4, maxAttempts: 5));
+     *     $queue->configure(new EventConfigChange(rate: 10));
+     *     echo $queue->config()->maxAttempts, " attempts\n"; // 5 attempts
      *
-     * @param EventConfig $config how the queue treats its events
+     * @param EventConfigChange $change what changes of how the queue treats its events
      *
-     * @throws Exception\InvalidArgumentException for a configuration beyond its limits, and for a
-     *     `concurrency` below the number of partitions that the queue has
+     * @throws Exception\InvalidArgumentException for what is beyond its limits, and for what does not go
+     *     with the rest of the configuration, such as a `concurrency` below the number of partitions that the
+     *     queue has, or a `burst` without a `rate`
      */
-    public function configure(EventConfig $config): void;
+    public function configure(EventConfigChange $change): void;
 
     /**
      * Lists the events in one state over all partitions, by the time of the state and by id, page by page.
@@ -510,7 +514,8 @@ interface EventQueueInterface
     /**
      * Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a
      * calendar rule. An identical schedule is left as it is, so a program may put its schedules whenever it
-     * starts; only if the program has newer data of time zones the ticks that come are computed anew. A
+     * starts; only if the program has newer data of time zones the ticks that come are computed anew. It is
+     * the whole schedule that is put: what is left out has its default, whatever the one before had. A
      * paused schedule stays paused. Returns the result.
      *
      * No separate process fires schedules. A consumer that receives from the queue turns the ticks that have

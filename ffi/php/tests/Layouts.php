@@ -30,6 +30,22 @@ final class Layouts
             'clock' => 104,
             '' => 112,
         ],
+        'millpond_event_config' => [
+            'partitions' => 0,
+            'lease_ms' => 8,
+            'max_attempts' => 16,
+            'max_crashes' => 24,
+            'backoff_min_ms' => 32,
+            'backoff_max_ms' => 40,
+            'events_max' => 48,
+            'dedup_ids_max' => 56,
+            'paused' => 64,
+            'concurrency' => 72,
+            'rate' => 80,
+            'burst' => 88,
+            'retention_ms' => 96,
+            '' => 104,
+        ],
         'millpond_event' => [
             'id' => 0,
             'key' => 16,
@@ -119,7 +135,7 @@ final class Layouts
             'headers' => 96,
             '' => 112,
         ],
-        'millpond_event_config' => [
+        'millpond_event_config_change' => [
             'size' => 0,
             'partitions' => 8,
             'lease_ms' => 16,

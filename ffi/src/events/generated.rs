@@ -20,6 +20,59 @@ use crate::caller::{Caller, invalid};
 use crate::keys::{bytes, millpond_bytes, own};
 use crate::options::*;
 
+/// How a queue treats its events. `millpond_event_config_change` says more of each, and changes
+/// it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct millpond_event_config {
+    /// How many partitions the queue has.
+    pub partitions: u64,
+    /// How long an event is leased to its receiver.
+    pub lease_ms: u64,
+    /// How often an event is delivered before it becomes a dead letter; 0 for no limit.
+    pub max_attempts: u64,
+    /// How often a lease of an event may expire before it becomes a dead letter; 0 for no limit.
+    pub max_crashes: u64,
+    /// The longest delay before the second attempt.
+    pub backoff_min_ms: u64,
+    /// The longest delay before any attempt.
+    pub backoff_max_ms: u64,
+    /// How many events a partition may hold, including dead letters; 0 for no limit.
+    pub events_max: u64,
+    /// How many deduplication ids a partition remembers.
+    pub dedup_ids_max: u64,
+    /// Whether delivery is paused. 1: yes, 0: no.
+    pub paused: u64,
+    /// How many events may be leased at a time; 0 for no limit.
+    pub concurrency: u64,
+    /// How many events per second may be delivered; 0 for no limit.
+    pub rate: u64,
+    /// How many events may be delivered in a burst; 0 for as many as in a second.
+    pub burst: u64,
+    /// How long an event can still be read after it is done; 0 if it is not kept.
+    pub retention_ms: u64,
+}
+
+impl millpond_event_config {
+    pub(crate) fn new(from: &millpond::events::Config) -> Self {
+        Self {
+            partitions: from.partitions.into(),
+            lease_ms: whole_ms(from.lease),
+            max_attempts: from.max_attempts.into(),
+            max_crashes: from.max_crashes.into(),
+            backoff_min_ms: whole_ms(from.backoff_min),
+            backoff_max_ms: whole_ms(from.backoff_max),
+            events_max: from.events_max,
+            dedup_ids_max: from.dedup_ids_max,
+            paused: from.paused.into(),
+            concurrency: from.concurrency,
+            rate: from.rate,
+            burst: from.burst,
+            retention_ms: whole_ms(from.retention),
+        }
+    }
+}
+
 /// An event as it is stored.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -452,119 +505,130 @@ pub unsafe extern "C" fn millpond_new_event_init(options: *mut millpond_new_even
     caller.init(options, size);
 }
 
-/// How a queue treats its events.
+/// What changes of the configuration of a queue. Whatever is left out stays as it is, or has
+/// its default in a queue that is new; so a default is put back by saying it.
 ///
-/// `millpond_event_config_init` fills it; then set what you like.
+/// `millpond_event_config_change_init` fills it; then set what you like.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct millpond_event_config {
+pub struct millpond_event_config_change {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
     /// How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
-    /// do not wait for each other, and may run on different servers of a cluster.
-    /// `millpond_events_reshard` changes it later; `millpond_events_configure` leaves it as it is.
-    pub partitions: u64,
-    /// How long an event is leased to its receiver; 30 s by default. `MILLPOND_NOT_SET`: the
-    /// default.
+    /// do not wait for each other, and may run on different servers of a cluster. A queue that
+    /// exists keeps its number, whatever this says: `millpond_events_reshard` changes it.
+    /// `MILLPOND_NOT_SET`: it stays as it is.
+    pub partitions: i64,
+    /// How long an event is leased to its receiver; 30 s in a new queue. `MILLPOND_NOT_SET`: it
+    /// stays as it is.
     pub lease_ms: i64,
-    /// How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
-    /// limit.
-    pub max_attempts: u64,
-    /// How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
-    /// for no limit. A process that ends takes all that it works on with it. So an event of which
+    /// How often an event is delivered before it becomes a dead letter; 20 in a new queue, 0 for no
+    /// limit. `MILLPOND_NOT_SET`: it stays as it is.
+    pub max_attempts: i64,
+    /// How often a lease of an event may expire before it becomes a dead letter; 3 in a new queue,
+    /// 0 for no limit. A process that ends takes all that it works on with it. So an event of which
     /// two leases expired, or one if the next one would be the last, is received alone, and a
     /// worker works on nothing beside it: it lets the jobs that it has end first, and until it
     /// begins the lease does not count. So what was beside an event that crashes the workers is not
-    /// given up with it; with 1 it is.
-    pub max_crashes: u64,
-    /// The longest delay before the second attempt, 1 s by default; it doubles with each attempt.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// given up with it; with 1 it is. `MILLPOND_NOT_SET`: it stays as it is.
+    pub max_crashes: i64,
+    /// The longest delay before the second attempt, 1 s in a new queue; it doubles with each
+    /// attempt. `MILLPOND_NOT_SET`: it stays as it is.
     pub backoff_min_ms: i64,
-    /// The longest delay before any attempt; 1 h by default. `MILLPOND_NOT_SET`: the default.
+    /// The longest delay before any attempt; 1 h in a new queue. `MILLPOND_NOT_SET`: it stays as it
+    /// is.
     pub backoff_max_ms: i64,
-    /// How many events a partition may hold, including dead letters; 0, the default, for no limit.
-    pub events_max: u64,
-    /// How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
-    /// early: while it remembers that many, an event with another one is refused.
-    pub dedup_ids_max: u64,
-    /// Whether delivery is paused. It is `millpond_events_pause` and `millpond_events_resume` that
-    /// change this; `millpond_events_configure` leaves it as it is.
-    pub paused: c_bool,
-    /// How many events may be leased at a time; 0 for no limit. Each partition allows an equal part
-    /// of that, rounded down, so the number must not be below the number of partitions.
-    pub concurrency: u64,
-    /// How many events per second may be delivered, including those that are delivered again; 0 for
-    /// no limit. Each partition allows an equal part of that.
-    pub rate: u64,
+    /// How many events a partition may hold, including dead letters; 0, as in a new queue, for no
+    /// limit. `MILLPOND_NOT_SET`: it stays as it is.
+    pub events_max: i64,
+    /// How many deduplication ids a partition remembers, 1,000,000 in a new queue. None is
+    /// forgotten early: while it remembers that many, an event with another one is refused.
+    /// `MILLPOND_NOT_SET`: it stays as it is.
+    pub dedup_ids_max: i64,
+    /// Whether delivery is paused, as `millpond_events_pause` and `millpond_events_resume` do.
+    /// `MILLPOND_NOT_SET`: it stays as it is.
+    pub paused: i64,
+    /// How many events may be leased at a time; 0, as in a new queue, for no limit. Each partition
+    /// allows an equal part of that, rounded down, so the number must not be below the number of
+    /// partitions. `MILLPOND_NOT_SET`: it stays as it is.
+    pub concurrency: i64,
+    /// How many events per second may be delivered, including those that are delivered again; 0, as
+    /// in a new queue, for no limit. Each partition allows an equal part of that.
+    /// `MILLPOND_NOT_SET`: it stays as it is.
+    pub rate: i64,
     /// How many events may be delivered in a burst after a time with fewer deliveries than `rate`
-    /// allows; 0 for as many as in a second. Each partition allows an equal part of that, and at
-    /// least one.
-    pub burst: u64,
-    /// How long an event can still be read after it is done; by default it is not kept.
-    /// `MILLPOND_NOT_SET`: the default.
+    /// allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal
+    /// part of that, and at least one. `MILLPOND_NOT_SET`: it stays as it is.
+    pub burst: i64,
+    /// How long an event can still be read after it is done; 0, as in a new queue, if it is not to
+    /// be kept. `MILLPOND_NOT_SET`: it stays as it is.
     pub retention_ms: i64,
 }
 
-growing! { millpond_event_config {
-    partitions: 1,
+growing! { millpond_event_config_change {
+    partitions: NOT_SET,
     lease_ms: NOT_SET,
-    max_attempts: 20,
-    max_crashes: 3,
+    max_attempts: NOT_SET,
+    max_crashes: NOT_SET,
     backoff_min_ms: NOT_SET,
     backoff_max_ms: NOT_SET,
-    dedup_ids_max: 1000000,
+    events_max: NOT_SET,
+    dedup_ids_max: NOT_SET,
+    paused: NOT_SET,
+    concurrency: NOT_SET,
+    rate: NOT_SET,
+    burst: NOT_SET,
     retention_ms: NOT_SET,
 } }
 
-impl millpond_event_config {
+impl millpond_event_config_change {
     pub(crate) fn read(
         &self,
         caller: &Caller,
         of: impl Fn(&str) -> String,
-    ) -> Result<millpond::events::Config> {
-        let mut it = millpond::events::Config::default();
-        it.partitions = (number(&of, "partitions", self.partitions)?);
-        if let Some(given) = given(&of("lease_ms"), self.lease_ms)? {
-            it.lease = (Duration::from_millis(given));
+    ) -> Result<millpond::events::ConfigChange> {
+        let mut it = millpond::events::ConfigChange::new();
+        if let Some(given) = given(&of("partitions"), self.partitions)? {
+            it = it.partitions(given);
         }
-        it.max_attempts = (number(&of, "max_attempts", self.max_attempts)?);
-        it.max_crashes = (number(&of, "max_crashes", self.max_crashes)?);
+        if let Some(given) = given(&of("lease_ms"), self.lease_ms)? {
+            it = it.lease(Duration::from_millis(given));
+        }
+        if let Some(given) = given(&of("max_attempts"), self.max_attempts)? {
+            it = it.max_attempts(given);
+        }
+        if let Some(given) = given(&of("max_crashes"), self.max_crashes)? {
+            it = it.max_crashes(given);
+        }
         if let Some(given) = given(&of("backoff_min_ms"), self.backoff_min_ms)? {
-            it.backoff_min = (Duration::from_millis(given));
+            it = it.backoff_min(Duration::from_millis(given));
         }
         if let Some(given) = given(&of("backoff_max_ms"), self.backoff_max_ms)? {
-            it.backoff_max = (Duration::from_millis(given));
+            it = it.backoff_max(Duration::from_millis(given));
         }
-        it.events_max = (self.events_max);
-        it.dedup_ids_max = (self.dedup_ids_max);
-        it.paused = (self.paused.is_true());
-        it.concurrency = (self.concurrency);
-        it.rate = (self.rate);
-        it.burst = (self.burst);
+        if let Some(given) = given(&of("events_max"), self.events_max)? {
+            it = it.events_max(given);
+        }
+        if let Some(given) = given(&of("dedup_ids_max"), self.dedup_ids_max)? {
+            it = it.dedup_ids_max(given);
+        }
+        if let Some(given) = given::<u8>(&of("paused"), self.paused)? {
+            it = it.paused(given != 0);
+        }
+        if let Some(given) = given(&of("concurrency"), self.concurrency)? {
+            it = it.concurrency(given);
+        }
+        if let Some(given) = given(&of("rate"), self.rate)? {
+            it = it.rate(given);
+        }
+        if let Some(given) = given(&of("burst"), self.burst)? {
+            it = it.burst(given);
+        }
         if let Some(given) = given(&of("retention_ms"), self.retention_ms)? {
-            it.retention = (Duration::from_millis(given));
+            it = it.retention(Duration::from_millis(given));
         }
 
         Ok(it)
-    }
-
-    pub(crate) fn new(from: &millpond::events::Config) -> Self {
-        Self {
-            partitions: from.partitions.into(),
-            lease_ms: from.lease.as_millis() as i64,
-            max_attempts: from.max_attempts.into(),
-            max_crashes: from.max_crashes.into(),
-            backoff_min_ms: from.backoff_min.as_millis() as i64,
-            backoff_max_ms: from.backoff_max.as_millis() as i64,
-            events_max: from.events_max.into(),
-            dedup_ids_max: from.dedup_ids_max.into(),
-            paused: from.paused.into(),
-            concurrency: from.concurrency.into(),
-            rate: from.rate.into(),
-            burst: from.burst.into(),
-            retention_ms: from.retention.as_millis() as i64,
-            ..Self::DEFAULT
-        }
     }
 }
 
@@ -572,8 +636,8 @@ impl millpond_event_config {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn millpond_event_config_init(
-    options: *mut millpond_event_config,
+pub unsafe extern "C" fn millpond_event_config_change_init(
+    options: *mut millpond_event_config_change,
     size: usize,
 ) {
     // SAFETY: the header says what the pointers have to be.

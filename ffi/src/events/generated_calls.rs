@@ -25,7 +25,8 @@ pub struct millpond_events_queue {
 }
 
 /// The queue of events with this name. Makes no call: a queue is created when it is first used,
-/// with one partition and the default `millpond_event_config`, unless it was configured before.
+/// with one partition and the defaults of `millpond_event_config_change`, unless it was
+/// configured before.
 ///
 /// `queue` is set to a handle, which the caller frees with `millpond_events_queue_free`, or on
 /// failure to NULL.
@@ -789,27 +790,32 @@ pub unsafe extern "C" fn millpond_events_stats(
     })
 }
 
-/// Gives the queue this configuration, and makes the queue if it does not exist. When the call
-/// returns, every partition has it. A program can make this call at each of its starts: the
-/// number of partitions and a pause are of a queue that is new, and stay as they are in one
-/// that exists.
+/// Changes the configuration of the queue, and makes the queue if it does not exist. What the
+/// change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
+/// undoes nothing else, and programs that configure different things do not undo each other.
+/// When the call returns, every partition has it. A program can make this call at each of its
+/// starts: that ends neither a pause, unless it says so, nor a `millpond_events_reshard`, as
+/// the number of partitions is that of a queue that is new.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a configuration beyond its limits, and for a
-/// `concurrency` below the number of partitions that the queue has; those of the connection.
+/// `change` may be NULL.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for what is beyond its limits, and for what does not go
+/// with the rest of the configuration, such as a `concurrency` below the number of partitions
+/// that the queue has, or a `burst` without a `rate`; those of the connection.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millpond_events_configure(
     queue: *mut millpond_events_queue,
-    config: *const millpond_event_config,
+    change: *const millpond_event_config_change,
     error: *mut *mut millpond_error,
 ) -> millpond_status {
     // SAFETY: the header says what the pointers have to be.
     let caller = unsafe { Caller::trusted() };
     caller.run(error, || {
         let queue = caller.held("queue", queue)?;
-        let config = caller.options("config", config)?.read(&caller, str::to_owned)?;
-        queue.configure(config)?;
+        let change = caller.options("change", change)?.read(&caller, str::to_owned)?;
+        queue.configure(change)?;
         Ok(())
     })
 }
@@ -944,7 +950,9 @@ pub unsafe extern "C" fn millpond_events_reshard_step(
 /// Adds a schedule, or changes the one with its id; a schedule publishes an event at the times
 /// of a calendar rule. An identical schedule is left as it is, so a program may put its
 /// schedules whenever it starts; only if the program has newer data of time zones the ticks
-/// that come are computed anew. A paused schedule stays paused. `outcome` is set to the result.
+/// that come are computed anew. It is the whole schedule that is put: what is left out has its
+/// default, whatever the one before had. A paused schedule stays paused. `outcome` is set to
+/// the result.
 ///
 /// No separate process fires schedules. A consumer that receives from the queue turns the ticks
 /// that have come into events, so each tick fires once, however many processes there are. While

@@ -602,10 +602,10 @@ pub struct millpond_doc_change {
     /// The new content: a JSON text. NULL: not set.
     pub content: millpond_bytes,
     /// Until when the claimant that makes the change holds it, in milliseconds since the Unix
-    /// epoch. A time in the past releases it. `MILLPOND_NOT_SET`: the default.
+    /// epoch. A time in the past releases it. `MILLPOND_NOT_SET`: it stays as it is.
     pub at_ms: i64,
     /// How long the claimant that makes the change holds it from now, by the engine's clock. 0
-    /// releases it. `MILLPOND_NOT_SET`: the default.
+    /// releases it. `MILLPOND_NOT_SET`: it stays as it is.
     pub delay_ms: i64,
 }
 

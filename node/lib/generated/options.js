@@ -12,7 +12,7 @@ module.exports = {
     retries: check.smallSize,
     clientName: check.text
   },
-  eventConfig: {
+  eventConfigChange: {
     partitions: check.smallSize,
     leaseMs: check.milliseconds,
     maxAttempts: check.smallSize,
@@ -21,7 +21,7 @@ module.exports = {
     backoffMaxMs: check.milliseconds,
     eventsMax: check.wholeNumber,
     dedupIdsMax: check.wholeNumber,
-    paused: check.flag,
+    paused: check.choice,
     concurrency: check.wholeNumber,
     rate: check.wholeNumber,
     burst: check.wholeNumber,

@@ -383,9 +383,9 @@ impl EventQueue {
 
     /// [`configure`](millpond::events::EventQueue::configure).
     #[napi]
-    pub fn configure(&self, number: u32, config: Entries) -> napi::Result<bool> {
-        let config = config.reader().event_config(millpond::events::Config::default())?;
-        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.configure(config));
+    pub fn configure(&self, number: u32, change: Entries) -> napi::Result<bool> {
+        let change = change.reader().event_config_change(millpond::events::ConfigChange::new())?;
+        let call = |core: &millpond::events::EventQueue<Async>| Ok(core.configure(change));
         Ok(self.0.start(number, call, CallResult::nothing))
     }
 

@@ -24,77 +24,25 @@ impl Reader<'_> {
         Ok(of)
     }
 
-    pub(crate) fn event_config(
+    pub(crate) fn event_config_change(
         &mut self,
-        mut of: millpond::events::Config,
-    ) -> napi::Result<millpond::events::Config> {
+        mut of: millpond::events::ConfigChange,
+    ) -> napi::Result<millpond::events::ConfigChange> {
         for _ in 0..self.count()? {
             of = match self.text()? {
-                "partitions" => {
-                    let mut of: millpond::events::Config = of;
-                    of.partitions = self.number()? as u16;
-                    of
-                }
-                "leaseMs" => {
-                    let mut of: millpond::events::Config = of;
-                    of.lease = duration(self.number()?);
-                    of
-                }
-                "maxAttempts" => {
-                    let mut of: millpond::events::Config = of;
-                    of.max_attempts = self.number()? as u16;
-                    of
-                }
-                "maxCrashes" => {
-                    let mut of: millpond::events::Config = of;
-                    of.max_crashes = self.number()? as u16;
-                    of
-                }
-                "backoffMinMs" => {
-                    let mut of: millpond::events::Config = of;
-                    of.backoff_min = duration(self.number()?);
-                    of
-                }
-                "backoffMaxMs" => {
-                    let mut of: millpond::events::Config = of;
-                    of.backoff_max = duration(self.number()?);
-                    of
-                }
-                "eventsMax" => {
-                    let mut of: millpond::events::Config = of;
-                    of.events_max = self.count()? as _;
-                    of
-                }
-                "dedupIdsMax" => {
-                    let mut of: millpond::events::Config = of;
-                    of.dedup_ids_max = self.count()? as _;
-                    of
-                }
-                "paused" => {
-                    let mut of: millpond::events::Config = of;
-                    of.paused = true;
-                    of
-                }
-                "concurrency" => {
-                    let mut of: millpond::events::Config = of;
-                    of.concurrency = self.count()? as _;
-                    of
-                }
-                "rate" => {
-                    let mut of: millpond::events::Config = of;
-                    of.rate = self.count()? as _;
-                    of
-                }
-                "burst" => {
-                    let mut of: millpond::events::Config = of;
-                    of.burst = self.count()? as _;
-                    of
-                }
-                "retentionMs" => {
-                    let mut of: millpond::events::Config = of;
-                    of.retention = duration(self.number()?);
-                    of
-                }
+                "partitions" => of.partitions(self.number()? as u16),
+                "leaseMs" => of.lease(duration(self.number()?)),
+                "maxAttempts" => of.max_attempts(self.number()? as u16),
+                "maxCrashes" => of.max_crashes(self.number()? as u16),
+                "backoffMinMs" => of.backoff_min(duration(self.number()?)),
+                "backoffMaxMs" => of.backoff_max(duration(self.number()?)),
+                "eventsMax" => of.events_max(self.count()? as _),
+                "dedupIdsMax" => of.dedup_ids_max(self.count()? as _),
+                "paused" => of.paused(self.number()? != 0.0),
+                "concurrency" => of.concurrency(self.count()? as _),
+                "rate" => of.rate(self.count()? as _),
+                "burst" => of.burst(self.count()? as _),
+                "retentionMs" => of.retention(duration(self.number()?)),
                 other => return Err(unexpected(other)),
             };
         }

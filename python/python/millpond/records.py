@@ -88,60 +88,34 @@ class Recovery(NamedTuple):
 
 
 class EventConfig(NamedTuple):
-    """How a queue treats its events."""
+    """How a queue treats its events. ``ConfigChange`` says more of each, and changes it."""
 
     partitions: int
-    """How many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different
-    partitions do not wait for each other, and may run on different servers of a cluster.
-    :meth:`EventQueue.reshard` changes it later; :meth:`EventQueue.configure` leaves it as it is.
-    """
+    """How many partitions the queue has."""
     lease: float
-    """How long an event is leased to its receiver, in seconds; 30 s by default."""
+    """How long an event is leased to its receiver, in seconds."""
     max_attempts: int
-    """How often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
-    limit.
-    """
+    """How often an event is delivered before it becomes a dead letter; 0 for no limit."""
     max_crashes: int
-    """How often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
-    for no limit. A process that ends takes all that it works on with it. So an event of which two
-    leases expired, or one if the next one would be the last, is received alone, and a worker
-    works on nothing beside it: it lets the jobs that it has end first, and until it begins the
-    lease does not count. So what was beside an event that crashes the workers is not given up
-    with it; with 1 it is.
-    """
+    """How often a lease of an event may expire before it becomes a dead letter; 0 for no limit."""
     backoff_min: float
-    """The longest delay before the second attempt, in seconds, 1 s by default; it doubles with
-    each attempt.
-    """
+    """The longest delay before the second attempt, in seconds."""
     backoff_max: float
-    """The longest delay before any attempt, in seconds; 1 h by default."""
+    """The longest delay before any attempt, in seconds."""
     events_max: int
-    """How many events a partition may hold, including dead letters; 0, the default, for no limit."""
+    """How many events a partition may hold, including dead letters; 0 for no limit."""
     dedup_ids_max: int
-    """How many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
-    early: while it remembers that many, an event with another one is refused.
-    """
+    """How many deduplication ids a partition remembers."""
     paused: bool
-    """Whether delivery is paused. It is :meth:`EventQueue.pause` and :meth:`EventQueue.resume`
-    that change this; :meth:`EventQueue.configure` leaves it as it is.
-    """
+    """Whether delivery is paused."""
     concurrency: int
-    """How many events may be leased at a time; 0 for no limit. Each partition allows an equal
-    part of that, rounded down, so the number must not be below the number of partitions.
-    """
+    """How many events may be leased at a time; 0 for no limit."""
     rate: int
-    """How many events per second may be delivered, including those that are delivered again; 0
-    for no limit. Each partition allows an equal part of that.
-    """
+    """How many events per second may be delivered; 0 for no limit."""
     burst: int
-    """How many events may be delivered in a burst after a time with fewer deliveries than
-    ``rate`` allows; 0 for as many as in a second. Each partition allows an equal part of that,
-    and at least one.
-    """
+    """How many events may be delivered in a burst; 0 for as many as in a second."""
     retention: float
-    """How long an event can still be read after it is done, in seconds; by default it is not
-    kept.
-    """
+    """How long an event can still be read after it is done, in seconds; 0 if it is not kept."""
 
 
 class Event(NamedTuple):

@@ -838,7 +838,7 @@ impl EventQueue {
         backoff_max: Option<&Bound<'_, PyAny>>,
         events_max: Option<&Bound<'_, PyAny>>,
         dedup_ids_max: Option<&Bound<'_, PyAny>>,
-        paused: bool,
+        paused: Option<&Bound<'_, PyAny>>,
         concurrency: Option<&Bound<'_, PyAny>>,
         rate: Option<&Bound<'_, PyAny>>,
         burst: Option<&Bound<'_, PyAny>>,
@@ -867,6 +867,7 @@ impl EventQueue {
             Some(dedup_ids_max) => Some(amount("dedup_ids_max", dedup_ids_max)?),
             None => None,
         };
+        let paused: Option<bool> = given("paused", paused)?;
         let concurrency: Option<_> = match concurrency {
             Some(concurrency) => Some(amount("concurrency", concurrency)?),
             None => None,
@@ -880,47 +881,47 @@ impl EventQueue {
             None => None,
         };
         let retention: Option<Duration> = given("retention", retention)?;
-        let mut config = millpond::events::Config::default();
+        let mut change = millpond::events::ConfigChange::new();
         if let Some(partitions) = partitions {
-            config.partitions = partitions;
+            change = change.partitions(partitions);
         }
         if let Some(lease) = lease {
-            config.lease = lease;
+            change = change.lease(lease);
         }
         if let Some(max_attempts) = max_attempts {
-            config.max_attempts = max_attempts;
+            change = change.max_attempts(max_attempts);
         }
         if let Some(max_crashes) = max_crashes {
-            config.max_crashes = max_crashes;
+            change = change.max_crashes(max_crashes);
         }
         if let Some(backoff_min) = backoff_min {
-            config.backoff_min = backoff_min;
+            change = change.backoff_min(backoff_min);
         }
         if let Some(backoff_max) = backoff_max {
-            config.backoff_max = backoff_max;
+            change = change.backoff_max(backoff_max);
         }
         if let Some(events_max) = events_max {
-            config.events_max = events_max;
+            change = change.events_max(events_max);
         }
         if let Some(dedup_ids_max) = dedup_ids_max {
-            config.dedup_ids_max = dedup_ids_max;
+            change = change.dedup_ids_max(dedup_ids_max);
         }
-        config.paused = paused;
+        change = change.paused(paused);
         if let Some(concurrency) = concurrency {
-            config.concurrency = concurrency;
+            change = change.concurrency(concurrency);
         }
         if let Some(rate) = rate {
-            config.rate = rate;
+            change = change.rate(rate);
         }
         if let Some(burst) = burst {
-            config.burst = burst;
+            change = change.burst(burst);
         }
         if let Some(retention) = retention {
-            config.retention = retention;
+            change = change.retention(retention);
         }
 
         let core = self.core(py)?;
-        call!(py, core, |core| core.configure(config), decoded(self.text))
+        call!(py, core, |core| core.configure(change), decoded(self.text))
     }
 
     fn config(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

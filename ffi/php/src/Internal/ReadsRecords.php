@@ -224,19 +224,19 @@ trait ReadsRecords
         [$texts, $base, $stride, $found] = [$this->texts, $this->base, $bytes >> 3, []];
         for ($word = 0, $end = $stride * $count; $word < $end; $word += $stride) {
             $found[] = new EventConfig(
-                $words[$word + 1],
-                $words[$word + 2] / 1000,
+                $words[$word],
+                $words[$word + 1] / 1000,
+                $words[$word + 2],
                 $words[$word + 3],
-                $words[$word + 4],
+                $words[$word + 4] / 1000,
                 $words[$word + 5] / 1000,
-                $words[$word + 6] / 1000,
+                $words[$word + 6],
                 $words[$word + 7],
-                $words[$word + 8],
-                ($words[$word + 9] & 1) === 1,
+                ($words[$word + 8] & 1) === 1,
+                $words[$word + 9],
                 $words[$word + 10],
                 $words[$word + 11],
-                $words[$word + 12],
-                $words[$word + 13] / 1000,
+                $words[$word + 12] / 1000,
             );
         }
 

@@ -110,7 +110,7 @@ module Millpond
     end
 
     # The queue of events with this name. Makes no call: a queue is created when it is first used, with one partition
-    # and the default {EventConfig}, unless it was {EventQueue#configure configured} before.
+    # and the defaults of {EventQueue#configure}, unless it was {EventQueue#configure configured} before.
     #
     # @param name [String] the queue's name, 1 to 64 KiB
     # @return [EventQueue]

@@ -694,57 +694,62 @@ module Millpond
       EventResults.of(@encoding) { |out, error| Native.millpond_events_stats(@native, out, error) }.stats
     end
 
-    # Gives the queue this configuration, and makes the queue if it does not exist. When the call returns, every
-    # partition has it. A program can make this call at each of its starts: the number of partitions and a pause are
-    # of a queue that is new, and stay as they are in one that exists.
+    # Changes the configuration of the queue, and makes the queue if it does not exist. What the change leaves out
+    # stays as it is, or has its default in a queue that is new: slowing a queue undoes nothing else, and programs
+    # that configure different things do not undo each other. When the call returns, every partition has it. A program
+    # can make this call at each of its starts: that ends neither a pause, unless it says so, nor a {#reshard}, as the
+    # number of partitions is that of a queue that is new.
     #
     # @param partitions [Integer, nil] how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
-    #   different partitions do not wait for each other, and may run on different servers of a cluster. {#reshard}
-    #   changes it later; {#configure} leaves it as it is
-    # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 s by default
-    # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 20 by
-    #   default, 0 for no limit
-    # @param max_crashes [Integer, nil] how often a lease of an event may expire before it becomes a dead letter; 3 by
-    #   default, 0 for no limit. A process that ends takes all that it works on with it. So an event of which two leases
-    #   expired, or one if the next one would be the last, is received alone, and a worker works on nothing beside it:
-    #   it lets the jobs that it has end first, and until it begins the lease does not count. So what was beside an
-    #   event that crashes the workers is not given up with it; with 1 it is
-    # @param backoff_min [Numeric, nil] the longest delay before the second attempt, 1 s by default, in seconds; it
-    #   doubles with each attempt
-    # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 h by default
-    # @param events_max [Integer, nil] how many events a partition may hold, including dead letters; 0, the default,
-    #   for no limit
-    # @param dedup_ids_max [Integer, nil] how many deduplication ids a partition remembers, 1,000,000 by default. None
-    #   is forgotten early: while it remembers that many, an event with another one is refused
-    # @param paused [Boolean] whether delivery is paused. It is {#pause} and {#resume} that change this; {#configure}
-    #   leaves it as it is
-    # @param concurrency [Integer, nil] how many events may be leased at a time; 0 for no limit. Each partition allows
-    #   an equal part of that, rounded down, so the number must not be below the number of partitions
+    #   different partitions do not wait for each other, and may run on different servers of a cluster. A queue that
+    #   exists keeps its number, whatever this says: {#reshard} changes it
+    # @param lease [Numeric, nil] how long an event is leased to its receiver, in seconds; 30 s in a new queue
+    # @param max_attempts [Integer, nil] how often an event is delivered before it becomes a dead letter; 20 in a new
+    #   queue, 0 for no limit
+    # @param max_crashes [Integer, nil] how often a lease of an event may expire before it becomes a dead letter; 3 in
+    #   a new queue, 0 for no limit. A process that ends takes all that it works on with it. So an event of which two
+    #   leases expired, or one if the next one would be the last, is received alone, and a worker works on nothing
+    #   beside it: it lets the jobs that it has end first, and until it begins the lease does not count. So what was
+    #   beside an event that crashes the workers is not given up with it; with 1 it is
+    # @param backoff_min [Numeric, nil] the longest delay before the second attempt, 1 s in a new queue, in seconds;
+    #   it doubles with each attempt
+    # @param backoff_max [Numeric, nil] the longest delay before any attempt, in seconds; 1 h in a new queue
+    # @param events_max [Integer, nil] how many events a partition may hold, including dead letters; 0, as in a new
+    #   queue, for no limit
+    # @param dedup_ids_max [Integer, nil] how many deduplication ids a partition remembers, 1,000,000 in a new queue.
+    #   None is forgotten early: while it remembers that many, an event with another one is refused
+    # @param paused [Boolean, nil] whether delivery is paused, as {#pause} and {#resume} do
+    # @param concurrency [Integer, nil] how many events may be leased at a time; 0, as in a new queue, for no limit.
+    #   Each partition allows an equal part of that, rounded down, so the number must not be below the number of
+    #   partitions
     # @param rate [Integer, nil] how many events per second may be delivered, including those that are delivered
-    #   again; 0 for no limit. Each partition allows an equal part of that
+    #   again; 0, as in a new queue, for no limit. Each partition allows an equal part of that
     # @param burst [Integer, nil] how many events may be delivered in a burst after a time with fewer deliveries than
-    #   `rate` allows; 0 for as many as in a second. Each partition allows an equal part of that, and at least one
-    # @param retention [Numeric, nil] how long an event can still be read after it is done, in seconds; by default it
-    #   is not kept
+    #   `rate` allows; 0, as in a new queue, for as many as in a second. Each partition allows an equal part of that,
+    #   and at least one
+    # @param retention [Numeric, nil] how long an event can still be read after it is done, in seconds; 0, as in a new
+    #   queue, if it is not to be kept
     # @return [nil]
-    # @raise [InvalidArgumentError] for a configuration beyond its limits, and for a `concurrency` below the number of
-    #   partitions that the queue has
+    # @raise [InvalidArgumentError] for what is beyond its limits, and for what does not go with the rest of the
+    #   configuration, such as a `concurrency` below the number of partitions that the queue has, or a `burst` without a
+    #   `rate`
     # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").events("orders")
     #   queue.configure(partitions: 4, max_attempts: 5)
-    #   queue.config.partitions # => 4
+    #   queue.configure(rate: 10)
+    #   queue.config.max_attempts # => 5
     def configure(partitions: nil, lease: nil, max_attempts: nil, max_crashes: nil, backoff_min: nil, backoff_max: nil,
-                  events_max: nil, dedup_ids_max: nil, paused: false, concurrency: nil, rate: nil, burst: nil,
+                  events_max: nil, dedup_ids_max: nil, paused: nil, concurrency: nil, rate: nil, burst: nil,
                   retention: nil)
-      numbers = { partitions: partitions, max_attempts: max_attempts, max_crashes: max_crashes,
-                  events_max: events_max, dedup_ids_max: dedup_ids_max,
-                  concurrency: concurrency, rate: rate, burst: burst }.compact
-      config = Convert.options(Native::EventConfig, **numbers, lease: lease, backoff_min: backoff_min,
-                                                               backoff_max: backoff_max, paused: paused,
-                                                               retention: retention)
-      done { |error| Native.millpond_events_configure(@native, config, error) }
+      paused = paused ? 1 : 0 unless paused.nil?
+      change = Convert.options(Native::EventConfigChange,
+                               partitions: partitions, lease: lease, max_attempts: max_attempts,
+                               max_crashes: max_crashes, backoff_min: backoff_min, backoff_max: backoff_max,
+                               events_max: events_max, dedup_ids_max: dedup_ids_max, paused: paused,
+                               concurrency: concurrency, rate: rate, burst: burst, retention: retention)
+      done { |error| Native.millpond_events_configure(@native, change, error) }
     end
 
     # The configuration of the queue; nil if the queue does not exist.
@@ -763,8 +768,9 @@ module Millpond
 
     # Adds a schedule, or changes the one with its id; a schedule publishes an event at the times of a calendar rule.
     # An identical schedule is left as it is, so a program may put its schedules whenever it starts; only if the
-    # program has newer data of time zones the ticks that come are computed anew. A paused schedule stays paused.
-    # Returns the result.
+    # program has newer data of time zones the ticks that come are computed anew. It is the whole schedule that is
+    # put: what is left out has its default, whatever the one before had. A paused schedule stays paused. Returns the
+    # result.
     #
     # No separate process fires schedules. A consumer that receives from the queue turns the ticks that have come into
     # events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;

@@ -657,7 +657,9 @@ class EventQueue:
         """Adds a schedule, or changes the one with its id; a schedule publishes an event at the
         times of a calendar rule. An identical schedule is left as it is, so a program may put its
         schedules whenever it starts; only if the program has newer data of time zones the ticks
-        that come are computed anew. A paused schedule stays paused. Returns the result.
+        that come are computed anew. It is the whole schedule that is put: what is left out has
+        its default, whatever the one before had. A paused schedule stays paused. Returns the
+        result.
 
         No separate process fires schedules. A consumer that receives from the queue turns the
         ticks that have come into events, so each tick fires once, however many processes there
@@ -824,53 +826,56 @@ class EventQueue:
         backoff_max: Seconds | None = None,
         events_max: int | None = None,
         dedup_ids_max: int | None = None,
-        paused: bool = False,
+        paused: bool | None = None,
         concurrency: int | None = None,
         rate: int | None = None,
         burst: int | None = None,
         retention: Seconds | None = None,
     ) -> None:
-        """Gives the queue this configuration, and makes the queue if it does not exist. When the
-        call returns, every partition has it. A program can make this call at each of its starts:
-        the number of partitions and a pause are of a queue that is new, and stay as they are in
-        one that exists.
+        """Changes the configuration of the queue, and makes the queue if it does not exist. What
+        the change leaves out stays as it is, or has its default in a queue that is new: slowing a
+        queue undoes nothing else, and programs that configure different things do not undo each
+        other. When the call returns, every partition has it. A program can make this call at each
+        of its starts: that ends neither a pause, unless it says so, nor a :meth:`reshard`, as the
+        number of partitions is that of a queue that is new.
 
         :param partitions: how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
           different partitions do not wait for each other, and may run on different servers of a
-          cluster. :meth:`EventQueue.reshard` changes it later; :meth:`EventQueue.configure` leaves
-          it as it is
-        :param lease: how long an event is leased to its receiver, in seconds; 30 s by default
+          cluster. A queue that exists keeps its number, whatever this says:
+          :meth:`EventQueue.reshard` changes it
+        :param lease: how long an event is leased to its receiver, in seconds; 30 s in a new queue
         :param max_attempts: how often an event is delivered before it becomes a dead letter; 20
-          by default, 0 for no limit
+          in a new queue, 0 for no limit
         :param max_crashes: how often a lease of an event may expire before it becomes a dead
-          letter; 3 by default, 0 for no limit. A process that ends takes all that it works on with
-          it. So an event of which two leases expired, or one if the next one would be the last, is
-          received alone, and a worker works on nothing beside it: it lets the jobs that it has end
-          first, and until it begins the lease does not count. So what was beside an event that
-          crashes the workers is not given up with it; with 1 it is
-        :param backoff_min: the longest delay before the second attempt, 1 s by default, in
+          letter; 3 in a new queue, 0 for no limit. A process that ends takes all that it works on
+          with it. So an event of which two leases expired, or one if the next one would be the
+          last, is received alone, and a worker works on nothing beside it: it lets the jobs that it
+          has end first, and until it begins the lease does not count. So what was beside an event
+          that crashes the workers is not given up with it; with 1 it is
+        :param backoff_min: the longest delay before the second attempt, 1 s in a new queue, in
           seconds; it doubles with each attempt
-        :param backoff_max: the longest delay before any attempt, in seconds; 1 h by default
-        :param events_max: how many events a partition may hold, including dead letters; 0, the
-          default, for no limit
-        :param dedup_ids_max: how many deduplication ids a partition remembers, 1,000,000 by
-          default. None is forgotten early: while it remembers that many, an event with another one
-          is refused
-        :param paused: whether delivery is paused. It is :meth:`EventQueue.pause` and
-          :meth:`EventQueue.resume` that change this; :meth:`EventQueue.configure` leaves it as it
-          is
-        :param concurrency: how many events may be leased at a time; 0 for no limit. Each
-          partition allows an equal part of that, rounded down, so the number must not be below the
-          number of partitions
+        :param backoff_max: the longest delay before any attempt, in seconds; 1 h in a new queue
+        :param events_max: how many events a partition may hold, including dead letters; 0, as in
+          a new queue, for no limit
+        :param dedup_ids_max: how many deduplication ids a partition remembers, 1,000,000 in a new
+          queue. None is forgotten early: while it remembers that many, an event with another one is
+          refused
+        :param paused: whether delivery is paused, as :meth:`EventQueue.pause` and
+          :meth:`EventQueue.resume` do
+        :param concurrency: how many events may be leased at a time; 0, as in a new queue, for no
+          limit. Each partition allows an equal part of that, rounded down, so the number must not
+          be below the number of partitions
         :param rate: how many events per second may be delivered, including those that are
-          delivered again; 0 for no limit. Each partition allows an equal part of that
+          delivered again; 0, as in a new queue, for no limit. Each partition allows an equal part
+          of that
         :param burst: how many events may be delivered in a burst after a time with fewer
-          deliveries than ``rate`` allows; 0 for as many as in a second. Each partition allows an
-          equal part of that, and at least one
-        :param retention: how long an event can still be read after it is done, in seconds; by
-          default it is not kept
-        :raises: :class:`~millpond.InvalidArgumentError` for a configuration beyond its limits,
-          and for a ``concurrency`` below the number of partitions that the queue has.
+          deliveries than ``rate`` allows; 0, as in a new queue, for as many as in a second. Each
+          partition allows an equal part of that, and at least one
+        :param retention: how long an event can still be read after it is done, in seconds; 0, as
+          in a new queue, if it is not to be kept
+        :raises: :class:`~millpond.InvalidArgumentError` for what is beyond its limits, and for
+          what does not go with the rest of the configuration, such as a ``concurrency`` below the
+          number of partitions that the queue has, or a ``burst`` without a ``rate``.
         """
         return await self._native.configure(
             partitions,

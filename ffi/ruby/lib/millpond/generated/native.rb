@@ -7,6 +7,9 @@ module Millpond
     structure :options, size: :size_t, url: Bytes, username: Bytes, password: Bytes, client_name: Bytes,
       timeout_ms: :int64, connect_timeout_ms: :int64, retries: :int64, quiet: :bool, clock: :pointer
     structure :error_kind, code: :int, name: :string, retry: :int
+    structure :event_config, partitions: :uint64, lease_ms: :uint64, max_attempts: :uint64, max_crashes: :uint64,
+      backoff_min_ms: :uint64, backoff_max_ms: :uint64, events_max: :uint64, dedup_ids_max: :uint64, paused: :uint64,
+      concurrency: :uint64, rate: :uint64, burst: :uint64, retention_ms: :uint64
     structure :event, id: Bytes, key: Bytes, payload: Bytes, headers: Bytes, fire_at_us: :uint64,
       published_at_us: :uint64, expires_at_us: :int64, dedup_id: Bytes, attempts: :uint64, crashes: :uint64,
       redriven: :uint64, err: Bytes, reason: :uint64, state: :uint64, state_at_us: :uint64, token: Bytes
@@ -23,9 +26,9 @@ module Millpond
       removed: :uint64
     structure :new_event, size: :size_t, payload: Bytes, key: Bytes, at_ms: :int64, delay_ms: :int64,
       ttl_ms: :int64, dedup_id: Bytes, dedup_window_ms: :int64, if_exists: :int64, headers: Bytes
-    structure :event_config, size: :size_t, partitions: :uint64, lease_ms: :int64, max_attempts: :uint64,
-      max_crashes: :uint64, backoff_min_ms: :int64, backoff_max_ms: :int64, events_max: :uint64,
-      dedup_ids_max: :uint64, paused: :bool, concurrency: :uint64, rate: :uint64, burst: :uint64, retention_ms: :int64
+    structure :event_config_change, size: :size_t, partitions: :int64, lease_ms: :int64, max_attempts: :int64,
+      max_crashes: :int64, backoff_min_ms: :int64, backoff_max_ms: :int64, events_max: :int64, dedup_ids_max: :int64,
+      paused: :int64, concurrency: :int64, rate: :int64, burst: :int64, retention_ms: :int64
     structure :schedule, size: :size_t, id: Bytes, cron: Bytes, zone: Bytes, every_ms: :int64, anchor_ms: :int64,
       payload: Bytes, headers: Bytes, ttl_ms: :int64, missed: :int64, grace_ms: :int64, overlap: :int64,
       from_ms: :uint64, until_ms: :int64, revision: :uint64
@@ -174,7 +177,7 @@ module Millpond
     function :error_kind_at, [:size_t], :pointer
     function :status_name, [:uint32], :string
     function :new_event_init, [:pointer, :size_t], :void
-    function :event_config_init, [:pointer, :size_t], :void
+    function :event_config_change_init, [:pointer, :size_t], :void
     function :schedule_init, [:pointer, :size_t], :void
     function :event_query_init, [:pointer, :size_t], :void
     function :event_redrive_filter_init, [:pointer, :size_t], :void

@@ -184,47 +184,34 @@ module Millpond
   #     other users can enter the directory
   Recovery = Struct.new(:records, :torn_bytes, :snapshot_bytes, :log_bytes, :closed, :suspicion, :warnings)
 
-  # How a queue treats its events.
+  # How a queue treats its events. {EventQueue#configure} says more of each, and changes it.
   #
   # @!attribute [r] partitions
-  #   @return [Integer] how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of different partitions
-  #     do not wait for each other, and may run on different servers of a cluster. {EventQueue#reshard} changes it
-  #     later; {EventQueue#configure} leaves it as it is
+  #   @return [Integer] how many partitions the queue has
   # @!attribute [r] lease
-  #   @return [Float] how long an event is leased to its receiver, in seconds; 30 s by default
+  #   @return [Float] how long an event is leased to its receiver, in seconds
   # @!attribute [r] max_attempts
-  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 20 by default, 0 for no
-  #     limit
+  #   @return [Integer] how often an event is delivered before it becomes a dead letter; 0 for no limit
   # @!attribute [r] max_crashes
-  #   @return [Integer] how often a lease of an event may expire before it becomes a dead letter; 3 by default, 0
-  #     for no limit. A process that ends takes all that it works on with it. So an event of which two leases expired,
-  #     or one if the next one would be the last, is received alone, and a worker works on nothing beside it: it lets
-  #     the jobs that it has end first, and until it begins the lease does not count. So what was beside an event that
-  #     crashes the workers is not given up with it; with 1 it is
+  #   @return [Integer] how often a lease of an event may expire before it becomes a dead letter; 0 for no limit
   # @!attribute [r] backoff_min
-  #   @return [Float] the longest delay before the second attempt, 1 s by default, in seconds; it doubles with each
-  #     attempt
+  #   @return [Float] the longest delay before the second attempt, in seconds
   # @!attribute [r] backoff_max
-  #   @return [Float] the longest delay before any attempt, in seconds; 1 h by default
+  #   @return [Float] the longest delay before any attempt, in seconds
   # @!attribute [r] events_max
-  #   @return [Integer] how many events a partition may hold, including dead letters; 0, the default, for no limit
+  #   @return [Integer] how many events a partition may hold, including dead letters; 0 for no limit
   # @!attribute [r] dedup_ids_max
-  #   @return [Integer] how many deduplication ids a partition remembers, 1,000,000 by default. None is forgotten
-  #     early: while it remembers that many, an event with another one is refused
+  #   @return [Integer] how many deduplication ids a partition remembers
   # @!attribute [r] paused
-  #   @return [Boolean] whether delivery is paused. It is {EventQueue#pause} and {EventQueue#resume} that change
-  #     this; {EventQueue#configure} leaves it as it is
+  #   @return [Boolean] whether delivery is paused
   # @!attribute [r] concurrency
-  #   @return [Integer] how many events may be leased at a time; 0 for no limit. Each partition allows an equal part
-  #     of that, rounded down, so the number must not be below the number of partitions
+  #   @return [Integer] how many events may be leased at a time; 0 for no limit
   # @!attribute [r] rate
-  #   @return [Integer] how many events per second may be delivered, including those that are delivered again; 0 for
-  #     no limit. Each partition allows an equal part of that
+  #   @return [Integer] how many events per second may be delivered; 0 for no limit
   # @!attribute [r] burst
-  #   @return [Integer] how many events may be delivered in a burst after a time with fewer deliveries than `rate`
-  #     allows; 0 for as many as in a second. Each partition allows an equal part of that, and at least one
+  #   @return [Integer] how many events may be delivered in a burst; 0 for as many as in a second
   # @!attribute [r] retention
-  #   @return [Float] how long an event can still be read after it is done, in seconds; by default it is not kept
+  #   @return [Float] how long an event can still be read after it is done, in seconds; 0 if it is not kept
   EventConfig = Struct.new(:partitions, :lease, :max_attempts, :max_crashes, :backoff_min, :backoff_max,
     :events_max, :dedup_ids_max, :paused, :concurrency, :rate, :burst, :retention)
 
@@ -850,8 +837,8 @@ module Millpond
     end
 
     def self.event_config(row, texts)
-      size, partitions, lease_ms, max_attempts, max_crashes, backoff_min_ms, backoff_max_ms, events_max,
-        dedup_ids_max, paused, concurrency, rate, burst, retention_ms = row
+      partitions, lease_ms, max_attempts, max_crashes, backoff_min_ms, backoff_max_ms, events_max, dedup_ids_max,
+        paused, concurrency, rate, burst, retention_ms = row
       EventConfig.new(partitions, lease_ms / 1000.0, max_attempts, max_crashes, backoff_min_ms / 1000.0,
         backoff_max_ms / 1000.0, events_max, dedup_ids_max, paused == 1, concurrency, rate, burst, retention_ms /
         1000.0).freeze
