@@ -253,22 +253,29 @@ impl<M: Mode> Calls<M> {
         while patience.is_left() {
             let known = self.look().await?;
             let config = change(known.as_ref().map(|map| &map.config))?;
+            let shares = known.as_ref().map_or(config.partitions, |map| map.shares());
             let revision = match &known {
-                Some(map) if map.config == config => map.revision,
+                Some(map) if map.config == config && map.told == shares => map.revision,
                 Some(map) => map.revision + 1,
                 None => 1,
             };
-            if self.set_config(revision, config.clone()).await? {
+            if self.set_config(revision, config, shares).await? {
                 return Ok(());
             }
         }
         Err(Error::new(ErrorKind::Unavailable, "others change the configuration all the time"))
     }
 
-    /// Gives each partition this configuration, unless the queue has another one of this revision by now.
-    pub(super) async fn set_config(&self, revision: u64, config: Config) -> Result<bool> {
-        let map = self.create(revision, config.clone()).await?;
-        if map.config != config {
+    /// Gives each partition this configuration and its share of the limits, unless the queue has another one of this
+    /// revision by now.
+    pub(super) async fn set_config(
+        &self,
+        revision: u64,
+        config: Config,
+        shares: u16,
+    ) -> Result<bool> {
+        let map = self.create(revision, Config { partitions: shares, ..config.clone() }).await?;
+        if map.config != config || map.told != shares {
             return Ok(false);
         }
         // The partitions of a move know of it before they are told anything else: else none is there to be told.

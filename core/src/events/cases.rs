@@ -33,7 +33,10 @@ pub(super) fn cases() -> Vec<Case> {
     let moved = "'4 '2000 '-1 'abcdefghijkl ' 'head 'body 'name '2000 ' 'abcdefghijkl 'n ' ' \
                  'schedule '0 ' 'abcdefghijkl 'id 'record 'template";
     vec![
-        case(Ok(Arrive::new(partition(), &map(), 1, 1_000)), &["1", "0"]),
+        case(
+            Ok(Arrive::new(partition(), &map(), 1, Left { at: 1_000, tokens: Some(5) })),
+            &["1", "0"],
+        ),
         case(Cancel::new(partition(), ids(), true), &["[ 0 1 ]", "[ 2 2 ]"]),
         case(
             Ok(Delete::begin(partition())),
@@ -61,7 +64,10 @@ pub(super) fn cases() -> Vec<Case> {
             ],
         ),
         case(Ok(Import::end(partition(), 3)), &["[ 1 3 ]", "[ 0 0 ]"]),
-        case(Ok(Leave::new(partition(), vec![(0, 9)], vec![(10, 19)])), &["1000", "0"]),
+        case(
+            Ok(Leave::new(partition(), vec![(0, 9)], vec![(10, 19)])),
+            &["[ 1000 -1 ]", "[ 1000 5 ]", "[ 0 -1 ]"],
+        ),
         case(
             List::new(partition(), EventState::Dead, &EventQuery::new().limit(2).since_us(5)),
             &["[ 0 ' ]", "[ 1000 'abcdefghijkl ]", &format!("[ 0 ' 1000 {} ]", event())],

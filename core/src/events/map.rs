@@ -21,8 +21,8 @@ pub struct Map {
     pub config: Config,
     /// What each partition owns.
     pub(super) owners: Arc<[Owner]>,
-    /// Whether the partitions know how many they are: each has its share of the limits.
-    pub(super) are_told: bool,
+    /// By how many the partitions divide the limits of the queue, as far as they have been told.
+    pub(super) told: u16,
     /// The part of the key space that is on its way from one partition to another, which owns it already.
     pub(super) moving: Option<Arc<Moving>>,
 }
@@ -55,12 +55,12 @@ impl Map {
         let owners = text.split(' ').filter(|text| !is_moving(text));
         let owners: Arc<[_]> = owners.map(Owner::parse).collect::<Option<_>>()?;
         let count = owners.len().try_into().ok()?;
-        let are_told = std::mem::replace(&mut config.partitions, count) == count;
+        let told = std::mem::replace(&mut config.partitions, count);
         let is_there = |number: usize| number < owners.len();
         let size: u32 = owners.iter().map(Owner::size).sum();
         let is_sound =
             size == VSLOTS && moving.as_ref().is_none_or(|of| is_there(of.from) && is_there(of.to));
-        is_sound.then_some(Self { revision, config, owners, are_told, moving })
+        is_sound.then_some(Self { revision, config, owners, told, moving })
     }
 
     /// What [`parse`](Self::parse) reads.
@@ -97,6 +97,17 @@ impl Map {
     /// The move that this part of the key space is in.
     pub(super) fn move_of(&self, vslot: u16) -> Option<&Arc<Moving>> {
         self.moving.as_ref().filter(|moving| contains(&moving.ranges, vslot))
+    }
+
+    /// By how many the limits are divided: while the number of partitions changes, by the larger one, so that all
+    /// together never let through more than the queue may.
+    pub(super) fn shares(&self) -> u16 {
+        self.told.max(self.config.partitions)
+    }
+
+    /// The configuration as partitions have it.
+    pub(super) fn divided(&self) -> Config {
+        Config { partitions: self.shares(), ..self.config.clone() }
     }
 
     /// Whether the partition of this number gives something away, or gets it.

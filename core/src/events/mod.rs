@@ -67,7 +67,7 @@ pub use receives::Deliveries;
 pub use redrive::{Redrive, Redriven};
 pub use redrive_all::{RedriveAll, RedriveFilter, RedriveRange, RedrivenAll};
 pub use reschedule::{Reschedule, Rescheduled};
-pub use reshard::{Arrive, Batch, Export, Import, Imported, Leave, Moved, Remap, Thaw};
+pub use reshard::{Arrive, Batch, Export, Import, Imported, Leave, Left, Moved, Remap, Thaw};
 pub use run::Run;
 #[cfg(feature = "schedules")]
 pub use schedule::{

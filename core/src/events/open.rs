@@ -51,7 +51,7 @@ impl Open {
             true => Vec::new(),
             false => map.owners[number].ranges.clone(),
         };
-        let (revision, config) = (map.revision, map.config.clone());
+        let (revision, config) = (map.revision, map.divided());
         let change = Change { ranges, revision, config, all: Vec::new() };
         Ok(Self { partition: map.partition(name, number)?, change: Some(change) })
     }

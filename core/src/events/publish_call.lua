@@ -56,7 +56,8 @@ for text in string.gmatch(map, '[^ ]+') do
   end
 end
 -- Each partition has a share in the limits of the queue.
-config = string.sub(config, 1, -3) .. struct.pack('>I2', #owners)
+local shares = math.max(#owners, (struct.unpack('>I2', string.sub(config, -2))))
+config = string.sub(config, 1, -3) .. struct.pack('>I2', shares)
 
 -- Removes what an earlier queue of the name has left of a partition; returns an error.
 local function delete_earlier(number)
@@ -86,14 +87,16 @@ if not number then return damaged() end
 local owner = owners[number + 1]
 
 -- The partitions of a move may not know of it yet.
-local left_at = 0
+local left_at, tokens = 0, -1
 local is_moving = moving and (number == moving.from or number == moving.to)
 if is_moving then
   local from, to = owners[moving.from + 1], owners[moving.to + 1]
-  failure, left_at = run(moving.from, 'leave', {from.generation, from.ranges, moving.ranges})
+  local failure, left = run(moving.from, 'leave', {from.generation, from.ranges, moving.ranges})
   if failure then return failure end
+  left_at, tokens = left[1], left[2]
   local before = moving.to == 0 and '0' or to.ranges == moving.ranges and '2' or '1'
-  local arrival = {to.generation, to.ranges, left_at, revision, config, before}
+  local arrival = {to.generation, to.ranges, string.format('%.0f', left_at), revision, config, before,
+    string.format('%.0f', tokens)}
   failure = run(moving.to, 'arrive', arrival)
   if failure then failure = delete_earlier(moving.to) or run(moving.to, 'arrive', arrival) end
   if failure then return failure end

@@ -38,7 +38,7 @@ impl Contents {
         self.concurrency().map_or(usize::MAX, |most| most.saturating_sub(self.leased.len()))
     }
 
-    fn tokens(&self, now: Timestamp) -> u64 {
+    pub(super) fn tokens(&self, now: Timestamp) -> u64 {
         let (config, full) = (&self.root.config, capacity(&self.root.config));
         let flowed = |at| config.rate.saturating_mul(now.saturating_sub(at));
         let tokens = |bucket: Bucket| bucket.tokens.saturating_add(flowed(bucket.at));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::bucket::Bucket;
 use super::contents::{Contents, NameEntry, Outgoing, Phase, Root, Transfer};
 use super::journal::Changes;
 use super::{BYTES_MAX, State, stale};
@@ -11,7 +12,8 @@ use crate::events::id::EventId;
 use crate::events::map::{Range, contains};
 use crate::events::partition::Partition;
 use crate::events::reshard::{
-    Arrive, BATCH_EVENTS, Batch, Before, Imported, Moved, MovedEvent, MovedSchedule, Wanted, What,
+    Arrive, BATCH_EVENTS, Batch, Before, Imported, Left, Moved, MovedEvent, MovedSchedule, Wanted,
+    What,
 };
 use crate::events::schedule::{ScheduleRecord, Template};
 use crate::events::state::{Delivery, EventState};
@@ -30,7 +32,7 @@ impl State {
         kept: Vec<Range>,
         leaving: Vec<Range>,
         context: &mut StepContext<'_>,
-    ) -> Result<Option<Timestamp>> {
+    ) -> Result<Option<Left>> {
         let mut contents = self.lock();
         let Root { generation, clock, .. } = contents.root;
         if !contents.root.is_there() {
@@ -41,7 +43,7 @@ impl State {
         }
         if generation == partition.generation {
             return Ok(match contents.transfer {
-                Some(Transfer::Leaving { left_at, .. }) => Some(left_at),
+                Some(Transfer::Leaving { left_at, .. }) => Some(contents.left(left_at)),
                 _ => None,
             });
         }
@@ -56,7 +58,7 @@ impl State {
         std::mem::take(&mut contents.changes).record(context);
         // All that wait look again, and find the other partition.
         context.wake(|| partition.topic(), 1_000);
-        Ok(Some(now))
+        Ok(Some(contents.left(now)))
     }
 
     pub(in crate::events) fn arrive(
@@ -76,7 +78,7 @@ impl State {
         if root.is_there() && root.generation == partition.generation {
             return Ok(false);
         }
-        let Arrive { ranges, left_at, revision, config, before, .. } = step;
+        let Arrive { ranges, left, revision, config, before, .. } = step;
         if !root.is_there() && before == Before::Root {
             return Err(stale("the partition is not there"));
         }
@@ -84,12 +86,18 @@ impl State {
             return Err(stale("the partition is of an earlier queue"));
         }
         contents.changes = Changes::of(context);
+        // A full bucket would let through more than the rate.
+        if (!root.is_there() || root.ranges.is_empty())
+            && let Some(tokens) = left.tokens
+        {
+            contents.set_bucket(Bucket { tokens, at: left.at });
+        }
         // One that was emptied before was not told since.
         let (revision, config) = match root.revision < revision {
             true => (revision, config),
             false => (root.revision, root.config),
         };
-        let (generation, clock) = (partition.generation, root.clock.max(left_at));
+        let (generation, clock) = (partition.generation, root.clock.max(left.at));
         contents.set_root(Root { generation, ranges, revision, config, clock, ..root });
         contents.set_transfer(Some(Transfer::Arriving { taken: 0 }));
         std::mem::take(&mut contents.changes).record(context);
@@ -223,6 +231,12 @@ pub(super) fn time_of_step(clock: Timestamp, now: Timestamp) -> (Timestamp, bool
 }
 
 impl Contents {
+    fn left(&self, at: Timestamp) -> Left {
+        // Nothing is delivered meanwhile, so this stays the same.
+        let tokens = (self.root.config.rate > 0).then(|| self.tokens(at));
+        Left { at, tokens }
+    }
+
     /// The next batch of what is leaving, or what is wanted of that.
     fn next_outgoing(&self, number: u64, ranges: &[Range], wanted: Option<&[Wanted]>) -> Outgoing {
         let mut out = Outgoing { number, ..Outgoing::default() };

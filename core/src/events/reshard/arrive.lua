@@ -8,6 +8,8 @@
 -- ARGV[5] config      as in CONFIG
 -- ARGV[6] before      0 for a partition that is never made here, 2 for one that owned nothing before: then what owns
 --                     something is of an earlier queue; 1 for any other
+-- ARGV[7] tokens      what was in the bucket of the other partition when it left, -1 without a rate: one that owned
+--                     nothing begins with that, as a full one would let through more than the rate
 -- Returns 1 if it arrives by this step, 0 if it has before.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
@@ -26,6 +28,10 @@ if is_there and ARGV[6] == '2' and owned ~= '' then
 end
 redis.call('HDEL', ROOT, '')
 if not is_there then redis.call('HSET', ROOT, 'version', LAYOUT, 'sequence', 0, 'period', 0, 'map', '') end
+if not is_there or owned == '' then
+  redis.call('HDEL', ROOT, 'tokens', 'tokens_at')
+  if ARGV[7] ~= '-1' then redis.call('HSET', ROOT, 'tokens', ARGV[7], 'tokens_at', ARGV[3]) end
+end
 -- One that was emptied before was not told since.
 if not is_there or tonumber(revision) < tonumber(ARGV[4]) then
   redis.call('HSET', ROOT, 'revision', ARGV[4], 'config', ARGV[5])

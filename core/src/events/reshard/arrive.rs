@@ -4,9 +4,10 @@ use super::super::config::Config;
 use super::super::embedded;
 use super::super::map::{Map, Range, text_of};
 use super::super::partition::Partition;
+use super::leave::Left;
 use crate::error::Result;
 use crate::step::reply::Reply;
-use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
+use crate::step::{Invocation, Operation, StepContext, head};
 
 /// Gives a partition a part of the key space, and makes the partition if it does not exist. It delivers nothing until
 /// all events of that part are there, and its generation is that of the change.
@@ -14,7 +15,7 @@ use crate::step::{Invocation, Operation, StepContext, Timestamp, head};
 pub struct Arrive {
     partition: Partition,
     pub(in crate::events) ranges: Vec<Range>,
-    pub(in crate::events) left_at: Timestamp,
+    pub(in crate::events) left: Left,
     pub(in crate::events) revision: u64,
     pub(in crate::events) config: Config,
     pub(in crate::events) before: Before,
@@ -32,21 +33,21 @@ pub(in crate::events) enum Before {
 }
 
 impl Arrive {
-    /// The partition of this number owns what the map says, which another one has left at this time.
+    /// The partition of this number owns what the map says, which another one has left.
     pub(in crate::events) fn new(
         partition: Partition,
         map: &Map,
         number: usize,
-        left_at: Timestamp,
+        left: Left,
     ) -> Self {
-        let (ranges, config) = (map.owners[number].ranges.clone(), map.config.clone());
+        let (ranges, config) = (map.owners[number].ranges.clone(), map.divided());
         let is_new = map.moving.as_ref().is_some_and(|moving| moving.ranges == ranges);
         let before = match number {
             0 => Before::Root,
             _ if is_new => Before::Nothing,
             _ => Before::Owner,
         };
-        Self { partition, ranges, left_at, revision: map.revision, config, before }
+        Self { partition, ranges, left, revision: map.revision, config, before }
     }
 }
 
@@ -64,10 +65,14 @@ impl Operation for Arrive {
     fn invocation(&self) -> Invocation {
         self.partition.call(Self::script(), |args| {
             args.push(text_of(&self.ranges).as_bytes());
-            args.push_number(self.left_at);
+            args.push_number(self.left.at);
             args.push_number(self.revision);
             args.push(&self.config.packed());
             args.push_number(self.before as u64);
+            match self.left.tokens {
+                Some(tokens) => args.push_number(tokens),
+                None => args.push(b"-1"),
+            }
         })
     }
 

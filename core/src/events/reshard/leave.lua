@@ -4,20 +4,27 @@
 -- ARGV[1] generation  of the change, the same for both partitions
 -- ARGV[2] ranges      that the partition keeps
 -- ARGV[3] leaving     ranges that it gives away
--- Returns when it left; 0 if all of it has gone already, or nothing is there.
+-- Returns {when it left, 0 if all of it has gone already, or nothing is there; what was in its bucket then, -1 without a
+-- rate}.
 -- errors WRONGTYPE, STALE, INCOMPATIBLE_VERSION
 
 local failure, is_there = look()
 if failure then return failure end
-if not is_there then return 0 end
-local root = redis.call('HMGET', ROOT, 'generation', 'left_at', 'clock', 'now')
-local generation, left_at, clock, set = unpack(root)
+if not is_there then return {0, -1} end
+local root = redis.call('HMGET', ROOT, 'generation', 'left_at', 'clock', 'now', 'config', 'tokens', 'tokens_at')
+local generation, left_at, clock, set, config, tokens, tokens_at = unpack(root)
+configure(config, tokens, tokens_at)
+-- Nothing is delivered meanwhile, so this stays the same.
+local function bucket_at(at)
+  if FLOW == 0 then return -1 end
+  return math.floor(math.min(BUCKET, TOKENS + math.max(0, at - TOKENS_AT) * FLOW))
+end
 if tonumber(generation) > tonumber(ARGV[1]) then return redis.error_reply('STALE the generation is ' .. generation) end
-if generation == ARGV[1] then return tonumber(left_at or 0) end
+if generation == ARGV[1] then return {tonumber(left_at or 0), left_at and bucket_at(tonumber(left_at)) or -1} end
 local now, _, is_set_back = time_of_step(tonumber(clock), tonumber(set))
 redis.call('HDEL', ROOT, '')
 redis.call('HSET', ROOT, 'generation', ARGV[1], 'ranges', ARGV[2], 'leaving', ARGV[3], 'left_at', number(now), 'frozen',
   1, 'sent', 0, 'cursor', 'events 0', 'clock', is_set_back and clock or number(now))
 -- All that wait look again, and find the other partition.
 redis.pcall('PUBLISH', CHANNEL, '1000')
-return now
+return {now, bucket_at(now)}

@@ -16,6 +16,14 @@ pub struct Leave {
     pub(in crate::events) leaving: Vec<Range>,
 }
 
+/// How a partition was when it gave a part of the key space away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    pub(in crate::events) at: Timestamp,
+    /// What was in its bucket of tokens, if the queue has a rate.
+    pub(in crate::events) tokens: Option<u64>,
+}
+
 impl Leave {
     pub(in crate::events) fn new(
         partition: Partition,
@@ -34,7 +42,7 @@ impl Operation for Leave {
         ["../../step/commands.lua", "../partition.lua", "../look.lua", "leave.lua"]
     );
     /// When it left; nothing if all of it has gone already, or there is no such partition.
-    type Output = Option<Timestamp>;
+    type Output = Option<Left>;
     const IDEMPOTENT: bool = true;
 
     fn invocation(&self) -> Invocation {
@@ -44,15 +52,18 @@ impl Operation for Leave {
         })
     }
 
-    fn decode(&self, reply: Reply) -> Result<Option<Timestamp>> {
-        Ok(Some(reply.number()?).filter(|left_at| *left_at > 0))
+    fn decode(&self, reply: Reply) -> Result<Option<Left>> {
+        let mut replies = reply.list()?;
+        let at = replies.next()?.number()?;
+        let tokens = match replies.next()? {
+            Reply::Int(-1) => None,
+            tokens => Some(tokens.number()?),
+        };
+        replies.end()?;
+        Ok((at > 0).then_some(Left { at, tokens }))
     }
 
-    fn apply(
-        self,
-        state: &embedded::State,
-        context: &mut StepContext<'_>,
-    ) -> Result<Option<Timestamp>> {
+    fn apply(self, state: &embedded::State, context: &mut StepContext<'_>) -> Result<Option<Left>> {
         state.leave(&self.partition, self.kept, self.leaving, context)
     }
 }

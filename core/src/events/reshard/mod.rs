@@ -18,7 +18,7 @@ pub(super) use arrive::Before;
 pub(super) use export::{BATCH_EVENTS, Wanted};
 pub use export::{Batch, Export};
 pub use import::{Import, Imported};
-pub use leave::Leave;
+pub use leave::{Leave, Left};
 pub use moved::Moved;
 pub(super) use moved::{MovedEvent, MovedSchedule, What};
 pub use remap::Remap;
@@ -133,11 +133,16 @@ impl<M: Mode> Calls<M> {
     async fn reshard_by_map(&self, partitions: u16) -> Result<Option<u64>> {
         let map = self.create(1, Config::default()).await?;
         Config { partitions, ..map.config.clone() }.check()?;
+        // Before there are more partitions each takes a smaller share of the limits, and once there are fewer a larger one.
+        if partitions > map.shares() && map.config.rate.max(map.config.concurrency) > 0 {
+            self.set_config(map.revision + 1, map.config.clone(), partitions).await?;
+            return Ok(Some(0));
+        }
         let map = match (&map.moving, plan::next(&map, partitions)) {
             (Some(_), _) => map,
             (None, None) => {
-                let revision = map.revision + u64::from(!map.are_told);
-                let is_told = self.set_config(revision, map.config.clone()).await?;
+                let revision = map.revision + u64::from(map.told != partitions);
+                let is_told = self.set_config(revision, map.config.clone(), partitions).await?;
                 return Ok((!is_told).then_some(0));
             }
             (None, Some(next)) => {
@@ -262,20 +267,20 @@ impl<M: Mode> Calls<M> {
 
     /// Sees to it that both partitions know of the move. Returns when the first one gave its part away; nothing if all
     /// of that has gone.
-    async fn join(&self, map: &Map, moving: &Moving) -> Result<Option<u64>> {
+    async fn join(&self, map: &Map, moving: &Moving) -> Result<Option<Left>> {
         let from = self.partition(map, moving.from)?;
         let kept = map.owners[moving.from].ranges.clone();
-        let left_at = self.step(Ok(Leave::new(from, kept, moving.ranges.clone()))).await?;
+        let left = self.step(Ok(Leave::new(from, kept, moving.ranges.clone()))).await?;
         // Of a move that is over the second one may have gone since, and must not come back.
-        if let Some(left_at) = left_at {
-            self.arrive(map, moving, left_at).await?;
+        if let Some(left) = left {
+            self.arrive(map, moving, left).await?;
         }
-        Ok(left_at)
+        Ok(left)
     }
 
-    async fn arrive(&self, map: &Map, moving: &Moving, left_at: u64) -> Result<()> {
+    async fn arrive(&self, map: &Map, moving: &Moving, left: Left) -> Result<()> {
         let to = self.partition(map, moving.to)?;
-        let step = Arrive::new(to.clone(), map, moving.to, left_at);
+        let step = Arrive::new(to.clone(), map, moving.to, left);
         match self.step(Ok(step.clone())).await {
             Err(error) if is_stale(&error) => {
                 // An earlier queue of this name may have left it, as somebody used that while it was deleted.
@@ -336,7 +341,7 @@ impl<M: Mode> Calls<M> {
                 if self.look().await?.as_deref() != Some(map) {
                     return Err(error);
                 }
-                self.arrive(map, moving, 0).await?;
+                self.arrive(map, moving, Left::default()).await?;
                 self.step(Ok(Import::end(to, batches))).await?;
             }
             result => drop(result?),
