@@ -345,7 +345,7 @@ impl<M: Mode> Client<M> {
             _connections => (!self.core.pace.never_polls).then_some(Duration::from_secs(5)))
     }
 
-    /// The limit for one call; none on an embedded engine, which answers at once.
+    /// The limit for one call; none on an embedded engine, which never waits for a server.
     pub(crate) fn call_timeout(&self) -> Option<Duration> {
         on_backend!(self.core.backend,
             _engine => None,

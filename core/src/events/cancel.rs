@@ -15,7 +15,7 @@ pub struct Cancel {
     pub(super) running: Running,
 }
 
-/// What becomes of events that are leased.
+/// What a cancel does with events that are leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Running {
     /// Nothing.
@@ -26,7 +26,7 @@ pub(super) enum Running {
     Removed,
 }
 
-/// What became of an event that was cancelled.
+/// The outcome for an event that was to be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cancelled {
     /// It does not exist: it has ended in another way, or never existed.

@@ -275,7 +275,8 @@ elseif alarm then
   reply[3] = math.max(0, alarm - CLOCK)
 end
 freed = math.min(freed, left)
--- Who was told of an event may have taken another one: whoever leaves some, or work undone, tells the next.
+-- A consumer may have been told of one event and have taken another: a receive that leaves some, or work undone, tells
+-- the next consumer.
 if (may_take or is_more) and took > 0 then freed = math.max(freed, 1) end
 
 -- The process waits on, or not any more.

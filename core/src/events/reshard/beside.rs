@@ -1,5 +1,6 @@
 //! Calls that go over all partitions, with steps of a reshard before them and between any two of their own: each history
-//! has so many steps before, and so many between. `tests/tests/all/events_walks.rs` has the same on Redis.
+//! does a number of its steps before the call, and a number between any two steps of it.
+//! `tests/tests/all/events_walks.rs` has the same on Redis.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -65,7 +66,8 @@ impl World {
         world
     }
 
-    /// Begins a reshard, which does so many steps now, and so many between the steps of calls. Whether it is not over.
+    /// Begins a reshard, which does `before` steps now and `pace` steps between any two of the calls. Whether it is
+    /// under way.
     fn reshard(&mut self, partitions: usize, before: usize, pace: usize) -> bool {
         let queue = self.queue.clone();
         let call = async move { queue.reshard(partitions).await.expect("it is resharded") };

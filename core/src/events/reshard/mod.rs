@@ -96,9 +96,9 @@ impl<M: Mode> EventQueue<M> {
 
 /// What came of a part of a move.
 enum Carried {
-    /// A batch has moved, with so many things.
+    /// A batch has moved, of this many things.
     Batch(u64),
-    /// All of so many batches has; 0 if that is not known.
+    /// All batches have moved; their count, or 0 if that is not known.
     All(u64),
 }
 

@@ -64,7 +64,7 @@ enum State {
     Open,
     Held,
     Dead,
-    /// It was to be ended, and whoever did that does not know whether it was.
+    /// Its consumer tried to end it, and does not know whether it has.
     Unsure,
     Ended,
 }
@@ -455,7 +455,7 @@ impl World {
         });
     }
 
-    /// Another limit, which never counts: whoever asks for it may die in the middle.
+    /// Another limit, which never counts; the caller may die in the middle.
     fn configure(&mut self, queue: EventQueue<Simulated>) {
         let config = Config { events_max: 1_000_000 + self.draw.below(9), ..config() };
         let future = Box::pin(async move { drop(queue.configure(config).await) });
