@@ -14,7 +14,7 @@ use crate::step::Operation;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Simulated {}
 
-/// What becomes of a step.
+/// Whether a step runs, and whether its reply arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Runs,

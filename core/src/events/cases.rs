@@ -33,10 +33,7 @@ pub(super) fn cases() -> Vec<Case> {
     let moved = "'4 '2000 '-1 'abcdefghijkl ' 'head 'body 'name '2000 ' 'abcdefghijkl 'n ' ' \
                  'schedule '0 ' 'abcdefghijkl 'id 'record 'template";
     vec![
-        case(
-            Ok(Arrive::new(partition(), &map(), 1, Left { at: 1_000, tokens: Some(5) })),
-            &["1", "0"],
-        ),
+        case(Arrive::new(b"orders", &map(), 1, Left { at: 1_000, tokens: Some(5) }), &["1", "0"]),
         case(Cancel::new(partition(), ids(), true), &["[ 0 1 ]", "[ 2 2 ]"]),
         case(
             Ok(Delete::begin(partition())),

@@ -9,9 +9,9 @@
 
 local LANES_MAX = 1000
 
-local failure, root = read('HMGET', ROOT, 'version', 'generation', 'map', 'gone', 'now')
+local failure, root = read('HMGET', ROOT, 'version', 'generation', 'map', 'gone')
 if failure then return failure end
-local version, generation, map, is_gone, now = root[1], tonumber(root[2]), root[3] or '', root[4], root[5]
+local version, generation, map, is_gone = root[1], tonumber(root[2]), root[3] or '', root[4]
 if version and version ~= LAYOUT then return wrong_layout(ROOT, version, LAYOUT) end
 local is_begun, is_begin = ARGV[2] == '-', ARGV[2] == '' or ARGV[2] == '-'
 local is_any = version and not is_begun or not version and is_gone
@@ -30,16 +30,13 @@ for i = 1, #page[2], 2 do
 end
 if page[1] ~= '0' then return {page[1], generation, map} end
 redis.call('UNLINK', LANES, ROOT)
-now = now or redis.call('TIME')[1] * 1000000
--- The next queue of this name has a later generation than any partition of this one, also in the second in which it was
--- made, or soon after that.
+-- For ten minutes the generation stays. The next queue of this name has a later one than any partition of this one, also
+-- in the second in which it was made, and after a clock has gone back; and a call that has read the map before the
+-- deletion does not make a partition again.
 local last = generation
 for of in string.gmatch(map, '(%d+):') do
   last = math.max(last, tonumber(of))
 end
-local second_over = (last + 1) * 1000 - math.floor(now / 1000)
-if map ~= '' and second_over > 0 then
-  redis.call('HSET', ROOT, 'generation', number(last))
-  redis.call('PEXPIRE', ROOT, second_over)
-end
+redis.call('HSET', ROOT, 'generation', number(last))
+redis.call('PEXPIRE', ROOT, PERIOD / 1000)
 return {'', generation, map}

@@ -16,7 +16,8 @@ if version and version ~= LAYOUT then return wrong_layout(ROOT, version, LAYOUT)
 if ARGV[2] ~= '' and not version then
   if is_gone then return redis.error_reply('STALE the queue is being deleted') end
   local generation = ARGV[1]
-  if generation ~= '0' and tonumber(before or 0) > tonumber(generation) then
+  -- It was deleted, or all that it had was given away, since the caller read the map.
+  if generation ~= '0' and tonumber(before or 0) >= tonumber(generation) then
     return redis.error_reply('STALE the generation is ' .. before)
   end
   if generation == '0' then

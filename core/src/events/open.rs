@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::embedded;
 use super::map::{Map, Range, even_ranges, text_of};
-use super::partition::Partition;
+use super::partition::{Partition, Place};
 use crate::error::Result;
 use crate::step::reply::{Reply, malformed};
 use crate::step::{Invocation, Operation, StepContext, head};
@@ -24,6 +24,8 @@ pub(super) struct Change {
     pub(super) config: Config,
     /// Of partition 0: what each partition of a new queue owns, by number.
     pub(super) all: Vec<Range>,
+    /// Of any other partition.
+    pub(super) place: Option<Place>,
 }
 
 impl Open {
@@ -40,7 +42,7 @@ impl Open {
     pub fn create(partition: Partition, revision: u64, config: Config) -> Result<Self> {
         config.check()?;
         let all = even_ranges(config.partitions);
-        let change = Change { ranges: vec![all[0]], revision, config, all };
+        let change = Change { ranges: vec![all[0]], revision, config, all, place: None };
         Ok(Self { partition, change: Some(change) })
     }
 
@@ -52,7 +54,8 @@ impl Open {
             false => map.owners[number].ranges.clone(),
         };
         let (revision, config) = (map.revision, map.divided());
-        let change = Change { ranges, revision, config, all: Vec::new() };
+        let place = Some(Place { first: Partition::new(name, 0, 0)?, number });
+        let change = Change { ranges, revision, config, all: Vec::new(), place };
         Ok(Self { partition: map.partition(name, number)?, change: Some(change) })
     }
 }

@@ -156,7 +156,8 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Deletes the queue with all its events, including leased ones, its configuration and what it remembers. A
-    /// delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new one.
+    /// delivery that ends later finds its event gone. Using the queue afterwards makes it again, as a new one. On a server
+    /// a small key of each partition stays for ten minutes, so that calls that began before find the queue deleted.
     ///
     /// ```
     /// use millpond::events::NewEvent;

@@ -5,7 +5,7 @@
 --
 -- KEYS[1] root  hash: see the fields below; that of partition 0 has also the queue's map: of each partition, in order,
 --               its generation and its ranges. Of a partition that is being deleted it has no version but the field
---               `gone`; of one that was deleted in the second in which it was made, its generation for that second
+--               `gone`; of one that was deleted, for ten minutes, the last generation that it has had
 --               Of the queue `orders` it is {orders}:events for partition 0 and {orders/0003}:events-part for partition 3. Of
 --               a queue with a tag of its own, {shop}orders, it is {shop}orders:events/0000 and so on: all in one slot. In
 --               such a name, `:events` behind the tag is written `:_events`: no name gives a key of another one

@@ -84,6 +84,16 @@ impl Partition {
     }
 }
 
+/// The place of a partition in the map of its queue. On an embedded engine, where a step can look at the map, a partition
+/// that the map does not have any more is not made.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Partition 0 of the queue, which has the map.
+    pub(super) first: Partition,
+    /// Not 0.
+    pub(super) number: usize,
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

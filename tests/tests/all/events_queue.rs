@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use millpond::events::{
     Config, ConfigChange, DeadReason, Delete, Event, EventPage, EventPosition, EventQuery,
-    EventQueue, EventState, Failure, Held, IfExists, Job, NewEvent, Partition, PurgeFilter,
+    EventQueue, EventState, Failure, Held, IfExists, Job, NewEvent, Open, Partition, PurgeFilter,
     RedriveFilter, Redriven, Settled, Status, Worker,
 };
+use millpond::step::Operation;
 use millpond::{Client, ErrorKind};
 use millpond_tests::block_on;
 use millpond_tests::proxy::Proxy;
-use millpond_tests::servers::{Cluster, Redis};
+use millpond_tests::servers::{Cluster, Redis, Reply};
 
 /// Waits that are never over by themselves while a test runs.
 const LONG: Duration = Duration::from_secs(600);
@@ -531,7 +532,14 @@ fn clients_of_a_queue_that_was_deleted_use_the_new_one() {
     assert_eq!(other.ack_many(&held).expect("it is made again"), [Settled::Gone]);
     other.delete().expect("it is there");
 
-    // A deletion that was cut off is gone on with, by whoever needs the queue next or deletes it too.
+    // For ten minutes the generation of a partition stays, and nothing else.
+    const PART: &str = "{orders/0001}:events-part";
+    let is_deleted = || {
+        let fields = server.cli(&["HKEYS", PART]).array();
+        assert!(fields.len() == 1 && fields[0].text() == "generation", "{fields:?}");
+        assert!((1..=600).contains(&server.cli(&["TTL", PART]).integer()));
+    };
+    // A deletion that was cut off is completed by the next call that uses the queue or deletes it too.
     let cut_off = || {
         queue.configure(config(|config| config.partitions = 2)).expect("it is new");
         queue.publish_many(keys()).expect("there is room");
@@ -540,12 +548,22 @@ fn clients_of_a_queue_that_was_deleted_use_the_new_one() {
     };
     cut_off();
     other.delete().expect("it goes on");
-    assert_eq!(server.cli(&["EXISTS", "{orders/0001}:events-part"]).integer(), 0);
+    is_deleted();
     cut_off();
     other.publish_many(keys()).expect("it is a new one");
     assert_eq!(queue.stats().expect("it is there").events, 20);
     assert_eq!(queue.config().expect("it is there"), Some(Config::default()));
-    assert_eq!(server.cli(&["EXISTS", "{orders/0001}:events-part"]).integer(), 0);
+    is_deleted();
+
+    // A call that has read the map before does not make it again, or others would publish into it for nobody.
+    let generation = server.cli(&["HGET", PART, "generation"]).text();
+    let root = Partition::new("orders", 0, 0).expect("a right name");
+    let open = Open::create(root, 1, Config::default()).expect("they are right").invocation();
+    let (source, none) = (open.script.source(), "{orders/0001}:events-part:none");
+    let words = ["EVAL", source, "2", PART, none, &generation, "8000-ffff", "1", "", ""];
+    let refused = server.cli(&words);
+    assert!(matches!(&refused, Reply::Error(error) if error.starts_with("STALE")), "{refused:?}");
+    is_deleted();
 
     // A partition of an earlier queue makes way for one of the new queue.
     queue.delete().expect("it is there");

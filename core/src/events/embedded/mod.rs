@@ -18,13 +18,13 @@ use reshard::time_of_step;
 use schedules::Ticked;
 
 use super::cancel::{Cancelled, Running};
-use super::config::micros;
+use super::config::{Config, micros};
 use super::event::{Head, IfExists, NewEvent, flag};
 use super::extend::{Extended, Held};
 use super::id::EventId;
 use super::map::Map;
 use super::open::Change;
-use super::partition::Partition;
+use super::partition::{Partition, Place};
 use super::publish::{self, Published, Status};
 use super::queue::taken_over;
 use super::receive::{Receipt, Receive, Received, Suspects, Token};
@@ -139,6 +139,8 @@ impl State {
         change: Option<Change>,
         context: &mut StepContext<'_>,
     ) -> Result<Option<Map>> {
+        let first = first_of(change.as_ref().and_then(|change| change.place.as_ref()), context)?;
+        let owner = first.as_ref().map(|(first, number)| (first.lock(), *number));
         let mut contents = self.lock();
         contents.changes = Changes::of(context);
         let mut root = contents.root.clone();
@@ -152,9 +154,10 @@ impl State {
             }
             if !root.is_there() {
                 // One that has given away all that it had, since the map was read.
-                if partition.generation != 0 && root.generation > partition.generation {
+                if partition.generation != 0 && root.generation >= partition.generation {
                     return Err(stale(&format!("the generation is {}", root.generation)));
                 }
+                check_owner(owner.as_ref(), partition)?;
                 // A queue of the same name may have lived in this second already.
                 let second = || ((context.now() / 1_000_000) as u32).max(root.generation + 1);
                 root.generation =
@@ -941,6 +944,30 @@ impl Step<'_> {
     fn next_due(&self) -> Option<Timestamp> {
         let event = self.contents.scheduled.first().map(|(at, _)| *at);
         event.into_iter().chain(self.contents.ticks.first().map(|(at, _)| *at)).min()
+    }
+}
+
+/// Partition 0 of the queue that has another one at this place, and the number of that one.
+// Lock order: partition 0 of a queue is locked before another one.
+fn first_of(
+    place: Option<&Place>,
+    context: &mut StepContext<'_>,
+) -> Result<Option<(Arc<State>, usize)>> {
+    let Some(Place { first, number }) = place else { return Ok(None) };
+    Ok(Some((context.state(&first.as_bytes().into())?, *number)))
+}
+
+/// Refuses to make a partition that the map of its queue does not have, or not any more.
+fn check_owner(
+    first: Option<&(MutexGuard<'_, Contents>, usize)>,
+    partition: &Partition,
+) -> Result<()> {
+    let Some((first, number)) = first else { return Ok(()) };
+    let map = first.root.is_there().then(|| Map::parse(0, Config::default(), &first.root.map));
+    let generation = map.flatten().and_then(|map| Some(map.owners.get(*number)?.generation));
+    match generation == Some(partition.generation) {
+        true => Ok(()),
+        false => Err(stale("the queue has no such partition")),
     }
 }
 

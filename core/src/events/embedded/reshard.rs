@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::bucket::Bucket;
 use super::contents::{Contents, NameEntry, Outgoing, Phase, Root, Transfer};
 use super::journal::Changes;
-use super::{BYTES_MAX, State, stale};
+use super::{BYTES_MAX, State, check_owner, first_of, stale};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::event::{Head, flag};
 use crate::events::id::EventId;
@@ -67,6 +67,8 @@ impl State {
         step: Arrive,
         context: &mut StepContext<'_>,
     ) -> Result<bool> {
+        let first = first_of(step.place.as_ref(), context)?;
+        let owner = first.as_ref().map(|(first, number)| (first.lock(), *number));
         let mut contents = self.lock();
         let root = contents.root.clone();
         if root.is_gone() {
@@ -77,6 +79,9 @@ impl State {
         }
         if root.is_there() && root.generation == partition.generation {
             return Ok(false);
+        }
+        if !root.is_there() {
+            check_owner(owner.as_ref(), partition)?;
         }
         let Arrive { ranges, left, revision, config, before, .. } = step;
         if !root.is_there() && before == Before::Root {

@@ -22,6 +22,9 @@ if generation and tonumber(generation) > tonumber(ARGV[1]) then
   return redis.error_reply('STALE the generation is ' .. generation)
 end
 if is_there and generation == ARGV[1] then return 0 end
+if not is_there and generation == ARGV[1] then
+  return redis.error_reply('STALE the partition was deleted')
+end
 if not is_there and ARGV[6] == '0' then return redis.error_reply('STALE the partition is not there') end
 if is_there and ARGV[6] == '2' and owned ~= '' then
   return redis.error_reply('STALE the partition is of an earlier queue')

@@ -3,7 +3,7 @@
 use super::super::config::Config;
 use super::super::embedded;
 use super::super::map::{Map, Range, text_of};
-use super::super::partition::Partition;
+use super::super::partition::{Partition, Place};
 use super::leave::Left;
 use crate::error::Result;
 use crate::step::reply::Reply;
@@ -19,6 +19,8 @@ pub struct Arrive {
     pub(in crate::events) revision: u64,
     pub(in crate::events) config: Config,
     pub(in crate::events) before: Before,
+    /// Of any partition but 0.
+    pub(in crate::events) place: Option<Place>,
 }
 
 /// What the partition was before.
@@ -35,11 +37,11 @@ pub(in crate::events) enum Before {
 impl Arrive {
     /// The partition of this number owns what the map says, which another one has left.
     pub(in crate::events) fn new(
-        partition: Partition,
+        name: &[u8],
         map: &Map,
         number: usize,
         left: Left,
-    ) -> Self {
+    ) -> Result<Self> {
         let (ranges, config) = (map.owners[number].ranges.clone(), map.divided());
         let is_new = map.moving.as_ref().is_some_and(|moving| moving.ranges == ranges);
         let before = match number {
@@ -47,7 +49,12 @@ impl Arrive {
             _ if is_new => Before::Nothing,
             _ => Before::Owner,
         };
-        Self { partition, ranges, left, revision: map.revision, config, before }
+        let place = match number {
+            0 => None,
+            _ => Some(Place { first: Partition::new(name, 0, 0)?, number }),
+        };
+        let (partition, revision) = (map.partition(name, number)?, map.revision);
+        Ok(Self { partition, ranges, left, revision, config, before, place })
     }
 }
 

@@ -280,7 +280,7 @@ impl<M: Mode> Calls<M> {
 
     async fn arrive(&self, map: &Map, moving: &Moving, left: Left) -> Result<()> {
         let to = self.partition(map, moving.to)?;
-        let step = Arrive::new(to.clone(), map, moving.to, left);
+        let step = Arrive::new(&self.name, map, moving.to, left)?;
         match self.step(Ok(step.clone())).await {
             Err(error) if is_stale(&error) => {
                 // An earlier queue of this name may have left it, as somebody used that while it was deleted.
