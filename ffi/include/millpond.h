@@ -457,7 +457,7 @@ typedef enum {
 } millpond_events_held;
 
 /**
- * What became of an event that was cancelled.
+ * The outcome for an event that was to be cancelled.
  */
 typedef enum {
     /**
@@ -7468,7 +7468,8 @@ millpond_status millpond_events_purge(millpond_events_queue *queue,
 /**
  * Deletes the queue with all its events, including leased ones, its configuration and what it
  * remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes
- * it again, as a new one.
+ * it again, as a new one. On a server a small key of each partition stays for ten minutes, so
+ * that calls that began before find the queue deleted.
  *
  * Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *

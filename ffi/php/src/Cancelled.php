@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * What became of an event that was cancelled.
+ * The outcome for an event that was to be cancelled.
  */
 enum Cancelled: string
 {

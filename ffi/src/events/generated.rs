@@ -1092,7 +1092,7 @@ pub enum millpond_events_held {
     MILLPOND_EVENT_LEASE_CANCELLED = 3,
 }
 
-/// What became of an event that was cancelled.
+/// The outcome for an event that was to be cancelled.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_cancelled {

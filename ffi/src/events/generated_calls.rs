@@ -250,7 +250,8 @@ pub unsafe extern "C" fn millpond_events_purge(
 
 /// Deletes the queue with all its events, including leased ones, its configuration and what it
 /// remembers. A delivery that ends later finds its event gone. Using the queue afterwards makes
-/// it again, as a new one.
+/// it again, as a new one. On a server a small key of each partition stays for ten minutes, so
+/// that calls that began before find the queue deleted.
 ///
 /// Errors: `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///

@@ -794,7 +794,8 @@ class EventQueue:
     def delete(self) -> None:
         """Deletes the queue with all its events, including leased ones, its configuration and
         what it remembers. A delivery that ends later finds its event gone. Using the queue
-        afterwards makes it again, as a new one.
+        afterwards makes it again, as a new one. On a server a small key of each partition stays
+        for ten minutes, so that calls that began before find the queue deleted.
 
         The call takes several steps. If it fails, part of the queue may be left. The next
         ``delete`` removes the rest, and so does the next call that uses the queue, which then
