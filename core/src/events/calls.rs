@@ -227,12 +227,27 @@ impl<M: Mode> Calls<M> {
         if let Some(moving) = map.moving.as_ref().filter(|of| [of.from, of.to].contains(&number)) {
             self.catch_up(map, moving).await?;
         } else if number > 0 {
-            // What an earlier queue of this name left, as somebody used it while it was deleted.
-            let earlier = map.owners[number].generation.saturating_sub(1);
-            self.remove(self.numbered(number)?.of_generation(earlier)).await?;
-            self.step(Open::part(&self.name, map, number)).await?;
+            self.open(map, number).await?;
         }
         Ok(())
+    }
+
+    /// Makes a partition as this map says, or gives it the configuration of that; false if the queue has been deleted or
+    /// resharded since.
+    async fn open(&self, map: &Map, number: usize) -> Result<bool> {
+        for is_last in [false, true] {
+            match self.step(Open::part(&self.name, map, number)).await {
+                Err(error) if is_stale(&error) => {}
+                result => return Ok(result?.is_some()),
+            }
+            if is_last || map.is_moving(number) {
+                break;
+            }
+            // What an earlier queue of this name left, as it was used while it was deleted.
+            let earlier = map.owners[number].generation.saturating_sub(1);
+            self.remove(self.numbered(number)?.of_generation(earlier)).await?;
+        }
+        Ok(false)
     }
 
     /// Removes a partition, unless it has a later generation by now.
@@ -274,24 +289,24 @@ impl<M: Mode> Calls<M> {
         config: Config,
         shares: u16,
     ) -> Result<bool> {
-        let map = self.create(revision, Config { partitions: shares, ..config.clone() }).await?;
-        if map.config != config || map.told != shares {
-            return Ok(false);
-        }
-        // The partitions of a move know of it before they are told anything else: else none is there to be told.
-        if let Some(moving) = &map.moving {
-            self.catch_up(&map, moving).await?;
-        }
-        for number in 1..map.owners.len() {
-            match self.step(Open::part(&self.name, &map, number)).await {
-                Ok(Some(_)) => {}
-                // It has gone since, or another move has come.
-                Ok(None) => return Ok(false),
-                Err(error) if is_stale(&error) => return Ok(false),
-                Err(error) => return Err(error),
+        let is_told = |map: &Map| map.config == config && map.told == shares;
+        let made = self.create(revision, Config { partitions: shares, ..config.clone() }).await?;
+        let (mut map, mut patience, mut number) = (made.clone(), self.patience(), 1);
+        while is_told(&map) && map.revision == made.revision {
+            // The partitions of a move know of it before they are told anything else: else none is there to be told.
+            if let Some(moving) = &map.moving {
+                self.catch_up(&map, moving).await?;
             }
+            while number < map.owners.len() && self.open(&map, number).await? {
+                (number, patience) = (number + 1, self.patience());
+            }
+            if number >= map.owners.len() {
+                return Ok(true);
+            }
+            let Some(next) = self.look().await?.filter(|_| patience.is_left()) else { break };
+            map = next;
         }
-        Ok(true)
+        Ok(false)
     }
 
     /// Runs a step on a partition, all of which it may have to do with.

@@ -14,7 +14,20 @@ if failure then return failure end
 local version, generation, map, is_gone = root[1], tonumber(root[2]), root[3] or '', root[4]
 if version and version ~= LAYOUT then return wrong_layout(ROOT, version, LAYOUT) end
 local is_begun, is_begin = ARGV[2] == '-', ARGV[2] == '' or ARGV[2] == '-'
+
+-- For ten minutes the generation stays. The next queue of this name has a later one than any partition of this one, also
+-- in the second in which it was made, and after a clock has gone back; and a call that has read the map before the
+-- deletion does not make a partition again, nor for the first time.
+local function keep(last)
+  redis.call('HSET', ROOT, 'generation', last)
+  redis.call('PEXPIRE', ROOT, PERIOD / 1000)
+end
+
 local is_any = version and not is_begun or not version and is_gone
+if not is_any and not generation and not is_begin then
+  redis.call('HDEL', ROOT, '')
+  keep(ARGV[1])
+end
 if not is_any or generation > tonumber(ARGV[1]) then return {'', 0, ''} end
 if version then
   redis.call('HDEL', ROOT, 'version')
@@ -30,13 +43,9 @@ for i = 1, #page[2], 2 do
 end
 if page[1] ~= '0' then return {page[1], generation, map} end
 redis.call('UNLINK', LANES, ROOT)
--- For ten minutes the generation stays. The next queue of this name has a later one than any partition of this one, also
--- in the second in which it was made, and after a clock has gone back; and a call that has read the map before the
--- deletion does not make a partition again.
 local last = generation
 for of in string.gmatch(map, '(%d+):') do
   last = math.max(last, tonumber(of))
 end
-redis.call('HSET', ROOT, 'generation', number(last))
-redis.call('PEXPIRE', ROOT, PERIOD / 1000)
+keep(number(last))
 return {'', generation, map}

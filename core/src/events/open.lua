@@ -34,6 +34,10 @@ if ARGV[2] ~= '' and not version then
   return {tonumber(ARGV[3]), ARGV[4], map}
 end
 if not version then return {0} end
+-- The caller knows an older map, or that of a deleted queue of this name.
+if ARGV[1] ~= '0' and ARGV[3] ~= '' and before ~= ARGV[1] then
+  return redis.error_reply('STALE the generation is ' .. before)
+end
 if ARGV[3] ~= '' and tonumber(revision) < tonumber(ARGV[3]) then
   revision, config = ARGV[3], ARGV[4]
   -- Also on a server whose memory is full, as what fills it may be paused.

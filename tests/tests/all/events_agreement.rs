@@ -1018,7 +1018,8 @@ impl Engines<'_> {
             self.reopen();
         }
         let left = self.server.cli(&["KEYS", &format!("{}*", self.root)]);
-        prop_assert_eq!(left.array().len(), 0, "{:?}", left);
+        prop_assert_eq!(left.array().len(), 1, "{:?}", left);
+        prop_assert_eq!(self.server.cli(&["HLEN", &self.root]).integer(), 1, "its generation");
         known.generation += 1;
         known.partition = Partition::new(&known.name, 0, known.generation).expect("a right name");
         *ledger = Ledger::default();

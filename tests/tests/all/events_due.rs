@@ -11,8 +11,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use millpond::events::{
-    Config, End, EventId, EventQuery, EventQueue, EventState, List, Missed, NewEvent, Op, Open,
-    Overlap, Partition, ReadSchedules, ReadStats, Receipt, Receive, Schedule, Settlement,
+    Config, ConfigChange, End, EventId, EventQuery, EventQueue, EventState, List, Missed, NewEvent,
+    Op, Open, Overlap, Partition, ReadSchedules, ReadStats, Receipt, Receive, Schedule, Settlement,
 };
 use millpond::step::Operation;
 use millpond::{Client, Clock, Options};
@@ -243,7 +243,7 @@ impl<'a> World<'a> {
     /// Whether something is due that may be received now.
     fn is_overdue(&self) -> bool {
         let (stats, _) = self.run(ReadStats::new(self.partition.clone()));
-        if stats.rate > 0 && stats.rate_left == 0 {
+        if self.is_paused || stats.rate > 0 && stats.rate_left == 0 {
             return false;
         }
         let has_room = stats.concurrency == 0 || stats.leased < stats.concurrency;
@@ -251,7 +251,7 @@ impl<'a> World<'a> {
         let leased = self.run(List::new(self.partition.clone(), EventState::Leased, &query));
         let is_late = leased.events.first().is_some_and(|event| event.state_at_us <= self.now);
         let has_ticked = self.first_tick().is_some_and(|tick| tick <= self.now);
-        is_late || has_ticked || !self.is_paused && has_room && stats.ready_since_us.is_some()
+        is_late || has_ticked || has_room && stats.ready_since_us.is_some()
     }
 
     fn first_tick(&self) -> Option<u64> {
@@ -294,9 +294,9 @@ impl<'a> World<'a> {
         config.concurrency = self.random.of(&[0, 0, 0, 2, 5]);
         config.rate = self.random.of(&[0, 0, 0, 3, 50]);
         config.retention = self.ms(2) * 1_000;
-        config.paused = self.random.one_in(12);
-        self.is_paused = config.paused;
-        self.queue.configure(config).expect("it is there");
+        self.is_paused = self.random.one_in(12);
+        let change = ConfigChange::from(config).paused(self.is_paused);
+        self.queue.configure(change).expect("it is there");
     }
 
     fn publish(&mut self) {

@@ -165,6 +165,10 @@ impl State {
                 root.map = change.map_text(&root.generation.to_string()).into();
                 root.ranges = change.ranges;
             }
+            // The caller knows an older map, or that of a deleted queue of this name.
+            if ![0, root.generation].contains(&partition.generation) {
+                return Err(stale(&format!("the generation is {}", root.generation)));
+            }
             if root.revision < change.revision {
                 if root.is_there() && !change.config.paused {
                     // All that wait look again: they may receive what the configuration before did not let them.
