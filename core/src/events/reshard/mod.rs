@@ -282,8 +282,9 @@ impl<M: Mode> Calls<M> {
         let to = self.partition(map, moving.to)?;
         let step = Arrive::new(&self.name, map, moving.to, left)?;
         match self.step(Ok(step.clone())).await {
-            Err(error) if is_stale(&error) => {
-                // An earlier queue of this name may have left it, as somebody used that while it was deleted.
+            // Partition 0 is its queue, and is removed last when that is deleted.
+            Err(error) if is_stale(&error) && moving.to > 0 => {
+                // An earlier queue of this name may have left it, as it was used while it was deleted.
                 let earlier = to.generation.saturating_sub(1);
                 self.remove(to.of_generation(earlier)).await?;
                 self.step(Ok(step)).await.map(drop)
