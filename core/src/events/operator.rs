@@ -7,7 +7,7 @@ use super::delete::Delete;
 use super::fetch::Fetch;
 use super::limits::STEP_EVENTS_MAX;
 use super::list::Listing;
-use super::map::{Map, Range, contains, intersection};
+use super::map::{Map, Range, contains};
 use super::purge::PurgeRange;
 use super::queue::{check_count, check_ids};
 use super::redrive_all::RedriveRange;
@@ -229,13 +229,10 @@ impl<M: Mode> Calls<M> {
         Ok(page)
     }
 
-    /// A page of a part of the key space. What is on its way leaves the old partition when it is in the new one, so it
-    /// is looked for in this order, and what is in both is the same.
+    /// A page of a part of the key space.
     async fn list_leg(&self, map: &Map, leg: &Leg<()>, listing: &Listing) -> Result<EventPage> {
         let mut page = EventPage::default();
-        let moving = map.moving.as_ref().filter(|of| of.to == leg.number);
-        let moving = moving.filter(|of| !intersection(&of.ranges, &leg.ranges).is_empty());
-        for number in moving.map(|of| of.from).into_iter().chain([leg.number]) {
+        for number in leg.numbers(map) {
             let partition = self.partition(map, number)?;
             let of = self.step(Ok(List::of(partition, listing.clone()))).await?;
             page.next = [page.next, of.next].into_iter().flatten().min();

@@ -30,6 +30,16 @@ pub(super) struct Leg<P> {
     pub(super) at: P,
 }
 
+impl<P> Leg<P> {
+    /// The partitions that what is in the part may be in. What is on its way leaves the old partition when it is in the
+    /// new one, so it is looked for in this order, and what is in both is the same.
+    pub(super) fn numbers(&self, map: &Map) -> impl Iterator<Item = usize> {
+        let moving = map.moving.as_ref().filter(|of| of.to == self.number);
+        let moving = moving.filter(|of| !intersection(&of.ranges, &self.ranges).is_empty());
+        moving.map(|of| of.from).into_iter().chain([self.number])
+    }
+}
+
 impl<P: Clone> Walk<P> {
     pub(super) fn over(range: Range, at: P) -> Self {
         Self { left: vec![(vec![range], at)] }

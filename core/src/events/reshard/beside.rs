@@ -324,6 +324,27 @@ fn many_events_are_listed_counted_and_purged() {
     }
 }
 
+#[cfg(feature = "schedules")]
+#[test]
+fn schedules_are_listed_once_and_synced() {
+    use crate::events::Schedule;
+    let schedules =
+        |count: u32| (0..count).map(|number| Schedule::new(format!("s-{number}")).every(HOUR));
+    let sync = |world: &mut World, revision, count| {
+        world.run(world.queue.sync_schedules("program", revision, schedules(count)))
+    };
+    let check = |world: &mut World, to| {
+        assert_eq!(world.run(world.queue.list_schedules()).len(), 40);
+        assert_eq!(sync(world, 2, 10).removed, 30);
+        world.settle(to);
+        assert_eq!(world.run(world.queue.list_schedules()).len(), 10);
+    };
+    histories(check, |world| {
+        let put = world.queue.sync_schedules("program", 1, schedules(40));
+        assert_eq!(finish(put).expect("they are right").created, 40);
+    });
+}
+
 /// A delivery that was taken over publishes what follows from it in other partitions; the one that took it over does
 /// so again while these go.
 #[test]

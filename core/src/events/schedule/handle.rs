@@ -9,11 +9,13 @@ use super::record::{ScheduleRecord, StoredSchedule, check_own_id};
 use super::{PutSchedule, ReadSchedules, RemoveSchedule, SchedulesRead, Trigger};
 use crate::client::Mode;
 use crate::error::{Error, ErrorKind, Result, ensure};
-use crate::events::calls::Calls;
+use crate::events::calls::{Calls, is_stale};
+use crate::events::map::{Map, contains};
 use crate::events::op::Op;
 use crate::events::partition::Partition;
 use crate::events::reshard::Wanted;
 use crate::events::vslot::vslot_of;
+use crate::events::walk::{ALL, Leg, Walk};
 use crate::events::{EventQueue, Published};
 use crate::step::{Operation, Timestamp};
 
@@ -268,14 +270,40 @@ impl<M: Mode> Calls<M> {
     }
 
     async fn read_all(&self) -> Result<BTreeMap<Arc<str>, StoredSchedule>> {
+        let (mut all, mut walk, mut patience) =
+            (BTreeMap::new(), Walk::over(ALL, ()), self.patience());
+        while let Some(map) = self.look().await? {
+            let Some(leg) = walk.next(&map)? else { break };
+            match self.read_leg(&map, &leg).await {
+                Ok(read) => {
+                    all.extend(read);
+                    walk.advance(&leg.ranges, None);
+                    patience = self.patience();
+                }
+                Err(error) if is_stale(&error) && patience.is_left() => {
+                    self.refresh(&map, leg.number).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads the schedules of a part of the key space.
+    async fn read_leg(
+        &self,
+        map: &Map,
+        leg: &Leg<()>,
+    ) -> Result<BTreeMap<Arc<str>, StoredSchedule>> {
         let mut all = BTreeMap::new();
-        let partitions = self.look().await?.map_or(0, |map| map.owners.len());
-        for number in 0..partitions {
+        for number in leg.numbers(map) {
             let mut after: Option<Arc<[u8]>> = None;
             loop {
-                let make = |partition, _| Ok(ReadSchedules::page(partition, after.clone()));
-                let page = self.on(number, make).await?;
-                let own = page.schedules.into_iter().filter(|stored| !stored.id.contains('\0'));
+                let page = ReadSchedules::page(self.partition(map, number)?, after);
+                let page = self.step(Ok(page)).await?;
+                let is_in = |id: &str| contains(&leg.ranges, vslot_of(id.as_bytes()));
+                let own =
+                    page.schedules.into_iter().filter(|of| !of.id.contains('\0') && is_in(&of.id));
                 all.extend(own.map(|stored| (stored.id.clone(), stored)));
                 after = page.next;
                 if after.is_none() {
