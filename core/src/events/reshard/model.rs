@@ -189,7 +189,9 @@ impl Ledger {
         note(format!("{} {id} is {state:?}", self.now));
         self.held.retain(|(receipt, _)| receipt.id != id);
         if let Some(known) = self.events.get_mut(&id) {
-            known.state = state;
+            // Of one that was purged since, its consumer knows nothing.
+            let is_known = state != State::Open || known.state == State::Held;
+            known.state = if is_known { state } else { known.state.clone() };
             if known.state == State::Dead && self.redriving > 0 {
                 (known.state, known.place) = (State::Unsure, None);
             }
