@@ -33,8 +33,7 @@ local function settle(id, head, record, leased_until, token, how, delay, err)
     local failure, _, is_taken = use_cancelled().find(id)
     return failure, is_taken and LOST or GONE
   end
-  local marks, reason = 0, 0
-  if record then marks, reason = string.byte(record, STATE_BYTES - 1, STATE_BYTES) end
+  local marks = record and string.byte(record, STATE_BYTES - 1) or 0
   if flag(marks, KEPT) then return nil, GONE end
   if not record or string.sub(record, 1, 8) ~= token then return nil, LOST end
   if leased_until then
@@ -44,9 +43,7 @@ local function settle(id, head, record, leased_until, token, how, delay, err)
     -- The same end, sent again; or the event has failed already as its lease ran out, and was not delivered again.
     if how ~= 'done' then return nil, ENDED end
     if flag(marks, SETTLED) then return nil, LOST end
-    gather('ZREM', RETRY, id)
-    gather('ZREM', READY, id)
-    gather('ZREM', DEAD, id)
+    return complete(id, head, record) or vacate(id, head, RETENTION > 0), ENDED
   end
   local failure
   if how == 'done' then
@@ -56,7 +53,5 @@ local function settle(id, head, record, leased_until, token, how, delay, err)
   else
     return fail(id, head, read_state(record), how, delay, err)
   end
-  -- The lane of one that died of its lease is not its own any more.
-  if not failure and (leased_until or reason == 0) then failure = free_lane(head) end
-  return failure, how == 'done' and ENDED or STOPPED
+  return failure or free_lane(head), how == 'done' and ENDED or STOPPED
 end

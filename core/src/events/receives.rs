@@ -321,6 +321,9 @@ impl<M: Mode> Calls<M> {
                     // By a suspect, which is left to the next receive.
                     let is_held_up =
                         of.ready > 0 && of.events.is_empty() && !received.events.is_empty();
+                    // A lease of a step before may be over by now.
+                    let is_current = |event: &Event| of.events.iter().all(|of| of.id != event.id);
+                    received.events.retain(is_current);
                     received.events.extend(of.events);
                     // What was received is worked on, whatever comes of this: who receives next tries again.
                     let is_refilled = self.refill(&of.refills).await.unwrap_or(false);
@@ -392,5 +395,51 @@ impl<M: Mode> Source for Receives<M> {
             true => Found::Idle(None),
             false => Found::Item(received.events),
         })
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use std::future::Future;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Waker};
+    use std::time::Duration;
+
+    use crate::Options;
+    use crate::client::simulated::{Fate, decide};
+    use crate::events::{ConfigChange, NewEvent};
+    use crate::runtime::clock::ManualClock;
+
+    fn whole<T>(call: impl Future<Output = T>) -> T {
+        let mut call = std::pin::pin!(call);
+        loop {
+            if let Poll::Ready(output) = call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            {
+                return output;
+            }
+        }
+    }
+
+    /// A receive takes several steps, as of a server that is restarted, and may take longer than a lease.
+    #[test]
+    fn an_event_that_is_leased_again_within_a_receive_is_returned_once() {
+        decide(|_, _| Fate::Runs);
+        let clock = Arc::new(ManualClock::at(1_790_000_000_000_000));
+        let client = Options::parse("memory:").expect("a URL").clock(clock.clone()).connect();
+        let queue = client.expect("an engine").to_simulated().events("orders");
+        let change = ConfigChange::new().backoff_min(Duration::ZERO).backoff_max(Duration::ZERO);
+        whole(queue.configure(change.lease(Duration::from_secs(1)))).expect("it is new");
+        // More than a step makes due, so that the receive goes on after the first event.
+        let event =
+            |number: u32| NewEvent::new(number.to_string()).key("k").delay(Duration::from_secs(1));
+        whole(queue.publish_many((0..2_500).map(event))).expect("there is room");
+        decide(move |_, _| {
+            clock.advance(Duration::from_secs(2));
+            Fate::Runs
+        });
+        let events = whole(queue.receive(10)).expect("there is one");
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert!(events[0].attempts > 1, "{events:?}");
+        whole(queue.extend(&events, None)).expect("they are different ones");
     }
 }

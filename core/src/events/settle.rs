@@ -119,6 +119,7 @@ impl Operation for Settle {
             "names.lua",
             "ends.lua",
             "retry.lua",
+            "withdraw.lua",
             "end.lua",
             "commit.lua",
             "settle.lua"

@@ -1,4 +1,4 @@
--- Removes an event that is not leased, from wherever it waits.
+-- Removes an event that is not leased, wherever it waits.
 
 -- Lanes longer than this are not searched: the id stays in its lane without an event, and is passed over when its turn
 -- comes.
@@ -17,8 +17,9 @@ local function keep_from_ready(id)
   end
 end
 
--- Gathers that; returns an error. Its name is free then, unless another event takes it.
-local function withdraw(id, head)
+-- Takes an event that is not leased from the place where it waits, and frees its lane if it is the first one of its key;
+-- returns an error. One that is `kept` has to leave its lane, however long that is.
+local function vacate(id, head, is_kept)
   local found
   for _, key in ipairs({SCHEDULED, READY, RETRY, DEAD}) do
     local failure, score = read('ZSCORE', key, id)
@@ -29,10 +30,8 @@ local function withdraw(id, head)
       break
     end
   end
-  if not flag(string.byte(head, 2), KEYED) or found == SCHEDULED or found == DEAD then
-    return remove(id, head, true)
-  end
-  if found or keep_from_ready(id) then return remove(id, head, true) or free_lane(head) end
+  if not flag(string.byte(head, 2), KEYED) or found == SCHEDULED or found == DEAD then return end
+  if found or keep_from_ready(id) then return free_lane(head) end
   -- It waits behind another one of its key.
   local key = key_of(head)
   local failure, lane = use_lanes().of(key)
@@ -40,11 +39,15 @@ local function withdraw(id, head)
   for at, other in ipairs(lane.behind) do
     if other == id then
       table.remove(lane.behind, at)
-      return remove(id, head, true)
+      return
     end
   end
   local failure, length = read('LLEN', LANE .. key)
   if failure then return failure end
-  lane.removed[id] = length <= SEARCHED_MAX
-  return remove(id, head, true)
+  lane.removed[id] = is_kept or length <= SEARCHED_MAX
+end
+
+-- Removes an event that is not leased; returns an error. Its name is free then, unless another event takes it.
+local function withdraw(id, head)
+  return remove(id, head, true) or vacate(id, head)
 end

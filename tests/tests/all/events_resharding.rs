@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use millpond::events::{Config, Event, EventQueue, Failure, Job, NewEvent, Schedule, Status};
+use millpond::events::{
+    Config, ConfigChange, Event, EventQueue, Failure, Job, NewEvent, Schedule, Settled, Status,
+};
 use millpond::{Error, ErrorKind};
 use millpond_tests::proxy::Proxy;
 use millpond_tests::random::Random;
@@ -310,5 +312,42 @@ fn a_receive_looks_where_the_events_are_by_now() {
         other.reshard(1).expect("the server is there");
         assert_eq!(drained(&consumer), 40, "{url}: all but one are gone");
         consumer.delete().expect("the server is there");
+    }
+}
+
+/// An event whose lease is over and that nobody has received since can still be ended; also when a reshard has moved it,
+/// and wherever it waits by then.
+#[test]
+fn a_late_end_of_an_event_that_has_moved_removes_it() {
+    const COUNT: usize = 40;
+    let server = Redis::start();
+    for url in ["memory:".to_owned(), server.url()] {
+        let queue = queue(&url);
+        let change = ConfigChange::new().lease(Duration::from_millis(1)).max_crashes(0);
+        let change = change.backoff_min(Duration::ZERO).backoff_max(Duration::ZERO);
+        for retention in [Duration::ZERO, LONG] {
+            queue.configure(change.clone().retention(retention)).expect("it is there");
+            let event = |number: usize| NewEvent::new("x").key((number % COUNT).to_string());
+            queue.publish_many((0..2 * COUNT).map(event)).expect("there is room");
+            let held = queue.receive(COUNT).expect("the first of each key");
+            queue.pause().expect("it is there");
+            // A receive of a paused queue takes nothing, and makes what is left ready.
+            while queue.stats().expect("it is there").leased > 0 {
+                assert_eq!(queue.receive(1).expect("it is paused").len(), 0);
+            }
+            queue.reshard(3).expect("it is resharded");
+            let ended = queue.ack_many(&held).expect("nobody has received them");
+            assert_eq!(ended, [Settled::Ended; COUNT]);
+            queue.resume().expect("it is there");
+            let mut left = COUNT;
+            while left > 0 {
+                let events = queue.receive(1).expect("nothing is wrong");
+                left -= events.len();
+                queue.ack_many(&events).expect("they are held");
+            }
+            let stats = queue.stats().expect("it is there");
+            assert_eq!((stats.events, queue.receive(9).expect("nothing is wrong").len()), (0, 0));
+            queue.delete().expect("it is there");
+        }
     }
 }
