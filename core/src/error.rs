@@ -101,6 +101,9 @@ kinds! {
     QueueFull = 23, "QUEUE_FULL", Later;
     /// Something with this id already exists: nothing was done.
     AlreadyExists = 24, "ALREADY_EXISTS", Never;
+    /// A worker put a job aside, into the error queue or the dead letters: it was rejected, tried too often, or crashed
+    /// its workers. Only reported, never returned by a call.
+    DeadLetter = 25, "DEAD_LETTER", Never;
 }
 
 impl ErrorKind {

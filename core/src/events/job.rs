@@ -33,7 +33,7 @@ pub struct Job<M: Mode = Blocking> {
 pub(super) struct JobCore<M: Mode> {
     pub(super) event: Event,
     pub(super) lease: Arc<Lease<M, HeldEvent>>,
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 }
 
 impl<M: Mode> JobCore<M> {

@@ -1,6 +1,6 @@
 //! The run of a worker: its events, and what becomes of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::calls::Calls;
@@ -15,9 +15,11 @@ use crate::error::{Error, Result, Retry, invalid};
 use crate::runtime::backoff::with_jitter;
 use crate::worker::failure::Failure;
 use crate::worker::ids;
+use crate::worker::lease::Contact;
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting};
 use crate::worker::report::{Report, ReportKind};
 use crate::worker::run::{self, Batch, Ended, Plan, Queue, Room, Sending, runs};
+use crate::worker::settings::too_late;
 use crate::worker::stop::Stop;
 
 /// How long an event that is given back untried is put off at most.
@@ -229,6 +231,28 @@ impl<M: Mode> Queue for Deliveries<M> {
         report(ReportKind::Lost, end.job, run::UNSENT, None)
     }
 
+    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, job, run::LATE, None)
+    }
+
+    fn timeout(job: &Arc<JobCore<M>>) -> Option<Duration> {
+        job.timeout
+    }
+
+    fn time_out(
+        self: &Arc<Self>,
+        job: Arc<JobCore<M>>,
+        then: impl FnOnce(Ending<M>) + Send + 'static,
+    ) {
+        job.lease.revoke();
+        let how = How::of(Err(too_late(job.timeout.unwrap_or_default())));
+        job.lease.clone().end(move |_| then(Ending { job, how, settled: None }));
+    }
+
+    fn watch_renewals(job: &Arc<JobCore<M>>, contact: Weak<dyn Contact>) {
+        job.lease.watch_renewals(contact);
+    }
+
     fn give_back(
         self: &Arc<Self>,
         job: Arc<JobCore<M>>,
@@ -261,9 +285,8 @@ fn report<M: Mode>(
     text: &str,
     error: Option<Error>,
 ) -> Report<Arc<JobCore<M>>> {
-    let (event, told) = (&job.event, kind.told(text));
-    let message = format!("event {} (attempt {}) {told}", event.id, event.attempts);
-    Report { kind, job: Some(job), error, message }
+    let Event { id, attempts, .. } = &job.event;
+    Report::of_job(kind, job.clone(), format_args!("event {id} (attempt {attempts})"), text, error)
 }
 
 /// Receives of events for jobs.

@@ -1,7 +1,7 @@
 //! The run of a worker: its messages, and what becomes of them.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::job::{Holder, JobCore};
@@ -17,10 +17,11 @@ use crate::step::Operation;
 use crate::worker::due::Due;
 use crate::worker::failure::Failure;
 use crate::worker::groups::Groups;
-use crate::worker::lease::check_length;
+use crate::worker::lease::{Contact, check_length};
 use crate::worker::poll_loop::{Found, PollLoop, Source, Waiting};
 use crate::worker::report::{Report, ReportKind};
 use crate::worker::run::{self, Ended, Plan, Queue, Room, Sending, runs};
+use crate::worker::settings::too_late;
 use crate::worker::stop::Stop;
 
 /// How long a message that is given back untried is put off at most.
@@ -247,6 +248,28 @@ impl<M: Mode> Queue for Messages<M> {
         report(ReportKind::Lost, end.job, run::UNSENT, None)
     }
 
+    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, job, run::LATE, None)
+    }
+
+    fn timeout(job: &Arc<JobCore<M>>) -> Option<Duration> {
+        job.policy.timeout
+    }
+
+    fn time_out(
+        self: &Arc<Self>,
+        job: Arc<JobCore<M>>,
+        then: impl FnOnce(End<M>) + Send + 'static,
+    ) {
+        job.lease.revoke();
+        let how = How::of(&job, Err(too_late(job.policy.timeout.unwrap_or_default())));
+        job.lease.clone().end(move |_| then(End { job, how }));
+    }
+
+    fn watch_renewals(job: &Arc<JobCore<M>>, contact: Weak<dyn Contact>) {
+        job.lease.watch_renewals(contact);
+    }
+
     /// Removes the consumer if it holds nothing, so that the server does not keep the names of programs that are
     /// gone. If this fails, other workers of the group do it in time.
     fn depart(&self, done: impl FnOnce() + Send + 'static) {
@@ -339,8 +362,8 @@ fn report<M: Mode>(
     text: &str,
     error: Option<Error>,
 ) -> Report<Arc<JobCore<M>>> {
-    let message = format!("message {} {}", job.message.id, kind.told(text));
-    Report { kind, job: Some(job), error, message }
+    let id = job.message.id;
+    Report::of_job(kind, job, format_args!("message {id}"), text, error)
 }
 
 /// Reads and reclaims of messages for jobs.
@@ -460,5 +483,6 @@ fn exhausted<J>(count: u64) -> Report<J> {
     };
     let message =
         format!("{count} {have} put aside: exhausted: delivered too often without an end");
-    Report::of_run(ReportKind::Dead, message, None)
+    let error = Error::new(ErrorKind::DeadLetter, &*message);
+    Report::of_run(ReportKind::Dead, message, error)
 }

@@ -1,6 +1,6 @@
 //! A run of a worker: its jobs, and what becomes of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::held::HeldTask;
@@ -14,8 +14,10 @@ use crate::error::{Error, ErrorKind, Result, Retry};
 use crate::runtime::backoff::with_jitter;
 use crate::worker::failure::Failure;
 use crate::worker::groups::Groups;
+use crate::worker::lease::Contact;
 use crate::worker::report::{Report, ReportKind};
 use crate::worker::run::{self, Ended, Plan, Queue, Sending, runs};
+use crate::worker::settings::too_late;
 use crate::worker::stop::Stop;
 
 /// A modification above this many entries or bytes is sent alone.
@@ -78,7 +80,7 @@ impl<M: Mode> Run<M> {
     /// If the connection fails, the end is sent again while the lease lasts.
     pub fn end(&self, job: &Job<M>, outcome: Result<Option<Modification>, Failure>) -> Result<()> {
         let (number, core) = (self.number_of(job)?, job.core.clone());
-        if core.is_ended() {
+        if core.is_ended() && !self.0.is_overdue(number) {
             self.0.leave(number);
             return Ok(());
         }
@@ -245,6 +247,28 @@ impl<M: Mode> Queue for Tasks<M> {
         report(ReportKind::Lost, end.job, run::UNSENT, None)
     }
 
+    fn late(job: Arc<JobCore<M>>) -> Report<Arc<JobCore<M>>> {
+        report(ReportKind::Lost, job, run::LATE, None)
+    }
+
+    fn timeout(job: &Arc<JobCore<M>>) -> Option<Duration> {
+        job.policy.timeout
+    }
+
+    fn time_out(
+        self: &Arc<Self>,
+        job: Arc<JobCore<M>>,
+        then: impl FnOnce(End<M>) + Send + 'static,
+    ) {
+        job.lease.revoke();
+        let said = Said::of(&job, Err(too_late(job.policy.timeout.unwrap_or_default())));
+        job.lease.clone().end(move |held| then(End::new(job, held, said)));
+    }
+
+    fn watch_renewals(job: &Arc<JobCore<M>>, contact: Weak<dyn Contact>) {
+        job.lease.watch_renewals(contact);
+    }
+
     fn is_suspect(job: &Arc<JobCore<M>>) -> bool {
         job.suspect.is_some()
     }
@@ -337,6 +361,5 @@ pub(super) fn report<M: Mode>(
     error: Option<Error>,
 ) -> Report<Arc<JobCore<M>>> {
     let Task { id, queue, .. } = &job.task;
-    let message = format!("task {id} of queue {queue} {}", kind.told(text));
-    Report { kind, job: Some(job), error, message }
+    Report::of_job(kind, job.clone(), format_args!("task {id} of queue {queue}"), text, error)
 }

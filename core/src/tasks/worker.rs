@@ -178,8 +178,10 @@ impl<M: Mode> Worker<M> {
         self
     }
 
-    /// How long a handler may run; without limit by default. After that, the future of an async handler is dropped
-    /// and the job has failed; other handlers can check [`Job::time_left`].
+    /// How long a handler may run; without limit by default. After that the job has failed, and is tried again or put
+    /// aside. The future of an async handler is dropped. A handler on a thread cannot be ended: it finds that
+    /// [`Job::is_lost`], which it can check, or [`Job::time_left`]; its lease is no longer renewed, its late end is
+    /// refused and reported as lost, and it keeps its place of the worker's `concurrency` until it returns.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.policy.timeout = Some(timeout);
         self

@@ -1,13 +1,13 @@
 //! What is held under a lease, and renewed on a native thread until it is given back or lost: off any event
 //! loop and any interpreter's lock, so a busy handler keeps it.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use super::renewal::{Known, Next, Outcome, Renewal};
 use super::term::Term;
 use crate::client::{Client, Mode, WeakClient};
-use crate::error::{Error, ErrorKind, Result, invalid};
+use crate::error::{Error, ErrorKind, Result, Retry, invalid};
 use crate::runtime::fork;
 use crate::runtime::sync::lock;
 use crate::runtime::timer::{Scheduled, Timer};
@@ -50,6 +50,12 @@ pub(crate) trait Held: Clone + Send + 'static {
     }
 }
 
+/// What is told how the renewals of a lease go.
+pub(crate) trait Contact: Send + Sync {
+    /// A renewal was done or refused; with an error it could not be sent, or its result was lost.
+    fn renewed(&self, error: Option<&Error>);
+}
+
 /// A lease that is renewed. It holds no client: a lease that outlives its client must not keep an engine open.
 pub(crate) struct Lease<M: Mode, H> {
     client: WeakClient<M>,
@@ -62,6 +68,7 @@ pub(crate) struct Lease<M: Mode, H> {
 pub(crate) struct State<H> {
     pub(crate) held: H,
     renewal: Renewal,
+    contact: Option<Weak<dyn Contact>>,
     /// The next renewal.
     next: Option<Scheduled>,
     /// What waits for the result of the call in progress.
@@ -116,8 +123,8 @@ impl<M: Mode, H: Held> Lease<M, H> {
         let interval = client.upgrade().map(|client| client.renewal_interval(length));
         let renewal = Renewal::new(term.clone(), interval.unwrap_or(length / 3));
         let first = renewal.first();
-        let (next, expiry, on_lost) = (None, None, Some(Vec::new()));
-        let state = State { held, renewal, next, waiting: Vec::new(), on_lost, expiry };
+        let (contact, next, expiry, on_lost) = (None, None, None, Some(Vec::new()));
+        let state = State { held, renewal, contact, next, waiting: Vec::new(), on_lost, expiry };
         let state = Mutex::new(state);
         let lease = Arc::new(Self { client, term, state, process: std::process::id() });
         lease.clone().go_on(first);
@@ -169,6 +176,11 @@ impl<M: Mode, H: Held> Lease<M, H> {
             drop(state);
             drop(before);
         }
+    }
+
+    /// Tells this how the renewals go.
+    pub(crate) fn watch_renewals(&self, contact: Weak<dyn Contact>) {
+        self.lock().contact = Some(contact);
     }
 
     /// Tells the waiting callbacks that the lease is lost, because it is given back.
@@ -261,9 +273,15 @@ impl<M: Mode, H: Held> Lease<M, H> {
             if let (Err(error), Some(client)) = (&renewed, self.client()) {
                 state.held.failed(&client, error);
             }
+            let contact = state.contact.clone();
+            let error = renewed.as_ref().err().filter(|error| error.retry() != Retry::Never);
+            let error = error.map(Error::copy);
             let outcome = renewed.map(|output| state.held.renewed(output)).into();
             let next = state.renewal.handle(sent, Instant::now(), outcome);
             self.settle(state, next);
+            if let Some(contact) = contact.and_then(|contact| contact.upgrade()) {
+                contact.renewed(error.as_ref());
+            }
         });
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Where problems go that nobody asked for: to standard error, one line each.
 pub(crate) fn log(message: fmt::Arguments<'_>) {
@@ -26,7 +26,8 @@ pub struct Report<J> {
     pub kind: ReportKind,
     /// The job that it happened to; `None` if it concerns the whole worker.
     pub job: Option<J>,
-    /// The cause, if the library or the store gave one.
+    /// What to tell a person or an error tracker; for every trouble there is one. That of a job that was put aside has
+    /// the kind `DEAD_LETTER`; if the library refused the end of the job, its source says why.
     pub error: Option<Error>,
     /// The whole report in one line, for logs.
     pub message: String,
@@ -97,6 +98,15 @@ impl ReportKind {
         self == Self::Retried || self.is_trouble()
     }
 
+    /// The kind of the error of a report that has no other.
+    fn error_kind(self) -> Option<ErrorKind> {
+        match self {
+            Self::Dead => Some(ErrorKind::DeadLetter),
+            Self::Lost => Some(ErrorKind::LeaseLost),
+            _ => None,
+        }
+    }
+
     /// Whether it needs attention: it is logged by default.
     pub fn is_trouble(self) -> bool {
         matches!(self, Self::Dead | Self::Refused | Self::Lost | Self::Away | Self::Back)
@@ -104,8 +114,25 @@ impl ReportKind {
 }
 
 impl<J> Report<J> {
-    pub(crate) fn of_run(kind: ReportKind, message: String, error: Option<Error>) -> Self {
-        Self { kind, job: None, error, message }
+    pub(crate) fn of_run(kind: ReportKind, message: String, error: Error) -> Self {
+        Self { kind, job: None, error: Some(error), message }
+    }
+
+    /// A report on a job with this name; `error` is why it did not end as its handler said.
+    pub(crate) fn of_job(
+        kind: ReportKind,
+        job: J,
+        name: fmt::Arguments<'_>,
+        text: &str,
+        error: Option<Error>,
+    ) -> Self {
+        let message = format!("{name} {}", kind.told(text));
+        let own = kind.error_kind().map(|kind| Error::new(kind, &*message));
+        let error = match (kind, own, error) {
+            (ReportKind::Dead, Some(own), Some(refused)) => Some(own.with_source(refused)),
+            (_, own, error) => error.or(own),
+        };
+        Self { kind, job: Some(job), error, message }
     }
 
     pub(crate) fn map<K>(self, job: impl FnOnce(J) -> K) -> Report<K> {

@@ -8,6 +8,8 @@
 //!   while the job is held.
 //! - A suspect, which may be what ended the processes that had it, runs alone: the run takes nothing beside it, lets the
 //!   jobs that it holds end first, and takes more when the suspect has ended.
+//! - A handler on a thread cannot be ended from outside. After its timeout the run itself ends its job as a failure, so
+//!   the lease is renewed no more; the job's place stays taken until the handler returns, and its late end is refused.
 //! - A stopped run takes no more jobs, gives back those that have not begun, waits for those that are running, and
 //!   gives these back too after the deadline.
 
@@ -17,8 +19,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
+use super::lease::Contact;
+use super::outage::{Outage, Steps};
 use super::poll_loop::{Drive, PollLoop, Source, Watch};
-use super::report::{JobCounts, Report, ReportKind};
+use super::report::{JobCounts, Report};
 use super::settings::check_concurrency;
 use super::stop::Stoppable;
 use crate::client::{Async, Blocking};
@@ -47,6 +51,9 @@ const LOOKS_MAX: usize = 8;
 /// The report on an end that could not be sent by the time the worker had to stop.
 pub(crate) const UNSENT: &str = "the server did not respond until the worker had to stop";
 
+/// The report on an end of a handler that took longer than its timeout.
+pub(crate) const LATE: &str = "its handler ended after the timeout, which had counted as a failure";
+
 /// A queue as a run sees it: where jobs come from, and how they end.
 pub(crate) trait Queue: Send + Sync + 'static {
     /// Takes jobs.
@@ -71,6 +78,18 @@ pub(crate) trait Queue: Send + Sync + 'static {
 
     /// The report on an end that could not be sent before the run was over.
     fn unsent(end: Self::End) -> Report<Self::Job>;
+
+    /// The report on a job whose handler ended after its timeout.
+    fn late(job: Self::Job) -> Report<Self::Job>;
+
+    /// How long a handler may work on the job.
+    fn timeout(job: &Self::Job) -> Option<Duration>;
+
+    /// Calls back with the end of a job whose handler has taken too long. The handler is told that the job is lost.
+    fn time_out(self: &Arc<Self>, job: Self::Job, then: impl FnOnce(Self::End) + Send + 'static);
+
+    /// Tells how the renewals of the job's lease go.
+    fn watch_renewals(job: &Self::Job, contact: Weak<dyn Contact>);
 
     /// Whether the job is a suspect.
     fn is_suspect(_: &Self::Job) -> bool {
@@ -188,7 +207,9 @@ struct State<Q: Queue> {
     /// Held, but to be begun when nothing else is.
     suspects: VecDeque<Q::Job>,
     alone: Alone,
-    running: HashMap<u64, Q::Job>,
+    running: HashMap<u64, Running<Q::Job>>,
+    /// Jobs that have ended by their timeout, though their handlers still work.
+    overdue: HashMap<u64, Q::Job>,
     numbers: u64,
     reports: VecDeque<Report<Q::Job>>,
     /// What became of its jobs.
@@ -208,8 +229,9 @@ struct State<Q: Queue> {
     is_stale: bool,
     /// What wakes the loop while it waits for work.
     sleeper: Option<Handle>,
-    /// The server is unreachable: how often it was tried, and when to try again.
+    /// Jobs cannot be taken because the server is unreachable: how often it was tried, and when to try again.
     away: Option<(u32, Instant)>,
+    outage: Outage,
     /// No more jobs are taken, because of a stop or an error that ended the run.
     is_closing: bool,
     /// The deadline of a stop.
@@ -222,6 +244,13 @@ struct State<Q: Queue> {
     /// Changes whenever waiting callers must check again.
     changes: u64,
     wakers: Vec<Waker>,
+    alarm: Option<Scheduled>,
+}
+
+/// A job that is being worked on.
+struct Running<J> {
+    job: J,
+    /// The timer of its timeout.
     alarm: Option<Scheduled>,
 }
 
@@ -328,7 +357,7 @@ impl<Q: Queue> Run<Q> {
             }
             if state.is_over() {
                 // An unreachable server is not waited for.
-                let is_reached = state.failed.is_none() && state.away.is_none();
+                let is_reached = state.failed.is_none() && !state.outage.has_begun();
                 match state.departure {
                     Departure::NotBegun if is_reached => {
                         state.departure = Departure::UnderWay;
@@ -401,7 +430,9 @@ impl<Q: Queue> Run<Q> {
         match taken {
             None => state.is_dry = !state.is_stale,
             Some(Ok(batch)) => {
-                state.recovered();
+                state.taken();
+                let contact: Weak<dyn Contact> = Arc::downgrade(self) as Weak<dyn Contact>;
+                batch.jobs.iter().for_each(|job| Q::watch_renewals(job, contact.clone()));
                 let (suspects, jobs): (Vec<_>, Vec<_>) =
                     batch.jobs.into_iter().partition(Q::is_suspect);
                 state.ready.extend(jobs);
@@ -415,10 +446,7 @@ impl<Q: Queue> Run<Q> {
             Some(Err(error)) => {
                 let failures = state.away.map_or(0, |(failures, _)| failures);
                 state.away = Some((failures + 1, Instant::now() + AWAY.delay(failures)));
-                if failures == 0 {
-                    let message = format!("the server is away, and is asked again: {error}");
-                    state.reports.push_back(Report::of_run(ReportKind::Away, message, Some(error)));
-                }
+                state.fails(Steps::Takes, &error);
             }
         }
         self.give_back_unbegun(state);
@@ -492,12 +520,42 @@ impl<Q: Queue> Run<Q> {
     /// Whether the job was running. Makes room for another one.
     fn remove(&self, number: u64, is_ending: bool) -> bool {
         let mut state = lock(&self.state);
+        if let Some(job) = state.overdue.remove(&number) {
+            if is_ending {
+                state.reports.push_back(Q::late(job));
+            }
+            self.notify(state);
+            return false;
+        }
         let Some(job) = state.running.remove(&number) else { return false };
         state.ending += usize::from(is_ending);
         (state.is_dry, state.is_stale) = (false, true);
         self.notify(state);
         drop(job);
         true
+    }
+
+    /// Whether the job has ended by its timeout, though its handler still works.
+    pub(crate) fn is_overdue(&self, number: u64) -> bool {
+        self.is_own() && lock(&self.state).overdue.contains_key(&number)
+    }
+
+    /// Ends a job whose handler has taken too long.
+    fn time_out(self: &Arc<Self>, number: u64) {
+        let mut state = lock(&self.state);
+        let Some(Running { job, alarm }) = state.running.remove(&number) else { return };
+        if Q::is_ended(&job) {
+            // Its handler ended it by itself, and may go on.
+            state.running.insert(number, Running { job, alarm });
+            return;
+        }
+        state.overdue.insert(number, job.clone());
+        state.ending += 1;
+        (state.is_dry, state.is_stale) = (false, true);
+        self.notify(state);
+        drop(alarm);
+        let run = self.clone();
+        self.queue.time_out(job, move |end| run.add(Sending::new(end)));
     }
 
     fn add(self: &Arc<Self>, end: Sending<Q::End>) {
@@ -532,17 +590,19 @@ impl<Q: Queue> Run<Q> {
     }
 
     fn sent(self: &Arc<Self>, results: Vec<(Sending<Q::End>, Result<()>)>) {
-        let (mut reports, mut again) = (Vec::new(), Vec::new());
+        let (mut reports, mut again, mut unreached) = (Vec::new(), Vec::new(), None);
         let pause = self.pause();
         let is_late = lock(&self.state).given_up.is_some_and(|since| since.elapsed() >= LAST);
         for (Sending { end, tries, is_unsure }, result) in results {
-            let is_lost = result.as_ref().is_err_and(|error| error.retry() == Retry::Unknown);
+            let error = result.as_ref().err().map(Error::copy);
             match self.queue.ended(end, result, is_unsure) {
                 Ended::Done(report) => reports.push(report),
                 Ended::Instead(end) => again.push(Sending::new(end)),
                 Ended::Again(end) if is_late => reports.push(Q::unsent(end)),
                 Ended::Again(end) => {
+                    let is_lost = error.as_ref().is_some_and(|e| e.retry() == Retry::Unknown);
                     let is_unsure = is_unsure || is_lost;
+                    unreached = error;
                     let (run, end) = (self.clone(), Sending { end, tries: tries + 1, is_unsure });
                     Timer::detached(pause.delay(tries), move || run.add(end));
                 }
@@ -555,9 +615,13 @@ impl<Q: Queue> Run<Q> {
         state.gathered.append(&mut again);
         state.count(&reports);
         reports.retain(|report| self.plan.tells_all || report.kind.is_failure());
-        let is_told = !reports.is_empty();
+        let before = state.reports.len();
         state.reports.extend(reports);
-        match is_told {
+        match unreached {
+            Some(error) => state.fails(Steps::Ends, &error),
+            None => state.succeeds(Steps::Ends),
+        }
+        match state.reports.len() > before {
             true => self.interrupt(state),
             false => self.notify(state),
         }
@@ -589,7 +653,12 @@ where
         self.check_process()?;
         loop {
             let (changes, until) = match self.look(&mut Context::from_waker(Waker::noop())) {
-                Look::Next(next) => return next,
+                Look::Next(next) => {
+                    if let Ok(Some(Next::Job(number, job))) = &next {
+                        self.limit(*number, job);
+                    }
+                    return next;
+                }
                 Look::Wait(changes, until) => (changes, until),
             };
             interrupt::wait_in_slices(until, |until| {
@@ -599,6 +668,25 @@ where
                 }
                 state.changes != changes
             })?;
+        }
+    }
+}
+
+impl<Q: Queue> Run<Q> {
+    /// Sets the timer of a job's timeout.
+    fn limit(self: &Arc<Self>, number: u64, job: &Q::Job) {
+        let Some(end) = Q::timeout(job).and_then(|timeout| Instant::now().checked_add(timeout))
+        else {
+            return;
+        };
+        let run = Arc::downgrade(self);
+        let mut state = lock(&self.state);
+        if let Some(running) = state.running.get_mut(&number) {
+            running.alarm = Some(Timer::at(end, move || {
+                if let Some(run) = run.upgrade() {
+                    run.time_out(number);
+                }
+            }));
         }
     }
 }
@@ -664,10 +752,10 @@ impl<Q: Queue> Run<Q> {
         let mut state = lock(&self.state);
         state.given_up.get_or_insert_with(Instant::now);
         let mut running = std::mem::take(&mut state.running);
-        running.retain(|_, job| !Q::is_ended(job));
+        running.retain(|_, running| !Q::is_ended(&running.job));
         state.ending += running.len();
         self.notify(state);
-        self.give_back(running.into_values());
+        self.give_back(running.into_values().map(|running| running.job));
     }
 }
 
@@ -685,6 +773,23 @@ impl<Q: Queue> Drop for Run<Q> {
     }
 }
 
+impl<Q: Queue> Contact for Run<Q> {
+    fn renewed(&self, error: Option<&Error>) {
+        if !self.is_own() {
+            return;
+        }
+        let mut state = lock(&self.state);
+        let before = state.reports.len();
+        match error {
+            Some(error) => state.fails(Steps::Renewals, error),
+            None => state.succeeds(Steps::Renewals),
+        }
+        if state.reports.len() > before {
+            self.interrupt(state);
+        }
+    }
+}
+
 impl<Q: Queue> Watch for Run<Q> {
     fn may_take(&self) -> bool {
         let state = lock(&self.state);
@@ -693,7 +798,7 @@ impl<Q: Queue> Watch for Run<Q> {
 
     fn may_sleep(&self, sleeper: Handle) -> bool {
         let mut state = lock(&self.state);
-        state.recovered();
+        state.taken();
         state.sleeper = Some(sleeper);
         !state.is_closing && state.reports.is_empty()
     }
@@ -826,6 +931,7 @@ impl<Q: Queue> State<Q> {
             suspects: VecDeque::new(),
             alone: Alone::No,
             running: HashMap::new(),
+            overdue: HashMap::new(),
             numbers: 0,
             reports: VecDeque::new(),
             counts: JobCounts::default(),
@@ -838,6 +944,7 @@ impl<Q: Queue> State<Q> {
             is_stale: false,
             sleeper: None,
             away: None,
+            outage: Outage::default(),
             is_closing: refused.is_some(),
             deadline: None,
             given_up: None,
@@ -853,12 +960,12 @@ impl<Q: Queue> State<Q> {
         if let Some(report) = self.reports.pop_front() {
             return Some(Next::Report(report));
         }
-        if self.running.len() >= plan.concurrency {
+        if self.places() >= plan.concurrency {
             return None;
         }
         let job = self.ready.pop_front()?;
         self.numbers += 1;
-        self.running.insert(self.numbers, job.clone());
+        self.running.insert(self.numbers, Running { job: job.clone(), alarm: None });
         Some(Next::Job(self.numbers, job))
     }
 
@@ -916,17 +1023,35 @@ impl<Q: Queue> State<Q> {
         match self.ready.len() * 2 > plan.prefetch && !self.ready.is_empty() {
             true => 0,
             false => {
-                let held = self.running.len() + self.ready.len();
+                let held = self.places() + self.ready.len();
                 (plan.concurrency + plan.prefetch).saturating_sub(held)
             }
         }
     }
 
-    fn recovered(&mut self) {
-        if let Some((failures, _)) = self.away.take() {
-            let times = if failures == 1 { "time" } else { "times" };
-            let message = format!("the server is back; it was asked {failures} {times} in vain");
-            self.reports.push_back(Report::of_run(ReportKind::Back, message, None));
+    /// How many handlers are at work.
+    fn places(&self) -> usize {
+        self.running.len() + self.overdue.len()
+    }
+
+    /// A step that takes jobs was done.
+    fn taken(&mut self) {
+        self.away = None;
+        self.succeeds(Steps::Takes);
+    }
+
+    fn succeeds(&mut self, steps: Steps) {
+        let back = self.outage.reached(steps);
+        self.reports.extend(back);
+        if steps != Steps::Renewals && self.is_idle() {
+            // Nothing is left that is renewed.
+            let back = self.outage.reached(Steps::Renewals);
+            self.reports.extend(back);
         }
+    }
+
+    fn fails(&mut self, steps: Steps, error: &Error) {
+        let away = self.outage.failed(steps, error);
+        self.reports.extend(away);
     }
 }

@@ -113,8 +113,7 @@ impl TimeLimit {
             }
             if is_sent(&mut is_late, context) {
                 let (_, timeout) = self.0.unwrap_or((Instant::now(), Duration::ZERO));
-                let late = format!("timeout: it took longer than {timeout:?}");
-                return Poll::Ready(Err(Failure::Error(late)));
+                return Poll::Ready(Err(too_late(timeout)));
             }
             match is_sent(&mut is_lost, context) {
                 // The loss is reported elsewhere; perhaps no other worker has the job yet.
@@ -124,6 +123,11 @@ impl TimeLimit {
         })
         .await
     }
+}
+
+/// How a job ends whose handler took longer than this.
+pub(crate) fn too_late(timeout: Duration) -> Failure {
+    Failure::Error(format!("timeout: it took longer than {timeout:?}"))
 }
 
 /// Whether something came; nothing ever comes once the sender is gone.

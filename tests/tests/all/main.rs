@@ -54,3 +54,4 @@ mod tracker_agreement;
 mod tracker_on_redis;
 mod volatile_agreement;
 mod volatile_on_redis;
+mod workers;

@@ -1,0 +1,227 @@
+//! What the workers of all queues promise alike: handlers on threads that take too long, outages that are reported
+//! whatever the worker does, and jobs that are put aside.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use millpond::events::{ConfigChange, NewEvent};
+use millpond::{Client, ErrorKind, ReportKind};
+use millpond_tests::servers::Redis;
+
+/// Longer than anything here takes, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const LEASE: Duration = Duration::from_secs(600);
+
+const TOO_LONG: Duration = Duration::from_millis(30);
+
+type Seen = Arc<Mutex<Vec<(ReportKind, Option<ErrorKind>, String)>>>;
+
+/// Notes what is reported.
+macro_rules! hook {
+    ($seen:ident) => {{
+        let seen = $seen.clone();
+        move |report| {
+            let error = report.error.as_ref().map(millpond::Error::kind);
+            seen.lock().expect("nothing panics").push((report.kind, error, report.message.clone()));
+        }
+    }};
+}
+
+/// Runs a test for each kind of queue on both engines. `$worker` is a worker of one job, which is told of everything.
+macro_rules! for_all_queues {
+    ($test:ident: |$kind:ident, $worker:ident, $seen:ident| $body:block) => {
+        #[test]
+        fn $test() {
+            let server = Redis::start();
+            for url in ["memory:", &server.url()] {
+                let client = connect(url);
+                {
+                    let ($kind, $seen) = ("tasks", Seen::default());
+                    let store = client.tasks("s");
+                    store.insert("q", "1").expect("the store is there");
+                    let $worker = store
+                        .worker(["q"])
+                        .max_attempts(1)
+                        .lease(LEASE)
+                        .tell_all(true)
+                        .on_report(hook!($seen));
+                    $body
+                }
+                {
+                    let ($kind, $seen) = ("shuffle", Seen::default());
+                    let queue = client.shuffle_queue("shuffled");
+                    queue.write("t", [("i", "1")]).expect("the queue is there");
+                    let consumer = queue.consumer("g", "c").max_deliveries(1);
+                    let $worker =
+                        consumer.worker().lease(LEASE).tell_all(true).on_report(hook!($seen));
+                    $body
+                }
+                {
+                    let ($kind, $seen) = ("events", Seen::default());
+                    let queue = client.events("happened");
+                    queue
+                        .configure(ConfigChange::new().max_attempts(1))
+                        .expect("it can be configured");
+                    queue.publish(NewEvent::new("1")).expect("the queue is there");
+                    let $worker =
+                        queue.worker().lease(LEASE).tell_all(true).on_report(hook!($seen));
+                    $body
+                }
+            }
+        }
+    };
+}
+
+fn connect(url: &str) -> Client {
+    millpond::connect(url).expect("the address is one")
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "it does not come to pass");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn kinds(seen: &Seen) -> Vec<(ReportKind, Option<ErrorKind>)> {
+    let seen = seen.lock().expect("nothing panics");
+    seen.iter().map(|(kind, error, _)| (*kind, *error)).collect()
+}
+
+fn count(seen: &Seen, kind: ReportKind) -> usize {
+    kinds(seen).into_iter().filter(|(of, _)| *of == kind).count()
+}
+
+const DEAD: (ReportKind, Option<ErrorKind>) = (ReportKind::Dead, Some(ErrorKind::DeadLetter));
+
+for_all_queues!(a_job_that_is_put_aside_has_an_error_of_its_own: |kind, worker, seen| {
+    let counts = worker.drain(|_| Err::<(), _>("no")).expect("the server is there");
+    assert_eq!((counts.dead, kinds(&seen)), (1, vec![DEAD]), "{kind}");
+    assert!(seen.lock().expect("nothing panics")[0].2.ends_with("exhausted: no"), "{kind}");
+});
+
+for_all_queues!(a_handler_on_a_thread_that_takes_too_long_has_failed: |kind, worker, seen| {
+    let worker = worker.timeout(TOO_LONG);
+    let counts = worker.drain(|job| {
+        wait_until(|| job.is_lost());
+        // Its end is sent while the handler still works.
+        assert_eq!(job.time_left(), Some(Duration::ZERO));
+    });
+    assert_eq!(counts.expect("the server is there").dead, 1, "{kind}");
+    let late = (ReportKind::Lost, Some(ErrorKind::LeaseLost));
+    let mut told = kinds(&seen);
+    told.sort_by_key(|(of, _)| *of == ReportKind::Lost);
+    assert_eq!(told, [DEAD, late], "{kind}");
+    let all = format!("{:?}", seen.lock().expect("nothing panics"));
+    assert!(all.contains("exhausted: timeout: it took longer than 30ms"), "{kind}: {all}");
+    assert!(all.contains("its handler ended after the timeout"), "{kind}: {all}");
+});
+
+for_all_queues!(a_job_that_ends_in_time_is_done: |kind, worker, seen| {
+    let counts = worker.timeout(LEASE).drain(|_| ()).expect("the server is there");
+    assert_eq!((counts.done, kinds(&seen)), (1, vec![(ReportKind::Done, None)]), "{kind}");
+});
+
+/// A handler that hangs keeps its place of the worker's concurrency, and the others go on.
+#[test]
+fn a_handler_that_hangs_keeps_its_place_and_no_other_one() {
+    let store = connect("memory:").tasks("s");
+    store.insert("q", "hang").expect("the store is there");
+    let worker = store.worker(["q"]).concurrency(2).max_attempts(1).timeout(TOO_LONG).lease(LEASE);
+    let worker = worker.on_report(|_| ());
+    let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let counts = worker.run(|job| {
+        most.fetch_max(running.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
+        match job.task().value.as_deref() {
+            Some("hang") => {
+                wait_until(|| job.is_lost());
+                for _ in 0..8 {
+                    store.insert("q", "quick").expect("the store is there");
+                }
+                wait_until(|| {
+                    store.queues(Default::default()).is_ok_and(|queues| queues.len() == 1)
+                });
+                worker.stop(PATIENCE);
+            }
+            _ => {}
+        }
+        running.fetch_sub(1, Ordering::AcqRel);
+    });
+    let counts = counts.expect("the store is there");
+    assert_eq!((counts.done, counts.dead, most.into_inner()), (8, 1, 2));
+}
+
+/// The end of the only job meets a server that is away: there is nothing else that the worker does.
+#[test]
+fn an_outage_is_reported_by_an_end_that_cannot_be_sent() {
+    let server = Redis::builder().appendonly_always().start();
+    let client = connect(&format!("{}?retries=0", server.url()));
+    let store = client.tasks("s");
+    store.insert("q", "1").expect("the store is there");
+    let queue = client.events("happened");
+    queue.publish(NewEvent::new("1")).expect("the queue is there");
+    let shuffled = client.shuffle_queue("shuffled");
+    shuffled.write("t", [("i", "1")]).expect("the queue is there");
+    macro_rules! check {
+        ($worker:expr) => {{
+            let seen = Seen::default();
+            let worker = $worker.lease(LEASE).tell_all(true).on_report(hook!(seen));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    wait_until(|| count(&seen, ReportKind::Away) == 1);
+                    assert_eq!(count(&seen, ReportKind::Done), 0);
+                    server.restart();
+                    wait_until(|| count(&seen, ReportKind::Done) == 1);
+                    worker.stop(PATIENCE);
+                });
+                worker.run(|_| server.kill()).expect("it goes on");
+            });
+            let told = kinds(&seen)
+                .into_iter()
+                .map(|(kind, _)| kind)
+                .filter(|kind| *kind != ReportKind::Done);
+            assert_eq!(told.collect::<Vec<_>>(), [ReportKind::Away, ReportKind::Back]);
+        }};
+    }
+    check!(store.worker(["q"]));
+    check!(queue.worker());
+    check!(shuffled.consumer("g", "c").worker());
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let within = async { tokio::time::timeout(PATIENCE, future).await };
+    runtime.expect("it needs nothing").block_on(within).expect("it does not hang")
+}
+
+/// While the only job is at work, nothing is sent but renewals.
+#[test]
+fn an_outage_is_reported_by_a_renewal() {
+    let server = Redis::builder().appendonly_always().start();
+    let client = connect(&format!("{}?retries=0&renew_every=20ms", server.url()));
+    client.tasks("s").insert("q", "1").expect("the store is there");
+    let seen = Seen::default();
+    let worker = client.to_async().tasks("s").worker(["q"]).lease(LEASE).tell_all(true);
+    let worker = worker.on_report(hook!(seen));
+    block_on(async {
+        let work = async |_: &millpond::tasks::Job<millpond::Async>| {
+            server.kill();
+            while count(&seen, ReportKind::Away) == 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            server.restart();
+            while count(&seen, ReportKind::Back) == 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            worker.stop(PATIENCE);
+        };
+        worker.run(work).await.expect("it goes on");
+    });
+    let told: Vec<_> = kinds(&seen).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(told, [ReportKind::Away, ReportKind::Back, ReportKind::Done]);
+}
