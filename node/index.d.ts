@@ -967,8 +967,8 @@ export interface ShuffleConsumerOptions {
   defaultStream?: boolean | undefined
   /**
    * The number of deliveries after which a {@link ShuffleConsumer.reclaim | reclaimed} message
-   * becomes a dead letter instead, so that a message that crashes its consumers does not crash all
-   * of them. 0, the default, means never.
+   * becomes a dead letter instead, so that a message that always fails is not delivered for ever,
+   * and one that crashes its consumers does not crash all of them; 20 by default; 0 means never.
    */
   maxDeliveries?: number | bigint | undefined
 }
@@ -4505,7 +4505,7 @@ export interface JobStats {
   aborted: number
   /** Slices that failed. */
   failed: number
-  /** Slices that took longer than their budget. */
+  /** Slices that took longer than their budget, by more than a tenth of it and more than 10 ms. */
   overran: number
   /** Items that were worked on. */
   items: number
@@ -4734,9 +4734,10 @@ export class Recruiter {
   stop(): void
 
   /**
-   * Reads what all processes have reported. A process reports when it asks and when it is
-   * {@link Recruiter.stop | stopped}, so the counts are a little behind, and those of a recruiter
-   * with jobs by share alone come with its stop.
+   * Reads what all processes have reported. A process reports when it asks, when it is
+   * {@link Recruiter.stop | stopped}, and at the end of a slice if its last report was five seconds
+   * ago, so the counts are a little behind. Of a job per second, the slices that were granted and
+   * are in no other count are running, or their process was killed.
    *
    * @throws {@link WrongTypeError}, {@link IncompatibleVersionError} or {@link CorruptError} if the
    * recruiter's keys cannot be read.
@@ -4749,7 +4750,8 @@ export class Recruiter {
  *
  * The handler stops when the slice {@link Slice.isOver | is over}; it is not interrupted. It ends
  * the slice with the number of items that it worked on, where 0 says that there was nothing to do:
- * then the job runs less often for a while.
+ * then a job per second runs less often for a while. A job by share keeps its share, whatever its
+ * slices did.
  *
  * @example
  * import { connect, ManualClock } from 'millpond'
@@ -5463,6 +5465,11 @@ export class InternalError extends MillpondError {}
 export class QueueFullError extends MillpondError {}
 /** Something with this id already exists: nothing was done. */
 export class AlreadyExistsError extends MillpondError {}
+/**
+ * A worker put a job aside, into the error queue or the dead letters: it was rejected, tried too
+ * often, or crashed its workers. Only reported, never returned by a call.
+ */
+export class DeadLetterError extends MillpondError {}
 /**
  * A task or a document is not as a modification requires, a task or document to renew is not held,
  * or documents to claim are held by another claimant: nothing was done. The error lists everything

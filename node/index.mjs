@@ -16,6 +16,7 @@ export const {
   ConsumerLease,
   CorruptError,
   CrossSlotError,
+  DeadLetterError,
   Deliveries,
   DependencyError,
   Doc,

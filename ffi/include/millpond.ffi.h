@@ -26,6 +26,7 @@ typedef enum {
     MILLPOND_DEPENDENCY = 22,
     MILLPOND_QUEUE_FULL = 23,
     MILLPOND_ALREADY_EXISTS = 24,
+    MILLPOND_DEAD_LETTER = 25,
 } millpond_status;
 
 typedef enum {
@@ -1473,6 +1474,10 @@ millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
                                              bool *lost,
                                              millpond_error **error);
 
+millpond_status millpond_shuffle_job_is_last_attempt(const millpond_shuffle_job *job,
+                                                     bool *last_attempt,
+                                                     millpond_error **error);
+
 millpond_status millpond_shuffle_job_time_left_ms(const millpond_shuffle_job *job,
                                                   int64_t *time_left_ms,
                                                   millpond_error **error);
@@ -1751,6 +1756,10 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            bool *lost,
                                            millpond_error **error);
+
+millpond_status millpond_tasks_job_is_last_attempt(const millpond_tasks_job *job,
+                                                   bool *last_attempt,
+                                                   millpond_error **error);
 
 millpond_status millpond_tasks_job_time_left_ms(const millpond_tasks_job *job,
                                                 int64_t *time_left_ms,
@@ -2151,6 +2160,10 @@ void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
 millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
                                             bool *lost,
                                             millpond_error **error);
+
+millpond_status millpond_events_job_is_last_attempt(const millpond_events_job *job,
+                                                    bool *last_attempt,
+                                                    millpond_error **error);
 
 millpond_status millpond_events_job_time_left_ms(const millpond_events_job *job,
                                                  int64_t *time_left_ms,

@@ -175,6 +175,11 @@ typedef enum {
      * Something with this id already exists: nothing was done.
      */
     MILLPOND_ALREADY_EXISTS = 24,
+    /**
+     * A worker put a job aside, into the error queue or the dead letters: it was rejected, tried
+     * too often, or crashed its workers. Only reported, never returned by a call.
+     */
+    MILLPOND_DEAD_LETTER = 25,
 } millpond_status;
 
 /**
@@ -1417,8 +1422,8 @@ typedef struct {
     bool default_stream;
     /**
      * The number of deliveries after which a reclaimed message becomes a dead letter instead, so
-     * that a message that crashes its consumers does not crash all of them. 0, the default, means
-     * never.
+     * that a message that always fails is not delivered for ever, and one that crashes its
+     * consumers does not crash all of them; 20 by default; 0 means never.
      */
     uint64_t max_deliveries;
 } millpond_shuffle_consumer_options;
@@ -3987,7 +3992,7 @@ typedef struct {
      */
     uint64_t failed;
     /**
-     * Slices that took longer than their budget.
+     * Slices that took longer than their budget, by more than a tenth of it and more than 10 ms.
      */
     uint64_t overran;
     /**
@@ -5626,6 +5631,18 @@ millpond_status millpond_shuffle_job_is_lost(const millpond_shuffle_job *job,
                                              millpond_error **error);
 
 /**
+ * Whether this is the last delivery that the consumer's `max_deliveries` allows: a failure
+ * makes the message a dead letter. `last_attempt` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_shuffle_job_is_last_attempt(const millpond_shuffle_job *job,
+                                                     bool *last_attempt,
+                                                     millpond_error **error);
+
+/**
  * How much longer the handler may work under the worker's `timeout_ms`; -1 means without
  * limit. Sends nothing.
  *
@@ -6137,12 +6154,17 @@ bool millpond_headers_next(millpond_bytes *headers,
 
 /**
  * Adds a header to headers in one piece, as `millpond_new_task` and `millpond_task_change` take them: to the `length`
- * bytes at `headers`, where there is room for `size`. Returns the new number of bytes. If there is no room for the
- * header, or its name or value has more than 65,535 bytes, it returns 0 and writes nothing. The order of headers does
- * not matter.
+ * bytes at `headers`, where there is room for `size`. Returns the new number of bytes. The order of headers does not
+ * matter.
+ *
+ * If there is no room for the header, or its name or value has more than 65,535 bytes, it writes nothing and returns
+ * `SIZE_MAX`. So does every later call with that length, and a task or event with headers of that length is refused
+ * with `MILLPOND_INVALID_ARGUMENT`: no header is lost unnoticed.
  *
  *     char headers[256];
- *     size_t length = millpond_headers_add(headers, 0, sizeof headers, "tenant", 6, "7", 1);
+ *     size_t length = 0;
+ *     length = millpond_headers_add(headers, length, sizeof headers, "tenant", 6, "7", 1);
+ *     length = millpond_headers_add(headers, length, sizeof headers, "trace", 5, "4bf92f", 6);
  *     task.headers = (millpond_bytes){headers, length};
  *
  * Threads: any.
@@ -6651,6 +6673,18 @@ void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 millpond_status millpond_tasks_job_is_lost(const millpond_tasks_job *job,
                                            bool *lost,
                                            millpond_error **error);
+
+/**
+ * Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the
+ * task aside, into the error queue. `last_attempt` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_tasks_job_is_last_attempt(const millpond_tasks_job *job,
+                                                   bool *last_attempt,
+                                                   millpond_error **error);
 
 /**
  * How much longer the handler may work under the worker's `timeout_ms`; -1 means without
@@ -8131,6 +8165,18 @@ millpond_status millpond_events_job_is_lost(const millpond_events_job *job,
                                             millpond_error **error);
 
 /**
+ * Whether this is the last attempt that the queue's `max_attempts` allowed when the event was
+ * received: a failure makes it a dead letter. `last_attempt` is set to the result.
+ *
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+ *
+ * Threads: any.
+ */
+millpond_status millpond_events_job_is_last_attempt(const millpond_events_job *job,
+                                                    bool *last_attempt,
+                                                    millpond_error **error);
+
+/**
  * How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
  * `time_left_ms` is set to the result.
  *
@@ -9140,9 +9186,10 @@ millpond_status millpond_recruiter_stop(const millpond_recruiter *recruiter,
                                         millpond_error **error);
 
 /**
- * Reads what all processes have reported. A process reports when it asks and when it is
- * stopped, so the counts are a little behind, and those of a recruiter with jobs by share
- * alone come with its stop.
+ * Reads what all processes have reported. A process reports when it asks, when it is stopped,
+ * and at the end of a slice if its last report was five seconds ago, so the counts are a
+ * little behind. Of a job per second, the slices that were granted and are in no other count
+ * are running, or their process was killed.
  *
  * `result` is set to what was found, which the caller frees with
  * `millpond_recruiter_result_free`, or on failure to NULL.

@@ -13,6 +13,7 @@ use crate::error::{Failure, millpond_error};
 use crate::handle::{self, Held, Kind, Opaque};
 use crate::keys::millpond_bytes;
 use crate::status::{MILLPOND_OK, millpond_status};
+use crate::tasks::headers::OVERFLOW;
 
 thread_local! {
     /// Whether this thread is inside a call from C.
@@ -204,6 +205,12 @@ impl Caller {
     ) -> Result<Option<Headers>> {
         if packed.data.is_null() && packed.length == 0 {
             return Ok(None);
+        }
+        if packed.length == OVERFLOW {
+            let argument = argument();
+            return Err(invalid(format!(
+                "{argument}: a header did not fit into the bytes that millpond_headers_add was given"
+            )));
         }
         Headers::of_packed(self.bytes(argument, packed.data, packed.length)?).map(Some)
     }

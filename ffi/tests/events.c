@@ -341,6 +341,17 @@ static void wrong_calls(const struct backend *backend) {
     event.key = (millpond_bytes)B("");
     event.headers = (millpond_bytes)B("no headers");
     WRONG("headers", millpond_events_publish(queue, &event, &result, &error));
+    {
+        /* A header that does not fit costs the others nothing: the whole event is refused. */
+        char headers[16];
+        size_t length = millpond_headers_add(headers, 0, sizeof headers, S("tenant"), S("7"));
+
+        CHECK(length == 11);
+        length = millpond_headers_add(headers, length, sizeof headers, S("trace"), S("4bf92f"));
+        length = millpond_headers_add(headers, length, sizeof headers, S("v"), S("1"));
+        event.headers = (millpond_bytes){headers, length};
+        WRONG("event.headers: a header did not fit", millpond_events_publish(queue, &event, &result, &error));
+    }
     event = event_of("paid", MILLPOND_NOT_SET);
     event.if_exists = 9;
     WRONG("if_exists", millpond_events_publish(queue, &event, &result, &error));

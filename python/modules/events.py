@@ -324,6 +324,9 @@ class EventJob:
     def is_lost(self) -> bool: ...
 
     @property
+    def is_last_attempt(self) -> bool: ...
+
+    @property
     def is_cancelled(self) -> bool: ...
 
     @property

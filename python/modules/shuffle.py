@@ -91,7 +91,7 @@ class ShuffleQueue(Generic[AnyStr]):
         *,
         prefer_stream: int | None = None,
         default_stream: bool = False,
-        max_deliveries: int = 0,
+        max_deliveries: int = 20,
     ) -> ShuffleConsumer[AnyStr]: ...
 
     async def len(self) -> int: ...

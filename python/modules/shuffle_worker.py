@@ -58,6 +58,9 @@ class ShuffleJob(Generic[AnyStr]):
     def is_lost(self) -> bool: ...
 
     @property
+    def is_last_attempt(self) -> bool: ...
+
+    @property
     def time_left(self) -> float | None: ...
 
     def __str__(self) -> str:

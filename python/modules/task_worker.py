@@ -154,6 +154,9 @@ class Job(Generic[Value]):
     def is_lost(self) -> bool: ...
 
     @property
+    def is_last_attempt(self) -> bool: ...
+
+    @property
     def is_cancelled(self) -> bool: ...
 
     @property

@@ -34,6 +34,8 @@ pub(super) struct JobCore<M: Mode> {
     pub(super) event: Event,
     pub(super) lease: Arc<Lease<M, HeldEvent>>,
     pub(super) timeout: Option<Duration>,
+    /// Whether a failure is the last, by the configuration when it was received.
+    is_last: bool,
 }
 
 impl<M: Mode> JobCore<M> {
@@ -44,11 +46,12 @@ impl<M: Mode> JobCore<M> {
         event: Event,
         (length, taken_at): (Duration, Instant),
         timeout: Option<Duration>,
+        is_last: bool,
     ) -> Self {
         let (name, partition) = (queue.name().unwrap_or_default(), Arc::new(Mutex::new(partition)));
         let held = HeldEvent { name, partition, receipt: (&event).into(), is_cancelled: false };
         let lease = Lease::begin(queue.client.downgrade(), held, length, taken_at);
-        Self { event, lease, timeout }
+        Self { event, lease, timeout, is_last }
     }
 }
 
@@ -109,6 +112,12 @@ impl<M: Mode> Job<M> {
     /// whole lease. If so, stop working: ending the job has no effect.
     pub fn is_lost(&self) -> bool {
         self.core.lease.is_lost()
+    }
+
+    /// Whether this is the last attempt that the queue's `max_attempts` allowed when the event was received: a failure
+    /// makes it a dead letter.
+    pub fn is_last_attempt(&self) -> bool {
+        self.core.is_last
     }
 
     /// How long the handler may still run, by the worker's `timeout`; `None` if there is no limit.

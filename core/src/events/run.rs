@@ -316,7 +316,9 @@ impl<M: Mode> Takes<M> {
             };
             let length = self.receives.lease.unwrap_or(map.config.lease);
             let held = (length, asked_at);
-            Some(Arc::new(JobCore::new(queue, partition, event, held, self.timeout)))
+            let is_last = map.config.is_used_up(event.attempts, event.crashes);
+            let job = JobCore::new(queue, partition, event, held, self.timeout, is_last);
+            Some(Arc::new(job))
         };
         Batch { jobs: events.into_iter().filter_map(job).collect(), reports: Vec::new() }
     }

@@ -125,13 +125,13 @@ impl Fleet {
                     }
                 };
                 let rest = (took as f64 * (1.0 / self.duty_max - 1.0)) as u64;
-                let (took, rest_until) = (micros(took), micros(now + rest));
-                let is_urgent = pacer.ended(job, outcome, took, false, backoff, rest_until);
+                let (took, now, rest) = (micros(took), micros(now), micros(rest));
+                let is_urgent = pacer.ended(job, outcome, took, false, backoff, now, rest);
                 if job.offer().is_some_and(|offer| offer.max_running > 0) {
                     jobs.end(job.id(), fence);
                 }
                 if is_urgent {
-                    jobs.report(&pacer.take_reports().reports);
+                    jobs.report(&pacer.take_reports(now).reports);
                 }
             }
             // The next enlistment at which it is due; those before it are dismissed, and cost nothing.
@@ -159,7 +159,7 @@ impl Fleet {
                 let answer = if is_away {
                     Err(crate::error::invalid("away"))
                 } else {
-                    let reported = pacer.take_reports();
+                    let reported = pacer.take_reports(micros(now));
                     jobs.report(&reported.reports);
                     seen.asks.push(now);
                     Ok(jobs.recruit(&offers, START + now))

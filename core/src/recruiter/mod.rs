@@ -285,14 +285,15 @@ impl<M: Mode> Recruiter<M> {
         if sleepers.0 == generation() {
             sleepers.1.iter().for_each(Handle::wake);
         }
-        let reported = self.shared().pacer.take_reports();
+        let reported = self.shared().pacer.take_reports(self.client.local_time());
         if reported != pacer::Reported::default() {
             self.client.run_unattended(self.name().map(|name| Report::new(name, None, reported)));
         }
     }
 
-    /// Reads what all processes have reported. A process reports when it asks and when it is [stopped](Self::stop), so
-    /// the counts are a little behind, and those of a recruiter with jobs by share alone come with its stop.
+    /// Reads what all processes have reported. A process reports when it asks, when it is [stopped](Self::stop), and at
+    /// the end of a slice if its last report was five seconds ago, so the counts are a little behind. Of a job per
+    /// second, the slices that were granted and are in no other count are running, or their process was killed.
     ///
     /// # Errors
     /// `WRONG_TYPE`, `INCOMPATIBLE_VERSION` or `CORRUPT` if the recruiter's keys cannot be read.
@@ -401,8 +402,8 @@ impl<M: Mode> Recruiter<M> {
             return self.immediately(Ok(dismissed(&shared, Why::NoJobs, None)));
         };
         let name = place.name.clone();
-        let step = Recruit::of(name.clone(), offers, shared.pacer.take_reports());
         let (client, asked) = (self.client.clone(), self.client.local_time());
+        let step = Recruit::of(name.clone(), offers, shared.pacer.take_reports(asked));
         let limited: Vec<_> =
             jobs.iter().map(|job| job.is_limited().then(|| job.id().clone())).collect();
         let then = move |result: Result<Recruited>| {

@@ -18,6 +18,9 @@ use crate::runtime::sync::lock;
 /// The first ask of a process is at a random time within this after it began.
 const FIRST_US: u64 = 5_000_000;
 
+/// How often a process reports what its slices did if it does not ask.
+const REPORT_US: u64 = 5_000_000;
+
 /// How long a process does not ask after a server did not respond: at first up to a second, then up to twice as long
 /// each time.
 const AWAY_US: u64 = 1_000_000;
@@ -50,6 +53,8 @@ pub(super) struct Pacer {
     /// How many enlistments ended for each reason.
     reasons: [AtomicU64; Why::ALL.len()],
     tallies: Mutex<BTreeMap<Arc<str>, Tally>>,
+    /// When the process last reported, or began, in microseconds.
+    reported: AtomicU64,
     /// How often in a row the server did not respond.
     away: AtomicU64,
 }
@@ -82,6 +87,7 @@ impl Pacer {
             known: Mutex::default(),
             reasons: Default::default(),
             tallies: Mutex::default(),
+            reported: AtomicU64::new(micros(now)),
             away: AtomicU64::new(0),
         }
     }
@@ -128,7 +134,8 @@ impl Pacer {
     }
 
     /// Takes what is to be reported, as much as one ask carries. If it is lost on its way, it is lost.
-    pub(super) fn take_reports(&self) -> Reported {
+    pub(super) fn take_reports(&self, now: Duration) -> Reported {
+        self.reported.store(micros(now), Ordering::Relaxed);
         let mut reported = Reported::default();
         let mut tallies = lock(&self.tallies);
         // The others go with the next ask.
@@ -182,7 +189,7 @@ impl Pacer {
     }
 
     /// Handles the end of a slice that took this long, after which the process rests until some time. Returns whether
-    /// it is to be reported now, because a job whose rate was halved has more to do.
+    /// it is to be reported now: a job whose rate was halved has more to do, or the last report was long ago.
     pub(super) fn ended(
         &self,
         job: &NewJob,
@@ -190,8 +197,10 @@ impl Pacer {
         took: Duration,
         has_overrun: bool,
         backoff: u32,
-        rest_until: Duration,
+        now: Duration,
+        rest: Duration,
     ) -> bool {
+        let rest_until = now + rest;
         let rest_until = micros(rest_until);
         self.not_before.fetch_max(rest_until, Ordering::Relaxed);
         self.rest_until.fetch_max(rest_until, Ordering::Relaxed);
@@ -216,7 +225,8 @@ impl Pacer {
         }
         drop(tallies);
         self.state.store(FREE, Ordering::Release);
-        outcome.more && backoff > 0
+        let is_long_ago = micros(now) >= self.reported.load(Ordering::Relaxed) + REPORT_US;
+        is_long_ago || outcome.more && backoff > 0
     }
 
     /// Counts an enlistment.
@@ -275,7 +285,7 @@ mod tests {
             assert_eq!(pacer.enlist(lottery, 0, now), Step::Dismissed(Why::InSlice));
         }
         let outcome = Outcome::worked(1, false);
-        pacer.ended(&paced.jobs()[0], outcome, Duration::ZERO, false, 0, now);
+        pacer.ended(&paced.jobs()[0], outcome, Duration::ZERO, false, 0, now, Duration::ZERO);
         assert_eq!(pacer.enlist(&both, 0, now), Step::Run(1));
     }
 
@@ -286,10 +296,27 @@ mod tests {
         for number in 0..JOBS_MAX + 6 {
             let job = NewJob::new(format!("job {number}")).per_second(1.0);
             let outcome = Outcome::worked(1, false);
-            pacer.ended(&job, outcome, Duration::ZERO, false, 0, Duration::ZERO);
+            pacer.ended(&job, outcome, Duration::ZERO, false, 0, Duration::ZERO, Duration::ZERO);
         }
-        let reports = [0; 3].map(|_| pacer.take_reports().reports.len());
+        let reports = [0; 3].map(|_| pacer.take_reports(Duration::ZERO).reports.len());
         assert_eq!(reports, [JOBS_MAX, 6, 0]);
+    }
+
+    /// A process that does not ask reports at the end of a slice, but not after each.
+    #[test]
+    fn a_process_that_does_not_ask_reports_every_five_seconds() {
+        let pacer = Pacer::new(0, Duration::ZERO);
+        let job = NewJob::new("a").share(1.0);
+        let mut reports = Vec::new();
+        for second in 1..=16 {
+            let (outcome, now) = (Outcome::worked(1, false), Duration::from_secs(second));
+            if pacer.ended(&job, outcome, Duration::ZERO, false, 0, now, Duration::ZERO) {
+                let counters = pacer.take_reports(now).counters;
+                reports.push((second, counters.into_iter().find(|(name, _)| name == "a:worked")));
+            }
+        }
+        let worked = |count| Some(("a:worked".to_owned(), count));
+        assert_eq!(reports, [(5, worked(5)), (10, worked(5)), (15, worked(5))]);
     }
 
     /// O10: a server that does not respond is left alone for half a second to a second, and at last for five to ten.

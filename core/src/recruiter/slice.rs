@@ -14,10 +14,15 @@ use super::{Settings, Shared};
 use crate::client::{Blocking, Client, Mode};
 use crate::worker::per_fork::generation;
 
+/// A slice has overrun if it takes longer than its budget by more than this, or a tenth of the budget if that is more: it
+/// can end between two items only.
+const OVERRUN_MIN: Duration = Duration::from_millis(10);
+
 /// One slice of a job's work, for its handler.
 ///
 /// The handler stops when the slice [is over](Self::is_over); it is not interrupted. It ends the slice with the number
-/// of items that it worked on, where 0 says that there was nothing to do: then the job runs less often for a while.
+/// of items that it worked on, where 0 says that there was nothing to do: then a job per second runs less often for a
+/// while. A job by share keeps its share, whatever its slices did.
 pub struct Slice<M: Mode = Blocking>(Arc<Inner<M>>);
 
 struct Inner<M: Mode> {
@@ -165,15 +170,15 @@ impl<M: Mode> Inner<M> {
         let rest = if self.rests { self.settings.rest(took) } else { Duration::ZERO };
         let backoff = self.granted.map_or(0, |granted| granted.backoff);
         let pacer = &self.shared.pacer;
-        let has_overrun = took > self.budget;
-        let is_urgent = pacer.ended(&self.job, outcome, took, has_overrun, backoff, now + rest);
+        let has_overrun = took > self.budget + OVERRUN_MIN.max(self.budget / 10);
+        let is_urgent = pacer.ended(&self.job, outcome, took, has_overrun, backoff, now, rest);
         pacer.count(why);
         let limited = self.granted.filter(|_| self.lost_at.is_some());
         let ending =
             limited.map(|granted| Ending { job: self.job.id().clone(), fence: granted.fence });
         // After a stop nothing asks any more.
         if is_urgent || ending.is_some() || self.settings.is_stopped() {
-            let reported = pacer.take_reports();
+            let reported = pacer.take_reports(now);
             // If this is lost, the slice stops counting when its lease is over, and the counts miss it.
             self.client.run_unattended(Ok(Report::new(self.name.clone(), ending, reported)));
         }

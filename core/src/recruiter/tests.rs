@@ -235,14 +235,14 @@ fn a_slice_has_a_budget_and_no_slice_in_it() {
             assert_eq!(inner.enlist().why, Why::InSlice);
             clock.advance(MS * 29);
             assert_eq!((slice.remaining(), slice.is_over()), (MS, false));
-            clock.advance(MS * 2);
+            clock.advance(MS * 12);
             assert_eq!((slice.remaining(), slice.is_over()), (Duration::ZERO, true));
             Ok(1)
         })
         .unwrap();
     let duty = recruiter.enlist();
     let job = Some("a".to_owned());
-    assert_eq!(duty, Duty { recruited: true, job, took: MS * 31, why: Why::Worked });
+    assert_eq!(duty, Duty { recruited: true, job, took: MS * 41, why: Why::Worked });
     let (offered, less) = (recruiter.decide(Some(MS * 40)), recruiter.decide(Some(MS * 2)));
     let Some(Begun::Slice(slice)) = offered else { panic!("{offered:?}") };
     assert_eq!(slice.budget(), MS * 30);
@@ -254,7 +254,7 @@ fn a_slice_has_a_budget_and_no_slice_in_it() {
     recruiter.stop();
     let stats = recruiter.stats().unwrap();
     let JobStats { worked, nothing, aborted, overran, busy_us, .. } = stats.jobs[0];
-    assert_eq!((worked, nothing, aborted, overran, busy_us), (1, 1, 1, 1, 31_000));
+    assert_eq!((worked, nothing, aborted, overran, busy_us), (1, 1, 1, 1, 41_000));
     assert_eq!((stats.enlisted, stats.in_slice), (5, 2));
 }
 

@@ -13,6 +13,9 @@ use crate::client::{Blocking, Client, Mode};
 use crate::error::Result;
 use crate::runtime::waiters::Listener;
 
+/// The deliveries after which a message becomes a dead letter; see [`ShuffleConsumer::max_deliveries`].
+pub const MAX_DELIVERIES_DEFAULT: u64 = 20;
+
 /// One consumer of a group of a queue; made by [`ShuffleQueue::consumer`]. Any number of threads may use it at a time.
 ///
 /// A delivered message belongs to its consumer until it is acknowledged; asking for the next one does not acknowledge
@@ -31,7 +34,14 @@ pub struct ShuffleConsumer<M: Mode = Blocking> {
 impl<M: Mode> ShuffleConsumer<M> {
     pub(super) fn new(queue: ShuffleQueue<M>, group: &[u8], consumer: &[u8]) -> Self {
         let (group, consumer) = (group.to_vec(), consumer.to_vec());
-        Self { queue, group, consumer, prefer: None, default_stream: false, max_deliveries: 0 }
+        Self {
+            queue,
+            group,
+            consumer,
+            prefer: None,
+            default_stream: false,
+            max_deliveries: MAX_DELIVERIES_DEFAULT,
+        }
     }
 
     /// Takes from this stream first, as much as it has; for a consumer that can process one tenant's messages more
@@ -51,7 +61,8 @@ impl<M: Mode> ShuffleConsumer<M> {
     }
 
     /// The number of deliveries after which a [reclaimed](Self::reclaim) message becomes a dead letter instead, so that
-    /// a message that crashes its consumers does not crash all of them. 0, the default, means never.
+    /// a message that always fails is not delivered for ever, and one that crashes its consumers does not crash all of
+    /// them; [`MAX_DELIVERIES_DEFAULT`](super::MAX_DELIVERIES_DEFAULT) by default; 0 means never.
     #[must_use]
     pub fn max_deliveries(mut self, max_deliveries: u64) -> Self {
         self.max_deliveries = max_deliveries;

@@ -109,6 +109,12 @@ impl<M: Mode> Job<M> {
         self.core.lease.is_lost()
     }
 
+    /// Whether this is the last delivery that the consumer's `max_deliveries` allows: a failure makes the message a dead
+    /// letter.
+    pub fn is_last_attempt(&self) -> bool {
+        self.core.is_last()
+    }
+
     /// How long the handler may still run, by the worker's `timeout`; `None` if there is no limit.
     pub fn time_left(&self) -> Option<Duration> {
         self.limit.left()

@@ -36,7 +36,7 @@ pub use crate::worker::report::JobCounts;
 pub use ack::{ACK_MESSAGES_MAX, Ack};
 pub use ack_each::AckEach;
 pub use backlog::Backlog;
-pub use consumer::ShuffleConsumer;
+pub use consumer::{MAX_DELIVERIES_DEFAULT, ShuffleConsumer};
 pub use dead_letters::{DeadLetter, ReadDeadLetters};
 pub use delete_dead_letters::DeleteDeadLetters;
 pub use extend::Extend;

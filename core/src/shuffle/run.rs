@@ -114,14 +114,9 @@ enum How {
 
 impl How {
     fn of<M: Mode>(job: &JobCore<M>, outcome: Result<(), Failure>) -> Self {
-        let retry = |err: String, delay: Option<Duration>| {
-            let (most, deliveries) = (job.consumer.most_deliveries(), job.message.deliveries);
-            match most != 0 && deliveries >= most {
-                true => Self::Reject(format!("exhausted: {err}")),
-                false => {
-                    Self::Retry(err, delay.unwrap_or_else(|| job.delay()).min(job.policy.lease))
-                }
-            }
+        let retry = |err: String, delay: Option<Duration>| match job.is_last() {
+            true => Self::Reject(format!("exhausted: {err}")),
+            false => Self::Retry(err, delay.unwrap_or_else(|| job.delay()).min(job.policy.lease)),
         };
         match outcome {
             Ok(()) => Self::Done,
@@ -164,6 +159,12 @@ impl How {
 }
 
 impl<M: Mode> JobCore<M> {
+    /// Whether a failure is the last.
+    pub(super) fn is_last(&self) -> bool {
+        let most = self.consumer.most_deliveries();
+        most != 0 && self.message.deliveries >= most
+    }
+
     /// How long to put the message off, which was delivered so often.
     fn delay(&self) -> Duration {
         let (Backoff { first, most }, lease) = (self.policy.backoff, self.policy.lease);

@@ -207,6 +207,12 @@ impl<M: Mode> Job<M> {
         self.core.lease.is_lost()
     }
 
+    /// Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the task aside, into the
+    /// error queue.
+    pub fn is_last_attempt(&self) -> bool {
+        self.core.policy.is_last(&self.core.task)
+    }
+
     /// How long the handler may still run, by the worker's `timeout`; `None` if there is no limit.
     pub fn time_left(&self) -> Option<Duration> {
         self.limit.left()

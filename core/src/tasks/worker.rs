@@ -348,13 +348,20 @@ fn check_backoff(Backoff { first, most }: Backoff) -> Result<()> {
 impl Policy {
     /// What becomes of a task that failed: another attempt later, or the error queue.
     pub(super) fn failed(&self, task: &Task, err: &str, delay: Option<Duration>) -> TaskChange {
-        let change = task.change().retry(err);
-        match self.max_attempts != 0 && change.attempt >= self.max_attempts {
+        match self.is_last(task) {
             true => {
                 task.change().quarantine(&format!("exhausted: {err}"), &self.error_queue_of(task))
             }
-            false => change.after(delay.unwrap_or_else(|| self.delay(task.attempt))),
+            false => {
+                let delay = delay.unwrap_or_else(|| self.delay(task.attempt));
+                task.change().retry(err).after(delay)
+            }
         }
+    }
+
+    /// Whether another failure is the last.
+    pub(super) fn is_last(&self, task: &Task) -> bool {
+        self.max_attempts != 0 && task.attempt.saturating_add(1) >= self.max_attempts
     }
 
     /// What becomes of a task that another attempt would not help.

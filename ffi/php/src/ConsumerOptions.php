@@ -20,13 +20,14 @@ final class ConsumerOptions
      *                                so that a plain stream can become a sharded queue while its writers move. The
      *                                group there has the queue's name
      * @param int      $maxDeliveries the number of deliveries after which a reclaimed message becomes a dead
-     *                                letter instead, so that a message that crashes its consumers does not crash
-     *                                all of them. 0, the default, means never
+     *                                letter instead, so that a message that always fails is not delivered for
+     *                                ever, and one that crashes its consumers does not crash all of them; 20 by
+     *                                default; 0 means never
      */
     public function __construct(
         public readonly ?int $preferStream = null,
         public readonly bool $defaultStream = false,
-        public readonly int $maxDeliveries = 0,
+        public readonly int $maxDeliveries = 20,
     ) {
     }
 

@@ -19,6 +19,12 @@ interface EventJobInterface
     public function isLost(): bool;
 
     /**
+     * Whether this is the last attempt that the queue's `maxAttempts` allowed when the event was received: a
+     * failure makes it a dead letter.
+     */
+    public function isLastAttempt(): bool;
+
+    /**
      * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
      */
     public function timeLeft(): ?float;

@@ -20,7 +20,8 @@ final class JobStats
      * @param int    $nothing       slices that found nothing to do
      * @param int    $aborted       slices that were aborted
      * @param int    $failed        slices that failed
-     * @param int    $overran       slices that took longer than their budget
+     * @param int    $overran       slices that took longer than their budget, by more than a tenth of it and more
+     *                              than 10 ms
      * @param int    $items         items that were worked on
      * @param int    $busyUs        the time that slices took, in microseconds
      * @param int    $lost          slices that stopped counting against `maxRunning` because they had not ended by

@@ -19,6 +19,12 @@ interface ShuffleJobInterface
     public function isLost(): bool;
 
     /**
+     * Whether this is the last delivery that the consumer's `maxDeliveries` allows: a failure makes the
+     * message a dead letter.
+     */
+    public function isLastAttempt(): bool;
+
+    /**
      * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
      */
     public function timeLeft(): ?float;

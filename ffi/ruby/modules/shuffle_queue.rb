@@ -88,7 +88,7 @@ module Millpond
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.consumer("workers", "worker-1").read # => nil
-    def consumer(group, consumer, prefer_stream: nil, default_stream: false, max_deliveries: 0)
+    def consumer(group, consumer, prefer_stream: nil, default_stream: false, max_deliveries: 20)
       names = [*Convert.sized("group", group), *Convert.sized("consumer", consumer)]
       options = Convert.options(Native::ShuffleConsumerOptions, prefer_stream: prefer_stream,
                                                                 default_stream: default_stream,

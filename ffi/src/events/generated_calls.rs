@@ -1362,6 +1362,29 @@ pub unsafe extern "C" fn millpond_events_job_is_lost(
     })
 }
 
+/// Whether this is the last attempt that the queue's `max_attempts` allowed when the event was
+/// received: a failure makes it a dead letter. `last_attempt` is set to the result.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_events_job_is_last_attempt(
+    job: *const millpond_events_job,
+    last_attempt: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let last_attempt = caller.out("last_attempt", last_attempt, false)?;
+        let job = caller.held("job", job)?;
+        let it = job.is_last_attempt();
+        last_attempt.set(it.into());
+        Ok(())
+    })
+}
+
 /// How long the handler may still run, by the worker's `timeout`; NULL if there is no limit.
 /// `time_left_ms` is set to the result.
 ///

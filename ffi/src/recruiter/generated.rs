@@ -80,7 +80,7 @@ pub struct millpond_recruiter_job_stats {
     pub aborted: u64,
     /// Slices that failed.
     pub failed: u64,
-    /// Slices that took longer than their budget.
+    /// Slices that took longer than their budget, by more than a tenth of it and more than 10 ms.
     pub overran: u64,
     /// Items that were worked on.
     pub items: u64,

@@ -146,13 +146,14 @@ pub struct millpond_shuffle_consumer_options {
     /// name.
     pub default_stream: c_bool,
     /// The number of deliveries after which a reclaimed message becomes a dead letter instead, so
-    /// that a message that crashes its consumers does not crash all of them. 0, the default, means
-    /// never.
+    /// that a message that always fails is not delivered for ever, and one that crashes its
+    /// consumers does not crash all of them; 20 by default; 0 means never.
     pub max_deliveries: u64,
 }
 
 growing! { millpond_shuffle_consumer_options {
     prefer_stream: NOT_SET,
+    max_deliveries: 20,
 } }
 
 impl millpond_shuffle_consumer_options {

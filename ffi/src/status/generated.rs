@@ -84,12 +84,16 @@ pub enum millpond_status {
 
     /// Something with this id already exists: nothing was done.
     MILLPOND_ALREADY_EXISTS = 24,
+
+    /// A worker put a job aside, into the error queue or the dead letters: it was rejected, tried
+    /// too often, or crashed its workers. Only reported, never returned by a call.
+    MILLPOND_DEAD_LETTER = 25,
 }
 
 pub use millpond_status::*;
 
 /// Every status except `MILLPOND_OK`, in the order of the core's kinds.
-pub(crate) const ALL: [millpond_status; 24] = [
+pub(crate) const ALL: [millpond_status; 25] = [
     MILLPOND_INVALID_ARGUMENT,
     MILLPOND_INVALID_URL,
     MILLPOND_CROSS_SLOT,
@@ -114,4 +118,5 @@ pub(crate) const ALL: [millpond_status; 24] = [
     MILLPOND_DEPENDENCY,
     MILLPOND_QUEUE_FULL,
     MILLPOND_ALREADY_EXISTS,
+    MILLPOND_DEAD_LETTER,
 ];

@@ -827,6 +827,29 @@ pub unsafe extern "C" fn millpond_tasks_job_is_lost(
     })
 }
 
+/// Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the
+/// task aside, into the error queue. `last_attempt` is set to the result.
+///
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn millpond_tasks_job_is_last_attempt(
+    job: *const millpond_tasks_job,
+    last_attempt: *mut bool,
+    error: *mut *mut millpond_error,
+) -> millpond_status {
+    // SAFETY: the header says what the pointers have to be.
+    let caller = unsafe { Caller::trusted() };
+    caller.local(error, || {
+        let last_attempt = caller.out("last_attempt", last_attempt, false)?;
+        let job = caller.held("job", job)?;
+        let it = job.is_last_attempt();
+        last_attempt.set(it.into());
+        Ok(())
+    })
+}
+
 /// How much longer the handler may work under the worker's `timeout_ms`; -1 means without
 /// limit. Sends nothing.
 ///

@@ -5,6 +5,9 @@ use std::slice;
 
 use crate::keys::millpond_bytes;
 
+/// The length of headers of which one did not fit.
+pub(crate) const OVERFLOW: usize = usize::MAX;
+
 /// Takes the first header off the headers of a task, which are in one piece: `name` and `value` are set to point into
 /// that piece, and `headers` to what is left. Returns whether there was a header; it returns false after the last
 /// header, and for one that is truncated.
@@ -26,7 +29,7 @@ pub unsafe extern "C" fn millpond_headers_next(
     }
     // SAFETY: the header says that it points to bytes.
     let piece = unsafe { headers.read() };
-    if piece.data.is_null() {
+    if piece.data.is_null() || piece.length == OVERFLOW {
         return false;
     }
     // SAFETY: as above.
@@ -43,12 +46,17 @@ pub unsafe extern "C" fn millpond_headers_next(
 }
 
 /// Adds a header to headers in one piece, as `millpond_new_task` and `millpond_task_change` take them: to the `length`
-/// bytes at `headers`, where there is room for `size`. Returns the new number of bytes. If there is no room for the
-/// header, or its name or value has more than 65,535 bytes, it returns 0 and writes nothing. The order of headers does
-/// not matter.
+/// bytes at `headers`, where there is room for `size`. Returns the new number of bytes. The order of headers does not
+/// matter.
+///
+/// If there is no room for the header, or its name or value has more than 65,535 bytes, it writes nothing and returns
+/// `SIZE_MAX`. So does every later call with that length, and a task or event with headers of that length is refused
+/// with `MILLPOND_INVALID_ARGUMENT`: no header is lost unnoticed.
 ///
 ///     char headers[256];
-///     size_t length = millpond_headers_add(headers, 0, sizeof headers, "tenant", 6, "7", 1);
+///     size_t length = 0;
+///     length = millpond_headers_add(headers, length, sizeof headers, "tenant", 6, "7", 1);
+///     length = millpond_headers_add(headers, length, sizeof headers, "trace", 5, "4bf92f", 6);
 ///     task.headers = (millpond_bytes){headers, length};
 ///
 /// Threads: any.
@@ -63,12 +71,12 @@ pub unsafe extern "C" fn millpond_headers_add(
     value_length: usize,
 ) -> usize {
     let (Ok(first), Ok(second)) = (u16::try_from(name_length), u16::try_from(value_length)) else {
-        return 0;
+        return OVERFLOW;
     };
     let more = 4 + name_length + value_length;
     let is_missing = name.is_null() && first > 0 || value.is_null() && second > 0;
     if headers.is_null() || is_missing || size.saturating_sub(length) < more {
-        return 0;
+        return OVERFLOW;
     }
     let mut at = length;
     for (text, own) in [(name, first), (value, second)] {

@@ -27,5 +27,6 @@ module.exports = [
   { name: 'InternalError', code: 'INTERNAL', number: 21, retry: 'unknown' },
   { name: 'DependencyError', code: 'DEPENDENCY', number: 22, retry: 'never' },
   { name: 'QueueFullError', code: 'QUEUE_FULL', number: 23, retry: 'later' },
-  { name: 'AlreadyExistsError', code: 'ALREADY_EXISTS', number: 24, retry: 'never' }
+  { name: 'AlreadyExistsError', code: 'ALREADY_EXISTS', number: 24, retry: 'never' },
+  { name: 'DeadLetterError', code: 'DEAD_LETTER', number: 25, retry: 'never' }
 ]

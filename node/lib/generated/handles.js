@@ -506,6 +506,10 @@ class EventJob extends Handle {
     return nativeOf(this).isLost
   }
 
+  get isLastAttempt() {
+    return nativeOf(this).isLastAttempt
+  }
+
   get isCancelled() {
     return nativeOf(this).isCancelled
   }
@@ -765,6 +769,10 @@ class ShuffleJob extends Handle {
   get isLost() {
     return nativeOf(this).isLost
   }
+
+  get isLastAttempt() {
+    return nativeOf(this).isLastAttempt
+  }
 }
 made.ShuffleJob = ShuffleJob
 
@@ -976,6 +984,10 @@ class Job extends Handle {
 
   get isLost() {
     return nativeOf(this).isLost
+  }
+
+  get isLastAttempt() {
+    return nativeOf(this).isLastAttempt
   }
 
   get isCancelled() {

@@ -511,6 +511,13 @@ impl EventJob {
         self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
+    /// [`is_last_attempt`](millpond::events::Job::is_last_attempt).
+    #[napi(getter)]
+    pub fn is_last_attempt(&self) -> bool {
+        // A handle that was given up is lost and has ended.
+        self.0.get(|core| core.is_last_attempt()).unwrap_or(true)
+    }
+
     /// [`is_cancelled`](millpond::events::Job::is_cancelled).
     #[napi(getter)]
     pub fn is_cancelled(&self) -> bool {
@@ -915,6 +922,13 @@ impl ShuffleJob {
         self.0.get(|core| core.is_lost()).unwrap_or(true)
     }
 
+    /// [`is_last_attempt`](millpond::shuffle::Job::is_last_attempt).
+    #[napi(getter)]
+    pub fn is_last_attempt(&self) -> bool {
+        // A handle that was given up is lost and has ended.
+        self.0.get(|core| core.is_last_attempt()).unwrap_or(true)
+    }
+
     /// Returns, as soon as it is lost or has ended otherwise, whether it was lost.
     #[napi]
     pub fn lost(&self, number: u32) -> bool {
@@ -1223,6 +1237,13 @@ impl Job {
     pub fn is_lost(&self) -> bool {
         // A handle that was given up is lost and has ended.
         self.0.get(|core| core.is_lost()).unwrap_or(true)
+    }
+
+    /// [`is_last_attempt`](millpond::tasks::Job::is_last_attempt).
+    #[napi(getter)]
+    pub fn is_last_attempt(&self) -> bool {
+        // A handle that was given up is lost and has ended.
+        self.0.get(|core| core.is_last_attempt()).unwrap_or(true)
     }
 
     /// [`is_cancelled`](millpond::tasks::Job::is_cancelled).

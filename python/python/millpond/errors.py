@@ -20,6 +20,7 @@ __all__ = [
     "ConnectionLostError",
     "CorruptError",
     "CrossSlotError",
+    "DeadLetterError",
     "DependencyError",
     "ForkedError",
     "IncompatibleVersionError",
@@ -322,6 +323,16 @@ class AlreadyExistsError(MillpondError):
     retry = "never"
 
 
+class DeadLetterError(MillpondError):
+    """A worker put a job aside, into the error queue or the dead letters: it was rejected, tried
+    too often, or crashed its workers. Only reported, never returned by a call.
+    """
+
+    code = 25
+    name = "DEAD_LETTER"
+    retry = "never"
+
+
 CLASSES: dict[int, type[MillpondError]] = {
     kind.code: kind
     for kind in (
@@ -349,5 +360,6 @@ CLASSES: dict[int, type[MillpondError]] = {
         DependencyError,
         QueueFullError,
         AlreadyExistsError,
+        DeadLetterError,
     )
 }

@@ -320,7 +320,7 @@ class JobStats(NamedTuple):
     failed: int
     """Slices that failed."""
     overran: int
-    """Slices that took longer than their budget."""
+    """Slices that took longer than their budget, by more than a tenth of it and more than 10 ms."""
     items: int
     """Items that were worked on."""
     busy_us: int

@@ -244,9 +244,10 @@ class Recruiter:
         return self._native.stop()
 
     def stats(self) -> RecruiterStats:
-        """Reads what all processes have reported. A process reports when it asks and when it is
-        stopped, so the counts are a little behind, and those of a recruiter with jobs by share
-        alone come with its stop.
+        """Reads what all processes have reported. A process reports when it asks, when it is
+        stopped, and at the end of a slice if its last report was five seconds ago, so the counts
+        are a little behind. Of a job per second, the slices that were granted and are in no other
+        count are running, or their process was killed.
 
         :raises: :class:`~millpond.WrongTypeError` and :class:`~millpond.IncompatibleVersionError`
           or :class:`~millpond.CorruptError` if the recruiter's keys cannot be read.

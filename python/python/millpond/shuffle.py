@@ -208,7 +208,7 @@ class ShuffleQueue(Generic[AnyStr]):
         *,
         prefer_stream: int | None = None,
         default_stream: bool = False,
-        max_deliveries: int = 0,
+        max_deliveries: int = 20,
     ) -> ShuffleConsumer[AnyStr]:
         """A consumer of a group. Each message goes to one consumer of each group; a group begins
         with the messages that the queue holds when the group first reads.
@@ -224,8 +224,8 @@ class ShuffleQueue(Generic[AnyStr]):
           the others, so that a plain stream can become a sharded queue while its writers move. The
           group there has the queue's name
         :param max_deliveries: the number of deliveries after which a reclaimed message becomes a
-          dead letter instead, so that a message that crashes its consumers does not crash all of
-          them. 0, the default, means never
+          dead letter instead, so that a message that always fails is not delivered for ever, and
+          one that crashes its consumers does not crash all of them; 20 by default; 0 means never
         """
         native = self._native.consumer(
             group,

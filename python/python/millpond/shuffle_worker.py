@@ -82,6 +82,13 @@ class ShuffleJob(Generic[AnyStr]):
         return self._native.is_lost
 
     @property
+    def is_last_attempt(self) -> bool:
+        """Whether this is the last delivery that the consumer's ``max_deliveries`` allows: a
+        failure makes the message a dead letter.
+        """
+        return self._native.is_last_attempt
+
+    @property
     def time_left(self) -> float | None:
         """How long the handler may still run, by the worker's ``timeout``; None if there is no
         limit.

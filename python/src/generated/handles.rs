@@ -983,6 +983,15 @@ impl EventJob {
     }
 
     #[getter]
+    fn is_last_attempt(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(
+            py,
+            py.detach(|| either!(core, |core| core.is_last_attempt().to_owned())),
+        )
+    }
+
+    #[getter]
     fn is_cancelled(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_cancelled().to_owned())))
@@ -1568,6 +1577,15 @@ impl ShuffleJob {
     }
 
     #[getter]
+    fn is_last_attempt(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(
+            py,
+            py.detach(|| either!(core, |core| core.is_last_attempt().to_owned())),
+        )
+    }
+
+    #[getter]
     fn time_left(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         decoded(self.text)(py, py.detach(|| either!(core, |core| core.time_left().to_owned())))
@@ -2081,6 +2099,15 @@ impl Job {
     fn is_lost(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let core = self.core(py)?;
         decoded(self.text)(py, py.detach(|| either!(core, |core| core.is_lost().to_owned())))
+    }
+
+    #[getter]
+    fn is_last_attempt(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let core = self.core(py)?;
+        decoded(self.text)(
+            py,
+            py.detach(|| either!(core, |core| core.is_last_attempt().to_owned())),
+        )
     }
 
     #[getter]

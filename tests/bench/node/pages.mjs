@@ -1,4 +1,5 @@
 // Pages, after which a recruiter drains a task store and reaps a family of hashes, if `MILLPOND_URL` names a server.
+// With `MILLPOND_ENLIST=no` it is loaded, connected and installed, but never enlists.
 //
 // Arguments: the port.
 
@@ -11,6 +12,7 @@ const BODY = 'a page of the site '.repeat(100)
 const url = process.env.MILLPOND_URL
 
 let recruiter
+const enlists = process.env.MILLPOND_ENLIST !== 'no'
 if (url) {
   const client = await millpond.connect(url)
   recruiter = client.recruiter('site')
@@ -29,6 +31,6 @@ if (url) {
 }
 
 createServer((request, response) => {
-  if (recruiter) response.once('finish', () => recruiter.enlist())
+  if (recruiter && enlists) response.once('finish', () => recruiter.enlist())
   response.end(BODY)
 }).listen(Number(process.argv[2]), '127.0.0.1')

@@ -2,6 +2,7 @@
 
 /**
  * A page, after which a recruiter drains a task store and reaps a family of hashes, if `MILLPOND_URL` names a server.
+ * With `MILLPOND_ENLIST=no` it is loaded, connected and installed, but never enlists.
  */
 
 declare(strict_types=1);
@@ -34,7 +35,7 @@ if ($url !== '') {
 
         return $reaped->fields;
     }, perSecond: 20);
-    $site->afterResponse();
+    getenv('MILLPOND_ENLIST') === 'no' || $site->afterResponse();
 }
 header('Content-Type: text/plain');
 echo str_repeat('a page of the site ', 100);

@@ -1,5 +1,5 @@
 """Pages, after which a recruiter drains a task store and reaps a family of hashes, if `MILLPOND_URL` names a server: as a
-WSGI and as an ASGI application.
+WSGI and as an ASGI application. With `MILLPOND_ENLIST=no` it is loaded, connected and installed, but never enlists.
 """
 
 import asyncio
@@ -77,5 +77,7 @@ def async_site(client):
 
 wsgi, asgi = page, async_page
 if URL:
-    wsgi = millpond.wsgi.after_response(page, site(millpond.connect(URL)))
-    asgi = millpond.asgi.after_response(async_page, async_site(millpond.aio.connect(URL)))
+    recruiter, async_recruiter = site(millpond.connect(URL)), async_site(millpond.aio.connect(URL))
+    if os.environ.get("MILLPOND_ENLIST") != "no":
+        wsgi = millpond.wsgi.after_response(page, recruiter)
+        asgi = millpond.asgi.after_response(async_page, async_recruiter)

@@ -141,6 +141,7 @@ fn constants() -> Vec<(&'static str, String)> {
         shuffle::DEADLINE_DEFAULT,
         shuffle::LEASE_DEFAULT,
         shuffle::BACKOFF_DEFAULT,
+        shuffle::MAX_DELIVERIES_DEFAULT,
         shuffle::KEEP_CONSUMERS_DEFAULT,
         tasks::LEASE_DEFAULT,
         tasks::BACKOFF_DEFAULT,

@@ -273,11 +273,14 @@ fn a_run_goes_on_when_the_server_was_away() {
             worker.run(|job| {
                 runs.fetch_add(1, Ordering::AcqRel);
                 thread::sleep(Duration::from_millis(2));
+                // An outage is over when what failed in it was sent again. Enough is left for the next one.
+                wait_until(|| told.count(ReportKind::Away) == told.count(ReportKind::Back));
                 job.delete().insert(NewTask::new("out"))
             })
         });
         for away in [TASKS / 4, TASKS / 2] {
             wait_until(|| runs.load(Ordering::Acquire) >= away);
+            wait_until(|| told.count(ReportKind::Away) == told.count(ReportKind::Back));
             let (seen_away, seen_back) =
                 (told.count(ReportKind::Away), told.count(ReportKind::Back));
             server.kill();

@@ -131,17 +131,17 @@ for_all_queues!(a_job_that_ends_in_time_is_done: |kind, worker, seen| {
 #[test]
 fn a_handler_that_hangs_keeps_its_place_and_no_other_one() {
     let store = connect("memory:").tasks("s");
-    store.insert("q", "hang").expect("the store is there");
+    store.insert("q", "0").expect("the store is there");
     let worker = store.worker(["q"]).concurrency(2).max_attempts(1).timeout(TOO_LONG).lease(LEASE);
     let worker = worker.on_report(|_| ());
     let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let counts = worker.run(|job| {
         most.fetch_max(running.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
         match job.task().value.as_deref() {
-            Some("hang") => {
+            Some("0") => {
                 wait_until(|| job.is_lost());
                 for _ in 0..8 {
-                    store.insert("q", "quick").expect("the store is there");
+                    store.insert("q", "1").expect("the store is there");
                 }
                 wait_until(|| {
                     store.queues(Default::default()).is_ok_and(|queues| queues.len() == 1)
@@ -206,7 +206,9 @@ fn an_outage_is_reported_by_a_renewal() {
     let client = connect(&format!("{}?retries=0&renew_every=20ms", server.url()));
     client.tasks("s").insert("q", "1").expect("the store is there");
     let seen = Seen::default();
-    let worker = client.to_async().tasks("s").worker(["q"]).lease(LEASE).tell_all(true);
+    // A renewal that failed is tried again after a tenth of the lease.
+    let lease = Duration::from_secs(30);
+    let worker = client.to_async().tasks("s").worker(["q"]).lease(lease).tell_all(true);
     let worker = worker.on_report(hook!(seen));
     block_on(async {
         let work = async |_: &millpond::tasks::Job<millpond::Async>| {

@@ -26,6 +26,19 @@ trait ShuffleJobCalls
         return $call->flag[0];
     }
 
+    public function isLastAttempt(): bool
+    {
+        $call = $this->library->call();
+        $status = $this->library->ffi->millpond_shuffle_job_is_last_attempt(
+            $this->handle,
+            $call->flag,
+            $call->error,
+        );
+        $this->library->check($status, $call);
+
+        return $call->flag[0];
+    }
+
     public function timeLeft(): ?float
     {
         $call = $this->library->call();

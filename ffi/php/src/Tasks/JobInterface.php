@@ -39,6 +39,12 @@ interface JobInterface
     public function isLost(): bool;
 
     /**
+     * Whether this is the last attempt that the worker's `maxAttempts` allows: a failure puts the task
+     * aside, into the error queue.
+     */
+    public function isLastAttempt(): bool;
+
+    /**
      * How many more seconds the handler may work under the worker's `timeout`; null means without limit.
      */
     public function timeLeft(): ?float;

@@ -249,8 +249,9 @@ module Millpond
       nil
     end
 
-    # Reads what all processes have reported. A process reports when it asks and when it is {#stop stopped}, so the
-    # counts are a little behind, and those of a recruiter with jobs by share alone come with its stop.
+    # Reads what all processes have reported. A process reports when it asks, when it is {#stop stopped}, and at the
+    # end of a slice if its last report was five seconds ago, so the counts are a little behind. Of a job per second,
+    # the slices that were granted and are in no other count are running, or their process was killed.
     #
     # @return [RecruiterStats]
     # @raise [WrongTypeError, IncompatibleVersionError] or {CorruptError} if the recruiter's keys cannot be read

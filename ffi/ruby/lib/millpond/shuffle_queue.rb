@@ -140,15 +140,15 @@ module Millpond
     # @param default_stream [Boolean] also takes from the stream at the queue's own name, in turn with the others, so
     #   that a plain stream can become a sharded queue while its writers move. The group there has the queue's name
     # @param max_deliveries [Integer] the number of deliveries after which a {ShuffleConsumer#reclaim reclaimed}
-    #   message becomes a dead letter instead, so that a message that crashes its consumers does not crash all of them.
-    #   0, the default, means never
+    #   message becomes a dead letter instead, so that a message that always fails is not delivered for ever, and one
+    #   that crashes its consumers does not crash all of them; 20 by default; 0 means never
     # @return [ShuffleConsumer]
     # @raise [TypeError] for arguments of other types
     #
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.consumer("workers", "worker-1").read # => nil
-    def consumer(group, consumer, prefer_stream: nil, default_stream: false, max_deliveries: 0)
+    def consumer(group, consumer, prefer_stream: nil, default_stream: false, max_deliveries: 20)
       names = [*Convert.sized("group", group), *Convert.sized("consumer", consumer)]
       options = Convert.options(Native::ShuffleConsumerOptions, prefer_stream: prefer_stream,
                                                                 default_stream: default_stream,

@@ -996,6 +996,13 @@ class EventJob:
         return self._native.is_lost
 
     @property
+    def is_last_attempt(self) -> bool:
+        """Whether this is the last attempt that the queue's ``max_attempts`` allowed when the
+        event was received: a failure makes it a dead letter.
+        """
+        return self._native.is_last_attempt
+
+    @property
     def is_cancelled(self) -> bool:
         """Whether the event was cancelled, as of the last extension. If so, stop working: a
         handler that fails now ends the job, and the event is deleted. Always False in the child

@@ -180,6 +180,13 @@ class Job(Generic[Value]):
         return self._native.is_lost
 
     @property
+    def is_last_attempt(self) -> bool:
+        """Whether this is the last attempt that the worker's ``max_attempts`` allows: a failure
+        puts the task aside, into the error queue.
+        """
+        return self._native.is_last_attempt
+
+    @property
     def is_cancelled(self) -> bool:
         """Whether the task was cancelled, as of the last renewal. If so, stop working: a handler
         that fails now ends the job, and the task is deleted. Always False in the child of a fork.

@@ -260,10 +260,17 @@ module Millpond
     CODE, NAME, RETRY = 24, "ALREADY_EXISTS", :never
   end
 
+  # A worker put a job aside, into the error queue or the dead letters: it was rejected, tried too often, or
+  # crashed its workers. Only reported, never returned by a call.
+  class DeadLetterError < StandardError
+    include Error
+    CODE, NAME, RETRY = 25, "DEAD_LETTER", :never
+  end
+
   # @api private
   ERRORS = [InvalidArgumentError, InvalidUrlError, CrossSlotError, WrongTypeError, IncompatibleVersionError,
     ConnectionFailedError, ConnectionLostError, TimeoutError, AuthenticationFailedError, PermissionDeniedError,
     UnavailableError, OutOfMemoryError, ServerError, LeaseLostError, LockedError, CorruptError, StorageError,
-    ForkedError, ClosedError, CancelledError, InternalError, DependencyError, QueueFullError,
-    AlreadyExistsError].freeze
+    ForkedError, ClosedError, CancelledError, InternalError, DependencyError, QueueFullError, AlreadyExistsError,
+    DeadLetterError].freeze
 end

@@ -226,6 +226,7 @@ module Millpond
     function :events_deliveries_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :events_deliveries_free, [:pointer], :void
     function :events_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :events_job_is_last_attempt, [:pointer, :pointer, :pointer], :int
     function :events_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :events_job_is_cancelled, [:pointer, :pointer, :pointer], :int
     function :events_job_free, [:pointer], :void
@@ -420,6 +421,7 @@ module Millpond
     function :shuffle_garbage_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :shuffle_garbage_free, [:pointer], :void
     function :shuffle_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :shuffle_job_is_last_attempt, [:pointer, :pointer, :pointer], :int
     function :shuffle_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :shuffle_job_free, [:pointer], :void
     function :shuffle_messages_new, [:pointer, :size_t, :int64, :pointer, :pointer], :int
@@ -481,6 +483,7 @@ module Millpond
     function :tasks_claims_next, [:pointer, :pointer, :pointer], :int, blocking: true
     function :tasks_claims_free, [:pointer], :void
     function :tasks_job_is_lost, [:pointer, :pointer, :pointer], :int
+    function :tasks_job_is_last_attempt, [:pointer, :pointer, :pointer], :int
     function :tasks_job_time_left_ms, [:pointer, :pointer, :pointer], :int
     function :tasks_job_is_cancelled, [:pointer, :pointer, :pointer], :int
     function :tasks_job_is_ended, [:pointer, :pointer, :pointer], :int

@@ -413,7 +413,7 @@ module Millpond
   # @!attribute [r] failed
   #   @return [Integer] slices that failed
   # @!attribute [r] overran
-  #   @return [Integer] slices that took longer than their budget
+  #   @return [Integer] slices that took longer than their budget, by more than a tenth of it and more than 10 ms
   # @!attribute [r] items
   #   @return [Integer] items that were worked on
   # @!attribute [r] busy_us
