@@ -4,12 +4,16 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use millpond::events::{
+    Config, ConfigChange, EventQuery, EventState, NewEvent, RedriveFilter, Schedule, Status,
+};
 use millpond::shuffle::TrackKeys;
 use millpond::tasks::{NewTask, TaskStore};
 use millpond::{
-    CALL_BYTES_MAX, CALL_ITEMS_MAX, Client, ErrorKind, NAME_BYTES_MAX, Options, Result,
+    CALL_BYTES_MAX, CALL_ITEMS_MAX, Client, ErrorKind, ManualClock, NAME_BYTES_MAX, Options, Result,
 };
 use millpond::{events, ick, recruiter, shuffle, tasks, tracker, volatile};
 
@@ -118,6 +122,7 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::SWEEP_TASKS_MAX,
         tasks::STATS_MAX,
         tasks::FILTER_NAMES_MAX,
+        events::SYNC_SCHEDULES_MAX,
         volatile::FIELD_BYTES_MAX,
         volatile::VALUE_BYTES_MAX,
         volatile::FIELDS_MAX,
@@ -135,7 +140,6 @@ fn constants() -> Vec<(&'static str, String)> {
         tracker::ROW_BYTES_MAX,
         tracker::IDS_MAX,
         tracker::ROUND_MAX,
-        events::SYNC_SCHEDULES_MAX,
         shuffle::STREAMS_DEFAULT,
         shuffle::STREAMS_PER_SHARD_DEFAULT,
         shuffle::DEADLINE_DEFAULT,
@@ -263,6 +267,8 @@ fn limits_without_a_constant() -> Result<()> {
     let gc = |digits| queue.gc().time_digits(digits).try_for_each(|values| values.map(drop));
     check("the digits of a time, for `gc`", "1 to 10", [gc(1), gc(10)], vec![gc(0), gc(11)]);
     limits_of_tasks(&client);
+    limits_of_events(&client);
+    limits_of_schedules(&client);
     let url = |option: &str| Options::parse(&format!("redis://localhost?{option}")).map(drop);
     check(
         "`timeout`, `connect_timeout` in a URL",
@@ -299,4 +305,225 @@ fn limits_of_tasks(client: &Client) {
         [at(0), at(253_402_300_799_999)],
         vec![at(253_402_300_800_000)],
     );
+}
+
+fn limits_of_events(client: &Client) {
+    let queue = client.events("queue");
+    let publish = |event| queue.publish(event).map(drop);
+    let bytes = |count| vec![b'x'; count];
+    let key = |count| publish(NewEvent::new("").key(bytes(count)));
+    check("the key of an event", "up to 256 bytes", [key(0), key(256)], vec![key(257)]);
+    let named = |id: &str| publish(NewEvent::new("").dedup_id(id));
+    check(
+        "a deduplication id",
+        "1 to 128 bytes, no NUL",
+        [named("x"), named(&"x".repeat(128))],
+        vec![named(""), named(&"x".repeat(129)), named("x\0")],
+    );
+    let window = |time| publish(NewEvent::new("").dedup_id("w").dedup_window(time));
+    check(
+        "how long a deduplication id is remembered",
+        "up to 7 days",
+        [window(Duration::ZERO), window(7 * DAY)],
+        vec![window(7 * DAY + MS)],
+    );
+    let payload = |count| publish(NewEvent::new(bytes(count)));
+    check(
+        "the payload of an event",
+        "up to 16 MiB",
+        [payload(0), payload(16 << 20)],
+        vec![payload((16 << 20) + 1)],
+    );
+    let headers = |count: usize, size: usize| {
+        let names = (0..count).map(|number| format!("{number:02}"));
+        publish(NewEvent::new("").headers(names.map(|name| (name, bytes(size - 2)))))
+    };
+    check(
+        "the headers of an event",
+        "up to 64, and 16 KiB of names and values",
+        [headers(64, 256), headers(1, 16 << 10)],
+        vec![headers(65, 2), headers(64, 257), headers(1, (16 << 10) + 1)],
+    );
+    let at = |ms| publish(NewEvent::new("").at_ms(ms));
+    // date -u -d @7258118399 is 2199-12-31 23:59:59.
+    check(
+        "a time for an event",
+        "until the end of the year 2199",
+        [at(0), at(7_258_118_399_999)],
+        vec![at(7_258_118_400_000)],
+    );
+    let delay = |time| publish(NewEvent::new("").delay(time));
+    let configure = |change: ConfigChange| client.events("configured").configure(change);
+    let change = ConfigChange::new;
+    let beyond = CENTURY + MS;
+    check(
+        "a delay, a backoff, a `retention`",
+        "up to 100 years",
+        [delay(CENTURY), configure(change().backoff_max(CENTURY).retention(CENTURY))],
+        vec![
+            delay(beyond),
+            configure(change().backoff_max(beyond)),
+            configure(change().backoff_min(beyond)),
+            configure(change().retention(beyond)),
+        ],
+    );
+    let ttl = |time| publish(NewEvent::new("").ttl(time));
+    check(
+        "the time to live of an event",
+        "1 ms to 100 years",
+        [ttl(MS), ttl(CENTURY)],
+        vec![ttl(MS / 2), ttl(beyond)],
+    );
+    let lease = |time| configure(change().lease(time));
+    let work = |time| queue.worker().lease(time).drain(|_: &events::Job| ()).map(drop);
+    check(
+        "the lease of an event",
+        "1 ms to 100 years",
+        [lease(MS), lease(CENTURY)],
+        vec![lease(MS / 2), lease(beyond), work(MS / 2), work(beyond)],
+    );
+    let receive = |max| queue.receive(max).map(drop);
+    check(
+        "the events of a receive",
+        "1 to 1,000",
+        [receive(1), receive(1_000)],
+        vec![receive(0), receive(1_001)],
+    );
+    let list = |max| queue.list(EventState::Ready, EventQuery::new().limit(max)).map(drop);
+    check(
+        "the events of a page of `list`",
+        "1 to 1,000",
+        [list(1), list(1_000)],
+        vec![list(0), list(1_001)],
+    );
+    let ack_with = |count: usize, size| {
+        let queue = client.events("followed");
+        queue.publish(NewEvent::new(""))?;
+        let event = queue.receive(1)?.remove(0);
+        queue.ack_with(&event, vec![NewEvent::new(bytes(size)); count]).map(drop)
+    };
+    check(
+        "the events that follow in an `ack_with`",
+        "up to 100, and 8 MiB if they are several",
+        [ack_with(100, 1), ack_with(1, 16 << 20)],
+        vec![ack_with(101, 1), ack_with(2, (4 << 20) + 1)],
+    );
+    let partitions =
+        |count| client.events(format!("of {count}")).configure(change().partitions(count));
+    check(
+        "the `partitions` of a queue",
+        "1 to 1,024",
+        [partitions(1), partitions(1_024)],
+        vec![partitions(0), partitions(1_025), queue.reshard(0), queue.reshard(1_025)],
+    );
+    let rate = |rate, burst| configure(change().rate(rate).burst(burst));
+    let most = 1_000_000_000;
+    check(
+        "the `rate` and the `burst` of a queue",
+        "0 to 1,000,000,000 events; a burst needs a rate",
+        [rate(most, most), rate(0, 0)],
+        vec![rate(most + 1, 0), rate(1, most + 1), rate(0, 1)],
+    );
+    let redrive = |rate| queue.redrive_all(RedriveFilter::new().per_second(rate)).map(drop);
+    check(
+        "the rate of a `redrive_all`",
+        "1 to 1,000,000,000 events a second",
+        [redrive(1), redrive(most)],
+        vec![redrive(0), redrive(most + 1)],
+    );
+    let of_four = client.events("of four");
+    of_four.configure(change().partitions(4)).unwrap();
+    let concurrency = |most| of_four.configure(change().concurrency(most));
+    check(
+        "the `concurrency` of a queue",
+        "0 (no limit), or from the number of its partitions to 2^53 - 1",
+        [concurrency(4), concurrency((1 << 53) - 1)],
+        vec![concurrency(3), concurrency(1 << 53)],
+    );
+    concurrency(0).unwrap();
+    let held = |most| configure(change().events_max(most));
+    let names = |most| configure(change().dedup_ids_max(most));
+    check(
+        "`events_max`, `dedup_ids_max` of a partition",
+        "0 to 2^53 - 1; only for `events_max` is 0 no limit",
+        [held((1 << 53) - 1), names((1 << 53) - 1)],
+        vec![held(1 << 53), names(1 << 53)],
+    );
+}
+
+fn limits_of_schedules(client: &Client) {
+    let queue = client.events("schedules");
+    let put = |schedule| queue.put_schedule(schedule).map(drop);
+    let hourly = |id: usize| put(Schedule::new("x".repeat(id)).cron("@hourly"));
+    let cron = |count: usize| put(Schedule::new("cron").cron(format!("{:count$}", "0 0 1 1 *")));
+    let zone = |name: &str| put(Schedule::new("zone").cron("@hourly").zone(name));
+    check(
+        "its id, its time zone, its cron expression",
+        "1 to 256 bytes",
+        [hourly(256), cron(256)],
+        vec![hourly(0), hourly(257), cron(257), zone(""), zone(&"x".repeat(257))],
+    );
+    let owned = |count: usize| queue.sync_schedules("x".repeat(count), 1, []).map(drop);
+    check(
+        "the owner of a sync",
+        "1 to 255 bytes",
+        [owned(1), owned(255)],
+        vec![owned(0), owned(256)],
+    );
+    let second = Duration::from_secs(1);
+    let every = |time| put(Schedule::new("every").every(time));
+    let grace = |time| put(Schedule::new("grace").cron("@hourly").grace(time));
+    check(
+        "the time between two ticks, the `grace`",
+        "1 s to 100 years",
+        [every(second), grace(CENTURY)],
+        vec![every(second - MS), every(CENTURY + MS), grace(second - MS), grace(CENTURY + MS)],
+    );
+}
+
+/// The default of this setting, as the page says.
+fn default_of(setting: &str) -> Option<&'static str> {
+    let (_, defaults) = PAGE.split_once("# Defaults\n")?;
+    let row = format!("| {setting} | ");
+    defaults.lines().find_map(|line| line.strip_prefix(&row))?.split(" |").next()
+}
+
+#[test]
+fn defaults_of_events() -> Result<()> {
+    let config = Config::default();
+    let number = |value: u64| print_integer(value, "");
+    for (setting, value) in [
+        ("partitions", number(config.partitions.into())),
+        ("lease", config.lease.printed("")),
+        ("max_attempts", number(config.max_attempts.into())),
+        ("max_crashes", number(config.max_crashes.into())),
+        ("backoff_min", config.backoff_min.printed("")),
+        ("backoff_max", config.backoff_max.printed("")),
+        ("events_max", number(config.events_max)),
+        ("dedup_ids_max", number(config.dedup_ids_max)),
+        ("concurrency", number(config.concurrency)),
+        ("rate", number(config.rate)),
+        ("burst", number(config.burst)),
+        ("retention", number(config.retention.as_micros() as u64)),
+    ] {
+        assert_eq!(default_of(&format!("`{setting}`")), Some(value.as_str()), "{setting}");
+    }
+
+    let clock = Arc::new(ManualClock::new());
+    let client = Options::parse("memory:")?.clock(clock.clone()).connect()?;
+    let queue = client.events("queue");
+    let publish = || queue.publish(NewEvent::new("").dedup_id("x")).map(|event| event.status);
+    assert_eq!(default_of("how long a deduplication id is remembered"), Some("5 minutes"));
+    publish()?;
+    queue.ack(&queue.receive(1)?[0])?;
+    clock.advance(Duration::from_secs(5 * 60) - MS);
+    assert_eq!(publish()?, Status::Duplicate);
+    clock.advance(MS);
+    assert_eq!(publish()?, Status::Created);
+
+    assert_eq!(default_of("the events of a page of `list`"), Some("100"));
+    queue.publish_many(vec![NewEvent::new(""); 200])?;
+    let page = queue.list(EventState::Ready, EventQuery::new())?;
+    assert_eq!(page.events.len(), 100);
+    Ok(())
 }
