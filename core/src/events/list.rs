@@ -137,7 +137,11 @@ impl EventQuery {
 pub(super) fn lane_key(state: EventState, key: Option<&[u8]>) -> Result<()> {
     let is_behind = state == EventState::Behind;
     ensure!(!is_behind || key.is_some(), "events that are behind another one take its key");
-    ensure!(is_behind || key.is_none(), "events that are {} are not kept by key", state.name());
+    ensure!(
+        is_behind || key.is_none(),
+        "events in the state {} cannot be selected by key",
+        state.name()
+    );
     let key = key.unwrap_or_default();
     ensure!(!is_behind || !key.is_empty(), "events without a key are behind none");
     limits::key(key)

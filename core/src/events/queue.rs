@@ -413,10 +413,12 @@ impl<M: Mode> EventQueue<M> {
     }
 
     /// Changes the configuration of the queue, and makes the queue if it does not exist. What the change leaves out stays
-    /// as it is, or has its default in a queue that is new: slowing a queue undoes nothing else, and programs that
-    /// configure different things do not undo each other. When the call returns, every partition has it. A program can
-    /// make this call at each of its starts: that ends neither a pause, unless it says so, nor a
-    /// [`reshard`](Self::reshard), as the number of partitions is that of a queue that is new.
+    /// as it is, or has its default in a queue that is new: slowing a queue undoes nothing else. Programs that configure
+    /// different things do not undo each other; programs that set the same thing to different values do, each time that
+    /// one of them starts. When the call returns, every partition has it. A program can make this call at each of its
+    /// starts: that ends neither a pause, unless it says so, nor a [`reshard`](Self::reshard), as the number of partitions
+    /// is that of a queue that is new. If the server cannot be reached, the call fails; the run of a worker waits until
+    /// the server responds.
     ///
     /// ```
     /// use millpond::events::ConfigChange;

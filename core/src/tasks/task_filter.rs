@@ -75,7 +75,8 @@ impl TaskFilter {
         Self { claimant: Some(claimant.as_ref().into()), ..self }
     }
 
-    /// Only tasks whose `err` begins with this text.
+    /// Only tasks whose `err` begins with this text. It has a line for each failure, the oldest first, so this selects
+    /// by the first one.
     pub fn err(self, prefix: impl AsRef<str>) -> Self {
         Self { err: prefix.as_ref().into(), ..self }
     }

@@ -76,6 +76,10 @@ impl<M: Mode> EventQueue<M> {
     /// events, so each tick fires once, however many processes there are. While no consumer receives, nothing fires;
     /// what is due then fires late, as the schedule's [`missed`](super::Schedule::missed) says.
     ///
+    /// Schedules are stored with the queue: after a [`delete`](Self::delete) of the queue, a `FLUSHALL` or another loss of
+    /// the server's data they are gone, and nothing fires until a program puts them again. If the server cannot be reached,
+    /// the call fails, as [`configure`](Self::configure) does.
+    ///
     /// ```
     /// use millpond::events::{PutStatus, Schedule};
     ///
