@@ -2186,7 +2186,10 @@ export interface TaskFilterOptions extends CallOptions {
   future?: boolean | undefined
   /** Only tasks that this claimant holds or that are available. */
   claimant?: string | undefined
-  /** Only tasks whose `err` begins with this text. */
+  /**
+   * Only tasks whose `err` begins with this text. It has a line for each failure, the oldest first,
+   * so this selects by the first one.
+   */
   err?: string | undefined
   /**
    * Also tasks that another claimant holds: those that it has leased, whose jobs are then lost, and
@@ -3332,10 +3335,12 @@ export class EventQueue {
   /**
    * Changes the configuration of the queue, and makes the queue if it does not exist. What the
    * change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
-   * undoes nothing else, and programs that configure different things do not undo each other. When
-   * the call returns, every partition has it. A program can make this call at each of its starts:
-   * that ends neither a pause, unless it says so, nor a {@link EventQueue.reshard}, as the number
-   * of partitions is that of a queue that is new.
+   * undoes nothing else. Programs that configure different things do not undo each other; programs
+   * that set the same thing to different values do, each time that one of them starts. When the
+   * call returns, every partition has it. A program can make this call at each of its starts: that
+   * ends neither a pause, unless it says so, nor a {@link EventQueue.reshard}, as the number of
+   * partitions is that of a queue that is new. If the server cannot be reached, the call fails; the
+   * run of a worker waits until the server responds.
    *
    * @throws {@link InvalidArgumentError} for what is beyond its limits, and for what does not go
    * with the rest of the configuration, such as a `concurrency` below the number of partitions that
@@ -3696,8 +3701,8 @@ export class EventQueue {
    * the call again.
    *
    * @param partitions - the new number of partitions, 1 to 1,024
-   * @throws {@link InvalidArgumentError} for a number outside 1 to 1,024; {@link WrongTypeError} if
-   * a key holds something else.
+   * @throws {@link InvalidArgumentError} for a number outside 1 to 1,024, or above the queue's
+   * `concurrency`; {@link WrongTypeError} if a key holds something else.
    */
   reshard(partitions: number | bigint, options?: CallOptions): Promise<void>
 
@@ -3722,6 +3727,11 @@ export class EventQueue {
    * No separate process fires schedules. A consumer that receives from the queue turns the ticks
    * that have come into events, so each tick fires once, however many processes there are. While no
    * consumer receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
+   *
+   * Schedules are stored with the queue: after a {@link EventQueue.delete} of the queue, a
+   * `FLUSHALL` or another loss of the server's data they are gone, and nothing fires until a
+   * program puts them again. If the server cannot be reached, the call fails, as
+   * {@link EventQueue.configure} does.
    *
    * A tick that is due fires once, according to the schedule that existed when it came.
    *

@@ -2872,7 +2872,8 @@ typedef struct {
      */
     millpond_bytes claimant;
     /**
-     * Only tasks whose `err` begins with this text. NULL: not set.
+     * Only tasks whose `err` begins with this text. It has a line for each failure, the oldest
+     * first, so this selects by the first one. NULL: not set.
      */
     millpond_bytes err;
     /**
@@ -7844,10 +7845,12 @@ millpond_status millpond_events_stats(millpond_events_queue *queue,
 /**
  * Changes the configuration of the queue, and makes the queue if it does not exist. What the
  * change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
- * undoes nothing else, and programs that configure different things do not undo each other.
+ * undoes nothing else. Programs that configure different things do not undo each other;
+ * programs that set the same thing to different values do, each time that one of them starts.
  * When the call returns, every partition has it. A program can make this call at each of its
  * starts: that ends neither a pause, unless it says so, nor a `millpond_events_reshard`, as
- * the number of partitions is that of a queue that is new.
+ * the number of partitions is that of a queue that is new. If the server cannot be reached,
+ * the call fails; the run of a worker waits until the server responds.
  *
  * `change` may be NULL.
  *
@@ -7906,8 +7909,8 @@ millpond_status millpond_events_resume(millpond_events_queue *queue, millpond_er
  * how far it is. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a
  * partition owns only a part of it.
  *
- * Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024; `MILLPOND_WRONG_TYPE`
- * if a key holds something else; those of the connection.
+ * Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024, or above the queue's
+ * `concurrency`; `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
  *
  * Delivery: the call takes many steps. After an error some events have moved and the others
  * have not: make the call again.
@@ -7947,6 +7950,11 @@ millpond_status millpond_events_reshard_step(millpond_events_queue *queue,
  * that have come into events, so each tick fires once, however many processes there are. While
  * no consumer receives, nothing fires; what is due then fires late, as the schedule's `missed`
  * says.
+ *
+ * Schedules are stored with the queue: after a `millpond_events_delete` of the queue, a
+ * `FLUSHALL` or another loss of the server's data they are gone, and nothing fires until a
+ * program puts them again. If the server cannot be reached, the call fails, as
+ * `millpond_events_configure` does.
  *
  * `outcome` may be NULL.
  *

@@ -59,9 +59,11 @@ interface EventQueueInterface
     /**
      * Changes the configuration of the queue, and makes the queue if it does not exist. What the change
      * leaves out stays as it is, or has its default in a queue that is new: slowing a queue undoes nothing
-     * else, and programs that configure different things do not undo each other. When the call returns,
-     * every partition has it. A program can make this call at each of its starts: that ends neither a pause,
-     * unless it says so, nor a reshard(), as the number of partitions is that of a queue that is new.
+     * else. Programs that configure different things do not undo each other; programs that set the same
+     * thing to different values do, each time that one of them starts. When the call returns, every
+     * partition has it. A program can make this call at each of its starts: that ends neither a pause,
+     * unless it says so, nor a reshard(), as the number of partitions is that of a queue that is new. If the
+     * server cannot be reached, the call fails; the run of a worker waits until the server responds.
      *
      *     $queue = Millpond::connect('memory:')->events('orders');
      *     $queue->configure(new EventConfigChange(partitions: 4, maxAttempts: 5));
@@ -496,7 +498,8 @@ interface EventQueueInterface
      *
      * @param int $partitions the new number of partitions, 1 to 1,024
      *
-     * @throws Exception\InvalidArgumentException for a number outside 1 to 1,024
+     * @throws Exception\InvalidArgumentException for a number outside 1 to 1,024, or above the queue's
+     *     `concurrency`
      * @throws Exception\WrongTypeException if a key holds something else
      */
     public function reshard(int $partitions): void;
@@ -522,6 +525,10 @@ interface EventQueueInterface
      * No separate process fires schedules. A consumer that receives from the queue turns the ticks that have
      * come into events, so each tick fires once, however many processes there are. While no consumer
      * receives, nothing fires; what is due then fires late, as the schedule's `missed` says.
+     *
+     * Schedules are stored with the queue: after a delete() of the queue, a `FLUSHALL` or another loss of
+     * the server's data they are gone, and nothing fires until a program puts them again. If the server
+     * cannot be reached, the call fails, as configure() does.
      *
      * A tick that is due fires once, according to the schedule that existed when it came.
      *

@@ -793,10 +793,12 @@ pub unsafe extern "C" fn millpond_events_stats(
 
 /// Changes the configuration of the queue, and makes the queue if it does not exist. What the
 /// change leaves out stays as it is, or has its default in a queue that is new: slowing a queue
-/// undoes nothing else, and programs that configure different things do not undo each other.
+/// undoes nothing else. Programs that configure different things do not undo each other;
+/// programs that set the same thing to different values do, each time that one of them starts.
 /// When the call returns, every partition has it. A program can make this call at each of its
 /// starts: that ends neither a pause, unless it says so, nor a `millpond_events_reshard`, as
-/// the number of partitions is that of a queue that is new.
+/// the number of partitions is that of a queue that is new. If the server cannot be reached,
+/// the call fails; the run of a worker waits until the server responds.
 ///
 /// `change` may be NULL.
 ///
@@ -898,8 +900,8 @@ pub unsafe extern "C" fn millpond_events_resume(
 /// how far it is. Consumers of a `key_range` fail with `MILLPOND_INVALID_ARGUMENT` when a
 /// partition owns only a part of it.
 ///
-/// Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024; `MILLPOND_WRONG_TYPE`
-/// if a key holds something else; those of the connection.
+/// Errors: `MILLPOND_INVALID_ARGUMENT` for a number outside 1 to 1,024, or above the queue's
+/// `concurrency`; `MILLPOND_WRONG_TYPE` if a key holds something else; those of the connection.
 ///
 /// Delivery: the call takes many steps. After an error some events have moved and the others
 /// have not: make the call again.
@@ -959,6 +961,11 @@ pub unsafe extern "C" fn millpond_events_reshard_step(
 /// that have come into events, so each tick fires once, however many processes there are. While
 /// no consumer receives, nothing fires; what is due then fires late, as the schedule's `missed`
 /// says.
+///
+/// Schedules are stored with the queue: after a `millpond_events_delete` of the queue, a
+/// `FLUSHALL` or another loss of the server's data they are gone, and nothing fires until a
+/// program puts them again. If the server cannot be reached, the call fails, as
+/// `millpond_events_configure` does.
 ///
 /// `outcome` may be NULL.
 ///

@@ -1010,7 +1010,8 @@ pub struct millpond_task_filter {
     pub future: c_bool,
     /// Only tasks that this claimant holds or that are available. NULL: not set.
     pub claimant: millpond_bytes,
-    /// Only tasks whose `err` begins with this text. NULL: not set.
+    /// Only tasks whose `err` begins with this text. It has a line for each failure, the oldest
+    /// first, so this selects by the first one. NULL: not set.
     pub err: millpond_bytes,
     /// Also tasks that another claimant holds: those that it has leased, whose jobs are then lost,
     /// and those that it has postponed or inserted for a time in the future.

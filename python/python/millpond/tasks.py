@@ -484,7 +484,8 @@ class TaskStore:
         :param future: only tasks that cannot be claimed now and were never claimed, and those in
           other selected states
         :param claimant: only tasks that this claimant holds or that are available
-        :param err: only tasks whose ``err`` begins with this text
+        :param err: only tasks whose ``err`` begins with this text. It has a line for each
+          failure, the oldest first, so this selects by the first one
         :param include_held: also tasks that another claimant holds: those that it has leased,
           whose jobs are then lost, and those that it has postponed or inserted for a time in the
           future
@@ -537,7 +538,8 @@ class TaskStore:
         :param future: only tasks that cannot be claimed now and were never claimed, and those in
           other selected states
         :param claimant: only tasks that this claimant holds or that are available
-        :param err: only tasks whose ``err`` begins with this text
+        :param err: only tasks whose ``err`` begins with this text. It has a line for each
+          failure, the oldest first, so this selects by the first one
         :param include_held: also tasks that another claimant holds: those that it has leased,
           whose jobs are then lost, and those that it has postponed or inserted for a time in the
           future
@@ -595,7 +597,8 @@ class TaskStore:
         :param future: only tasks that cannot be claimed now and were never claimed, and those in
           other selected states
         :param claimant: only tasks that this claimant holds or that are available
-        :param err: only tasks whose ``err`` begins with this text
+        :param err: only tasks whose ``err`` begins with this text. It has a line for each
+          failure, the oldest first, so this selects by the first one
         :param include_held: also tasks that another claimant holds: those that it has leased,
           whose jobs are then lost, and those that it has postponed or inserted for a time in the
           future

@@ -291,7 +291,8 @@ interface TaskStoreInterface
      * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
      *                                        those in other selected states
      * @param string|null        $claimant    only tasks that this claimant holds or that are available
-     * @param string             $err         only tasks whose `err` begins with this text
+     * @param string             $err         only tasks whose `err` begins with this text. It has a line for each
+     *                                        failure, the oldest first, so this selects by the first one
      * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
      *                                        whose jobs are then lost, and those that it has postponed or inserted
      *                                        for a time in the future
@@ -325,7 +326,8 @@ interface TaskStoreInterface
      * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
      *                                        those in other selected states
      * @param string|null        $claimant    only tasks that this claimant holds or that are available
-     * @param string             $err         only tasks whose `err` begins with this text
+     * @param string             $err         only tasks whose `err` begins with this text. It has a line for each
+     *                                        failure, the oldest first, so this selects by the first one
      * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
      *                                        whose jobs are then lost, and those that it has postponed or inserted
      *                                        for a time in the future
@@ -362,7 +364,8 @@ interface TaskStoreInterface
      * @param bool               $future      only tasks that cannot be claimed now and were never claimed, and
      *                                        those in other selected states
      * @param string|null        $claimant    only tasks that this claimant holds or that are available
-     * @param string             $err         only tasks whose `err` begins with this text
+     * @param string             $err         only tasks whose `err` begins with this text. It has a line for each
+     *                                        failure, the oldest first, so this selects by the first one
      * @param bool               $includeHeld also tasks that another claimant holds: those that it has leased,
      *                                        whose jobs are then lost, and those that it has postponed or inserted
      *                                        for a time in the future

@@ -195,7 +195,8 @@ module Millpond
     # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
     #   selected states
     # @param claimant [String, nil] only tasks that this claimant holds or that are available
-    # @param err [String, nil] only tasks whose `err` begins with this text
+    # @param err [String, nil] only tasks whose `err` begins with this text. It has a line for each failure, the
+    #   oldest first, so this selects by the first one
     # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
     #   then lost, and those that it has postponed or inserted for a time in the future
     # @return [Swept]
@@ -238,7 +239,8 @@ module Millpond
     # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
     #   selected states
     # @param claimant [String, nil] only tasks that this claimant holds or that are available
-    # @param err [String, nil] only tasks whose `err` begins with this text
+    # @param err [String, nil] only tasks whose `err` begins with this text. It has a line for each failure, the
+    #   oldest first, so this selects by the first one
     # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
     #   then lost, and those that it has postponed or inserted for a time in the future
     # @return [Swept]
@@ -278,7 +280,8 @@ module Millpond
     # @param future [Boolean] only tasks that cannot be claimed now and were never claimed, and those in other
     #   selected states
     # @param claimant [String, nil] only tasks that this claimant holds or that are available
-    # @param err [String, nil] only tasks whose `err` begins with this text
+    # @param err [String, nil] only tasks whose `err` begins with this text. It has a line for each failure, the
+    #   oldest first, so this selects by the first one
     # @param include_held [Boolean] also tasks that another claimant holds: those that it has leased, whose jobs are
     #   then lost, and those that it has postponed or inserted for a time in the future
     # @return [Swept]

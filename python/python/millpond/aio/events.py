@@ -620,8 +620,9 @@ class EventQueue:
         make the call again.
 
         :param partitions: the new number of partitions, 1 to 1,024
-        :raises: :class:`~millpond.InvalidArgumentError` for a number outside 1 to 1,024;
-          :class:`~millpond.WrongTypeError` if a key holds something else.
+        :raises: :class:`~millpond.InvalidArgumentError` for a number outside 1 to 1,024, or above
+          the queue's ``concurrency``; :class:`~millpond.WrongTypeError` if a key holds something
+          else.
         """
         return await self._native.reshard(partitions)
 
@@ -665,6 +666,10 @@ class EventQueue:
         ticks that have come into events, so each tick fires once, however many processes there
         are. While no consumer receives, nothing fires; what is due then fires late, as the
         schedule's ``missed`` says.
+
+        Schedules are stored with the queue: after a :meth:`delete` of the queue, a ``FLUSHALL``
+        or another loss of the server's data they are gone, and nothing fires until a program puts
+        them again. If the server cannot be reached, the call fails, as :meth:`configure` does.
 
         A tick that is due fires once, according to the schedule that existed when it came.
 
@@ -835,10 +840,12 @@ class EventQueue:
     ) -> None:
         """Changes the configuration of the queue, and makes the queue if it does not exist. What
         the change leaves out stays as it is, or has its default in a queue that is new: slowing a
-        queue undoes nothing else, and programs that configure different things do not undo each
-        other. When the call returns, every partition has it. A program can make this call at each
-        of its starts: that ends neither a pause, unless it says so, nor a :meth:`reshard`, as the
-        number of partitions is that of a queue that is new.
+        queue undoes nothing else. Programs that configure different things do not undo each
+        other; programs that set the same thing to different values do, each time that one of them
+        starts. When the call returns, every partition has it. A program can make this call at
+        each of its starts: that ends neither a pause, unless it says so, nor a :meth:`reshard`,
+        as the number of partitions is that of a queue that is new. If the server cannot be
+        reached, the call fails; the run of a worker waits until the server responds.
 
         :param partitions: how many partitions a new queue has, 1 to 1,024; 1 by default. Steps of
           different partitions do not wait for each other, and may run on different servers of a
