@@ -56,6 +56,9 @@ pub use step::NAME_BYTES_MAX;
 pub use step::limits::{CALL_BYTES_MAX, CALL_ITEMS_MAX};
 pub use worker::report::{Event, Report, ReportKind};
 
+#[doc = include_str!("CHOOSING.md")]
+pub mod choosing {}
+
 #[doc = include_str!("LIMITS.md")]
 pub mod limits {}
 
