@@ -125,6 +125,20 @@ mod tests {
         assert!(Partition::new("}a", 0, 1).is_err());
     }
 
+    /// The page of events has a row for each key, and the layout.
+    #[test]
+    fn the_page_has_each_key() {
+        let (script, page) = (include_str!("partition.lua"), include_str!("README.md"));
+        let names = script.split("ROOT .. '").skip(1).filter_map(|rest| rest.split('\'').next());
+        let mut count = 0;
+        for name in names {
+            assert!(page.contains(&format!("`…{name}")), "{name}");
+            count += 1;
+        }
+        assert!(count > 18, "{count}");
+        assert!(page.contains("`events.v1`") && script.contains("LAYOUT = 'events.v1'"));
+    }
+
     /// All keys and channels of a partition.
     fn keys(partition: &Partition, end: &[u8]) -> Vec<Vec<u8>> {
         let ends: [&[u8]; 5] = [b"", b":none", b":events", b":at:default", b":waiting:default"];
