@@ -40,7 +40,7 @@ help:
 
 # DIR=folder indexes a copy of another folder.
 demo:
-	@echo "Building the demo; the first time takes two to three minutes."
+	@echo "Building the demo; the first time takes one to two minutes."
 	@$(CARGO) run --quiet --locked -p millpond-examples --bin search-index -- $(if $(DIR),"$(DIR)")
 
 check:

@@ -103,10 +103,11 @@ impl<M: Mode> Job<M> {
         &self.core.message
     }
 
-    /// Whether the lease is lost, because another consumer has the message or because no extension has succeeded for a
-    /// whole lease. If so, stop working: ending the job has no effect.
+    /// Whether the lease is lost, because another consumer has the message, because no extension has succeeded for a
+    /// whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no effect.
     pub fn is_lost(&self) -> bool {
-        self.core.lease.is_lost()
+        let is_overdue = self.place.is_some() && self.limit.is_over();
+        is_overdue || self.core.lease.is_lost()
     }
 
     /// Whether this is the last delivery that the consumer's `max_deliveries` allows: a failure makes the message a dead

@@ -131,6 +131,8 @@ pub(crate) trait Room {
 /// An end that is being sent.
 pub(crate) struct Sending<E> {
     pub(crate) end: E,
+    /// The number of its job, if that is overdue.
+    overdue: Option<u64>,
     /// How often sending it has failed.
     tries: u32,
     /// A result was lost, so it may have been done.
@@ -139,7 +141,7 @@ pub(crate) struct Sending<E> {
 
 impl<E> Sending<E> {
     fn new(end: E) -> Self {
-        Self { end, tries: 0, is_unsure: false }
+        Self { end, overdue: None, tries: 0, is_unsure: false }
     }
 }
 
@@ -209,7 +211,7 @@ struct State<Q: Queue> {
     alone: Alone,
     running: HashMap<u64, Running<Q::Job>>,
     /// Jobs that have ended by their timeout, though their handlers still work.
-    overdue: HashMap<u64, Q::Job>,
+    overdue: HashMap<u64, Overdue<Q::Job>>,
     numbers: u64,
     reports: VecDeque<Report<Q::Job>>,
     /// What became of its jobs.
@@ -250,8 +252,19 @@ struct State<Q: Queue> {
 /// A job that is being worked on.
 struct Running<J> {
     job: J,
-    /// The timer of its timeout.
-    alarm: Option<Scheduled>,
+    /// When its timeout is over, and the timer for that.
+    limit: Option<(Instant, Scheduled)>,
+}
+
+/// A job whose timeout is over.
+struct Overdue<J> {
+    job: J,
+    /// Its handler still works.
+    is_working: bool,
+    /// Its handler has ended it, after the timeout.
+    is_late: bool,
+    /// The end that the timeout gave it has a result.
+    is_ended: bool,
 }
 
 /// Whether what a queue does at the end of a run has been done.
@@ -504,7 +517,18 @@ impl<Q: Queue> Run<Q> {
         number: u64,
         prepare: impl FnOnce(Box<dyn FnOnce(Q::End) + Send>),
     ) {
-        if self.is_own() && self.remove(number, true) {
+        if !self.is_own() {
+            return;
+        }
+        let is_over = |running: &Running<Q::Job>| {
+            running.limit.as_ref().is_some_and(|(until, _)| *until <= Instant::now())
+        };
+        let is_late = lock(&self.state).running.get(&number).is_some_and(is_over);
+        if is_late {
+            // Its timer is just about to say so.
+            self.time_out(number);
+        }
+        if self.remove(number, true) {
             let run = self.clone();
             prepare(Box::new(move |end| run.add(Sending::new(end))));
         }
@@ -520,11 +544,11 @@ impl<Q: Queue> Run<Q> {
     /// Whether the job was running. Makes room for another one.
     fn remove(&self, number: u64, is_ending: bool) -> bool {
         let mut state = lock(&self.state);
-        if let Some(job) = state.overdue.remove(&number) {
-            if is_ending {
-                state.reports.push_back(Q::late(job));
-            }
+        if let Some(overdue) = state.overdue.get_mut(&number) {
+            (overdue.is_working, overdue.is_late) = (false, is_ending);
+            let left = state.take_overdue(number);
             self.notify(state);
+            drop(left);
             return false;
         }
         let Some(job) = state.running.remove(&number) else { return false };
@@ -543,19 +567,23 @@ impl<Q: Queue> Run<Q> {
     /// Ends a job whose handler has taken too long.
     fn time_out(self: &Arc<Self>, number: u64) {
         let mut state = lock(&self.state);
-        let Some(Running { job, alarm }) = state.running.remove(&number) else { return };
+        let Some(Running { job, limit }) = state.running.remove(&number) else { return };
         if Q::is_ended(&job) {
             // Its handler ended it by itself, and may go on.
-            state.running.insert(number, Running { job, alarm });
+            state.running.insert(number, Running { job, limit });
             return;
         }
-        state.overdue.insert(number, job.clone());
+        let held = job.clone();
+        let overdue = Overdue { job: held, is_working: true, is_late: false, is_ended: false };
+        state.overdue.insert(number, overdue);
         state.ending += 1;
         (state.is_dry, state.is_stale) = (false, true);
         self.notify(state);
-        drop(alarm);
+        drop(limit);
         let run = self.clone();
-        self.queue.time_out(job, move |end| run.add(Sending::new(end)));
+        self.queue.time_out(job, move |end| {
+            run.add(Sending { overdue: Some(number), ..Sending::new(end) });
+        });
     }
 
     fn add(self: &Arc<Self>, end: Sending<Q::End>) {
@@ -591,19 +619,27 @@ impl<Q: Queue> Run<Q> {
 
     fn sent(self: &Arc<Self>, results: Vec<(Sending<Q::End>, Result<()>)>) {
         let (mut reports, mut again, mut unreached) = (Vec::new(), Vec::new(), None);
+        let mut ended = Vec::new();
         let pause = self.pause();
         let is_late = lock(&self.state).given_up.is_some_and(|since| since.elapsed() >= LAST);
-        for (Sending { end, tries, is_unsure }, result) in results {
+        for (Sending { end, overdue, tries, is_unsure }, result) in results {
             let error = result.as_ref().err().map(Error::copy);
             match self.queue.ended(end, result, is_unsure) {
-                Ended::Done(report) => reports.push(report),
-                Ended::Instead(end) => again.push(Sending::new(end)),
-                Ended::Again(end) if is_late => reports.push(Q::unsent(end)),
+                Ended::Done(report) => {
+                    reports.push(report);
+                    ended.extend(overdue);
+                }
+                Ended::Instead(end) => again.push(Sending { overdue, ..Sending::new(end) }),
+                Ended::Again(end) if is_late => {
+                    reports.push(Q::unsent(end));
+                    ended.extend(overdue);
+                }
                 Ended::Again(end) => {
                     let is_lost = error.as_ref().is_some_and(|e| e.retry() == Retry::Unknown);
                     let is_unsure = is_unsure || is_lost;
                     unreached = error;
-                    let (run, end) = (self.clone(), Sending { end, tries: tries + 1, is_unsure });
+                    let end = Sending { end, overdue, tries: tries + 1, is_unsure };
+                    let run = self.clone();
                     Timer::detached(pause.delay(tries), move || run.add(end));
                 }
             }
@@ -617,6 +653,13 @@ impl<Q: Queue> Run<Q> {
         reports.retain(|report| self.plan.tells_all || report.kind.is_failure());
         let before = state.reports.len();
         state.reports.extend(reports);
+        let mut left = Vec::new();
+        for number in ended {
+            if let Some(overdue) = state.overdue.get_mut(&number) {
+                overdue.is_ended = true;
+                left.extend(state.take_overdue(number));
+            }
+        }
         match unreached {
             Some(error) => state.fails(Steps::Ends, &error),
             None => state.succeeds(Steps::Ends),
@@ -625,6 +668,7 @@ impl<Q: Queue> Run<Q> {
             true => self.interrupt(state),
             false => self.notify(state),
         }
+        drop(left);
     }
 
     /// How long to wait before a step on a job that failed with the connection is sent again.
@@ -682,11 +726,12 @@ impl<Q: Queue> Run<Q> {
         let run = Arc::downgrade(self);
         let mut state = lock(&self.state);
         if let Some(running) = state.running.get_mut(&number) {
-            running.alarm = Some(Timer::at(end, move || {
+            let alarm = Timer::at(end, move || {
                 if let Some(run) = run.upgrade() {
                     run.time_out(number);
                 }
-            }));
+            });
+            running.limit = Some((end, alarm));
         }
     }
 }
@@ -965,7 +1010,7 @@ impl<Q: Queue> State<Q> {
         }
         let job = self.ready.pop_front()?;
         self.numbers += 1;
-        self.running.insert(self.numbers, Running { job: job.clone(), alarm: None });
+        self.running.insert(self.numbers, Running { job: job.clone(), limit: None });
         Some(Next::Job(self.numbers, job))
     }
 
@@ -1031,7 +1076,19 @@ impl<Q: Queue> State<Q> {
 
     /// How many handlers are at work.
     fn places(&self) -> usize {
-        self.running.len() + self.overdue.len()
+        self.running.len() + self.overdue.values().filter(|overdue| overdue.is_working).count()
+    }
+
+    /// Takes an overdue job that neither its handler nor its end needs any more. If its handler ended it, that is
+    /// reported, after what became of the job.
+    fn take_overdue(&mut self, number: u64) -> Option<Q::Job> {
+        let is_over = |overdue: &&Overdue<_>| overdue.is_ended && !overdue.is_working;
+        self.overdue.get(&number).filter(is_over)?;
+        let Overdue { job, is_late, .. } = self.overdue.remove(&number)?;
+        if is_late {
+            self.reports.push_back(Q::late(job.clone()));
+        }
+        Some(job)
     }
 
     /// A step that takes jobs was done.
