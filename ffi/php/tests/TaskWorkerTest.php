@@ -219,7 +219,8 @@ final class TaskWorkerTest extends TestCase
         }, "exhausted: {$invalid}a generator, since it has a yield: nothing of it has run", $kept,
             [InvalidArgumentException::class, 'dead']];
         yield 'an array like a modification' => [static fn () => ['insert' => [], 'deleteDoc' => []],
-            "exhausted: {$invalid}an array with the names of a Modification, which is none", $kept,
+            "exhausted: {$invalid}a value that looks like a modification, by its key \"insert\": return a Modification, such as"
+                . ' $job->delete(), or nothing', $kept,
             [InvalidArgumentException::class, 'dead']];
         yield 'new tasks' => [static fn () => [new NewTask('out')],
             "exhausted: $invalid" . NewTask::class . ' that is in no Modification', $kept, [InvalidArgumentException::class, 'dead']];

@@ -5,10 +5,13 @@ declare(strict_types=1);
 namespace Millpond\Tests;
 
 use Millpond\Exception\ForkedException;
+use Millpond\Exception\InvalidArgumentException;
 use Millpond\Exception\MillpondException;
 use Millpond\Millpond;
 use Millpond\Report;
 use Millpond\ReportKind;
+use Millpond\Tasks\Modification;
+use Millpond\Tasks\NewTask;
 
 /**
  * What holds for the workers of every queue.
@@ -51,6 +54,57 @@ final class WorkersTest extends TestCase
         });
         self::assertSame(1, $drained->done);
         self::assertSame(0, ($row->worker)($queue)->drain(static fn () => null)->done);
+    }
+
+    /** @dataProvider workers */
+    public function testWhatAHandlerMayReturn(Queue $row): void
+    {
+        $values = $expected = $outcomes = [];
+        $json = \file_get_contents(\dirname(__DIR__, 3) . '/tests/fixtures/handler-results/cases.json');
+        foreach (\json_decode($json, true)['cases'] as $number => $case) {
+            foreach (['array' => $case, 'stdClass' => (array) \json_decode($json)->cases[$number]] as $form => ['value' => $value]) {
+                $values["{$case['name']}, $form"] = $value;
+                $expected["{$case['name']}, $form"] = $case['ends'] === 'done' ? 'done' : "a modification, by its key \"{$case['key']}\"";
+            }
+        }
+        self::assertContains('done', $expected);
+        $values += ['a list with a new task' => [1, new NewTask('out')], 'a map of lists by number' => [3 => [1], 7 => [2]]];
+        $expected += ['a list with a new task' => 'NewTask that is in no Modification', 'a map of lists by number' => 'done'];
+        $values['a list with a modification'] = [1, new Modification()];
+        $expected['a list with a modification'] = 'a list with a modification';
+        $queue = ($row->open)($this->connect('memory'), 'q');
+        ($row->put)($queue, \array_keys($values));
+        $returns = static function (object $job) use ($row, $values, &$outcomes): mixed {
+            [$name] = $row->texts($job);
+
+            return isset($outcomes[$name]) ? null : $values[$name];
+        };
+        ($row->worker)($queue)->drain($returns, static function (?object $job, \Throwable $error) use ($row, &$outcomes): void {
+            self::assertInstanceOf(InvalidArgumentException::class, $error);
+            $outcomes[$row->texts($job)[0]] = $error->getMessage();
+        }, static function (Report $report) use ($row, &$outcomes): void {
+            $outcomes[$row->texts($report->of)[0]] ??= $report->kind->value;
+        });
+        self::assertSame(\array_keys($expected), \array_intersect(\array_keys($expected), \array_keys($outcomes)));
+        foreach ($expected as $name => $text) {
+            self::assertStringContainsString($text, $outcomes[$name], $name);
+        }
+    }
+
+    public function testAModificationEndsOnlyATask(): void
+    {
+        foreach (['shuffle' => 'a message', 'events' => 'an event'] as $name => $what) {
+            foreach (['a modification' => new Modification(), "its key \"insert\"" => ['insert' => 1]] as $is => $value) {
+                $row = Queue::all()[$name];
+                $queue = ($row->open)($this->connect('memory'), 'q');
+                ($row->put)($queue, ['a']);
+                $told = [];
+                ($row->worker)($queue)->drain(static fn () => $value, static function (?object $job, \Throwable $error) use (&$told): void {
+                    $told[] = $error->getMessage();
+                });
+                self::assertStringContainsString("$is, and $what ends without one", $told[0]);
+            }
+        }
     }
 
     /**

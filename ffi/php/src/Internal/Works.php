@@ -147,11 +147,11 @@ trait Works
             if (Outcome::isFailure($done)) {
                 $log->failed($job, $done);
             }
-            $outcome = Outcome::of($this->library->ffi, $done);
+            $outcome = Outcome::of($this->library->ffi, $done, $job);
             $run->end($outcome);
         } catch (InvalidArgumentException $invalid) {
             $log->failed($job, $invalid);
-            $run->end(Outcome::of($this->library->ffi, $invalid));
+            $run->end(Outcome::of($this->library->ffi, $invalid, $job));
         }
     }
 }
