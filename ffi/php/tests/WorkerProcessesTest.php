@@ -46,7 +46,12 @@ final class WorkerProcessesTest extends TestCase
             \$worker->run(function (\$job) use (\$store, \$worker) { $handler }, $options);
             echo "ended\n";
             PHP;
-        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}"];
+        $this->start($program, Servers::shared()->url, "{{$this->name}}");
+    }
+
+    private function start(string $program, string ...$arguments): void
+    {
+        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', ...$arguments];
         $this->program = \proc_open($command, [1 => ['pipe', 'w'], 2 => ['redirect', 1]], $pipes);
         $this->output = $pipes[1];
     }
@@ -125,14 +130,16 @@ final class WorkerProcessesTest extends TestCase
         self::waitFor(fn (): bool => ($this->tasks->queues()['out'] ?? 0) === 52);
         \proc_terminate($this->program);
         $printed = $this->ended();
-        foreach (['ended with signal 9; another begins in 0.', 'ended with status 3; another begins in 0.', 'ended with status 255'] as $line) {
-            self::assertStringContainsString($line, $printed);
-        }
         self::assertStringEndsWith("ended\n", $printed);
         // These two wait for another attempt.
         $errs = [];
+        $lines = ['ended with signal 9; another begins in 0.', 'ended with status 3; another begins in 0.', 'ended with status 255'];
         foreach ($this->tasks->list('q')->tasks as $task) {
             $errs[$task->value()] = $task->err;
+            $lines[] = "millpond: task $task->id of queue q ended its process: $task->err\n";
+        }
+        foreach ($lines as $line) {
+            self::assertStringContainsString($line, $printed);
         }
         self::assertSame('exit', $errs['exit']);
         self::assertStringStartsWith('Fatal error: Allowed memory size of ', $errs['memory']);
@@ -161,10 +168,46 @@ final class WorkerProcessesTest extends TestCase
     {
         $this->insert(1, 2, 3);
         $this->begin('echo "leaves\n"; exit;', 'stopWithin: 1');
-        self::assertSame("leaves\n", $this->ended());
+        self::assertStringStartsWith("leaves\n", $this->ended());
         self::assertCount(2, $this->tasks->claimMany('q', 10));
         $left = \array_filter($this->tasks->list('q')->tasks, static fn ($task) => $task->attempt === 1);
         self::assertSame(['exit'], \array_column($left, 'err'));
+    }
+
+    /**
+     * @return iterable<string, array{string, string, string}>
+     */
+    public function ends(): iterable
+    {
+        foreach (['shuffle', 'tasks', 'events'] as $queue) {
+            yield "$queue, exit" => [$queue, 'exit(0)', 'exit'];
+            yield "$queue, fatal" => [$queue, 'trigger_error("no", E_USER_ERROR)', 'Fatal error: no'];
+            // After many small values nothing is left for a hook.
+            $fills = 'ini_set("memory_limit", "32M"); for ($all = null;; $all = [$all, str_repeat("x", 1_000)])';
+            yield "$queue, memory" => [$queue, $fills, 'Fatal error: Allowed memory size of 33554432 bytes exhausted'];
+        }
+    }
+
+    /** @dataProvider ends */
+    public function testAHandlerThatEndsItsProcessIsReported(string $queue, string $handler, string $err): void
+    {
+        $this->start(<<<PHP
+            require \$argv[1];
+            \$row = Millpond\Tests\Queue::all()['$queue'];
+            \$queue = (\$row->open)(Millpond\Millpond::connect('memory:'), 'q');
+            (\$row->put)(\$queue, ['first', 'second']);
+            (\$row->worker)(\$queue, prefetch: 2)->run(function (\$job) { $handler; }, function (\$job, \$error) use (\$row) {
+                echo 'onError ', \$row->texts(\$job)[0], ' ', \$error->getMessage(), str_repeat(' ', 1 << 20), "\n";
+            }, function (\$report) use (\$row) {
+                echo 'onEvent ', \$row->texts(\$report->of)[0], ' ', \$report->kind->value, " \$report->message\n";
+            });
+            PHP);
+        $lines = \array_values(\preg_grep('/^on(Error|Event) /', \explode("\n", $this->ended())));
+        self::assertCount(3, $lines);
+        [$text, $other] = \str_contains($lines[0], 'first') ? ['first', 'second'] : ['second', 'first'];
+        self::assertMatchesRegularExpression("/^onError $text (task|message|event) \S+ .*ended its process: $err/", $lines[0]);
+        self::assertMatchesRegularExpression("/^onEvent $text retried .*: $err/", $lines[1]);
+        self::assertMatchesRegularExpression("/^onEvent $other released /", $lines[2]);
     }
 
     /**

@@ -27,6 +27,9 @@ final class Handles
     /** Memory to free things with when no other is left. */
     private static ?string $spare = null;
 
+    /** By how much memory_limit is raised when it is exceeded, so that a worker's hooks can report that. */
+    private const MORE_BYTES = 16_777_216;
+
     private static bool $watches = false;
 
     /**
@@ -87,6 +90,9 @@ final class Handles
         self::$spare = null;
         $error = \error_get_last();
         $isFatal = $error !== null && ($error['type'] & self::FATAL) !== 0;
+        if ($isFatal && \str_starts_with($error['message'], 'Allowed memory size')) {
+            \ini_set('memory_limit', (string) (\memory_get_usage(true) + self::MORE_BYTES));
+        }
         WorkerRun::atEnd($isFatal ? $error['message'] : null);
         if ($isFatal) {
             // In reverse order, since later objects depend on earlier ones.

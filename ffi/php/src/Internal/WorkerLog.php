@@ -40,16 +40,19 @@ final class WorkerLog
      */
     public function failed(Job|ShuffleJob|EventJob $job, \Throwable $failure): void
     {
-        $name = match (true) {
-            $job instanceof Job => 'task {task} of queue {queue}',
-            $job instanceof EventJob => 'event {event} (attempt {attempts})',
-            default => 'message {message}',
-        };
         if ($failure instanceof DependencyException && $failure->onlyClaims()) {
-            $this->log('debug', "$name is given back", $failure, $job);
+            $this->log('debug', self::name($job) . ' is given back', $failure, $job);
         } else {
-            $this->error('error', "$name failed", $failure, $job);
+            $this->error('error', self::name($job) . ' failed', $failure, $job);
         }
+    }
+
+    /**
+     * Reports that a handler has ended its process.
+     */
+    public function ended(Job|ShuffleJob|EventJob $job, string $how): void
+    {
+        $this->error('error', self::name($job) . " ended its process: $how", null, $job);
     }
 
     public function report(Report $report, Job|ShuffleJob|EventJob|null $job): void
@@ -69,7 +72,7 @@ final class WorkerLog
     public function error(string $level, string $message, ?\Throwable $error = null, Job|ShuffleJob|EventJob|string|null $job = null): void
     {
         if ($this->onError !== null) {
-            $this->tell(fn () => ($this->onError)($job, $error ?? new \RuntimeException($message)));
+            $this->tell(fn () => ($this->onError)($job, $error ?? new \RuntimeException(self::text($message, self::context($job)))));
         } else {
             $this->log($level, $message, $error, $job);
         }
@@ -77,14 +80,7 @@ final class WorkerLog
 
     private function log(string $level, string $message, ?\Throwable $error, Job|ShuffleJob|EventJob|string|null $job): void
     {
-        $of = $job?->task ?? $job?->message ?? $job?->event ?? null;
-        $context = match (true) {
-            $of instanceof Task => ['task' => $of->id, 'queue' => $of->queue, 'attempt' => $of->attempt],
-            $of instanceof Message => ['message' => $of->id, 'stream' => $of->stream, 'deliveries' => $of->deliveries],
-            \is_string($job) => ['job' => $job],
-            $of instanceof Event => ['event' => $of->id, 'key' => $of->key, 'attempts' => $of->attempts],
-            default => [],
-        };
+        $context = self::context($job);
         if ($this->logger !== null) {
             $context += $error === null ? [] : ['exception' => $error];
             $this->tell(fn () => $this->logger->log($level, "millpond: $message", $context));
@@ -92,9 +88,45 @@ final class WorkerLog
             // The message of the library's report already says why.
             $says = $error === null || $error instanceof MillpondException && \str_contains($message, $error->getMessage());
             $why = $says ? '' : ": $error";
-            $names = \array_map(static fn (string $name): string => "{{$name}}", \array_keys($context));
-            \error_log('millpond: ' . \str_replace($names, $context, $message) . $why);
+            \error_log('millpond: ' . self::text($message, $context) . $why);
         }
+    }
+
+    private static function name(Job|ShuffleJob|EventJob $job): string
+    {
+        return match (true) {
+            $job instanceof Job => 'task {task} of queue {queue}',
+            $job instanceof EventJob => 'event {event} (attempt {attempts})',
+            default => 'message {message}',
+        };
+    }
+
+    /**
+     * What a message names, as a logger takes it.
+     *
+     * @return array<string, mixed>
+     */
+    private static function context(Job|ShuffleJob|EventJob|string|null $job): array
+    {
+        $of = $job?->task ?? $job?->message ?? $job?->event ?? null;
+
+        return match (true) {
+            $of instanceof Task => ['task' => $of->id, 'queue' => $of->queue, 'attempt' => $of->attempt],
+            $of instanceof Message => ['message' => $of->id, 'stream' => $of->stream, 'deliveries' => $of->deliveries],
+            \is_string($job) => ['job' => $job],
+            $of instanceof Event => ['event' => $of->id, 'key' => $of->key, 'attempts' => $of->attempts],
+            default => [],
+        };
+    }
+
+    /**
+     * @param array<string, mixed> $context
+     */
+    private static function text(string $message, array $context): string
+    {
+        $names = \array_map(static fn (string $name): string => "{{$name}}", \array_keys($context));
+
+        return \str_replace($names, $context, $message);
     }
 
     /**

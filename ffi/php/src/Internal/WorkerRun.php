@@ -6,13 +6,16 @@ namespace Millpond\Internal;
 
 use FFI\CData;
 use Millpond\JobCounts;
+use Millpond\Event;
 use Millpond\EventJob;
 use Millpond\Exception\CancelledException;
 use Millpond\Exception\MillpondException;
+use Millpond\Message;
 use Millpond\Report;
 use Millpond\ReportKind;
 use Millpond\ShuffleJob;
 use Millpond\Tasks\Job;
+use Millpond\Tasks\Task;
 
 /**
  * The run of a worker: its jobs, one after another, and what became of them.
@@ -38,7 +41,8 @@ final class WorkerRun
 
     /**
      * @param string                           $queue the name of the kind of queue in the library's functions
-     * @param \Closure(CData): Job|ShuffleJob|EventJob $made  makes a job from the library's job
+     * @param \Closure(CData|null, Task|Message|Event|null): (Job|ShuffleJob|EventJob) $made makes a job from the
+     *        library's job, or one that is over from the task, message or event that it was about
      */
     public function __construct(
         private readonly Library $library,
@@ -47,6 +51,7 @@ final class WorkerRun
         private readonly \Closure $made,
         bool $drains,
         bool $tellsAll,
+        private readonly WorkerLog $log,
     ) {
         Handles::keep($this, $library->ffi, "millpond_{$queue}_worker_free", $worker);
         $this->run = $library->made("millpond_{$queue}_worker_start", [$worker, $drains, $tellsAll], "{$queue}_run")->{"{$queue}_run"}[0];
@@ -112,19 +117,24 @@ final class WorkerRun
         return new JobCounts($counts->done, $counts->retried, $counts->dead, $counts->others);
     }
 
+    public function tell(Report $report): void
+    {
+        $this->log->report($report, $report->of === null ? null : ($this->made)(null, $report->of));
+    }
+
     /**
      * Gives back what the run holds, if it is not over, and frees the run.
      *
-     * @param (\Closure(Report): void)|null $tell gets the reports about that
+     * @param \Closure(Report): void $tell gets the reports about that
      */
-    public function close(?\Closure $tell = null): void
+    public function close(\Closure $tell): void
     {
         if (!$this->isOver) {
             $this->stop(0);
         }
         while (!$this->isOver) {
             $event = $this->next();
-            if ($event instanceof Report && $tell !== null) {
+            if ($event instanceof Report) {
                 $tell($event);
             }
         }
@@ -143,10 +153,20 @@ final class WorkerRun
     {
         foreach (self::$open as $run) {
             if ($run->process === \getmypid()) {
-                if ($run->event !== null && !$run->event instanceof Report && !Signals::isHandling()) {
-                    $run->end(Outcome::failed($failure === null ? 'exit' : "Fatal error: $failure"));
+                $job = $run->event instanceof Report || Signals::isHandling() ? null : $run->event;
+                $err = $failure === null ? 'exit' : "Fatal error: $failure";
+                if ($job !== null) {
+                    $run->end(Outcome::failed($err));
                 }
-                $run->close();
+                $reports = [];
+                $run->close(static function (Report $report) use (&$reports): void {
+                    $reports[] = $report;
+                });
+                // A hook may end the program too, so nothing is held any more.
+                if ($job !== null) {
+                    $run->log->ended($job, $err);
+                }
+                \array_map($run->tell(...), $reports);
             }
         }
     }

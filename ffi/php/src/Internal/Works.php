@@ -59,7 +59,7 @@ trait Works
     ): ?JobCounts {
         Arguments::wait('stopWithin', $stopWithin);
         $log = new WorkerLog($this->logger, $onError, $onEvent);
-        $work = fn () => $this->work($this->start(false, $onEvent !== null), $handler, $log);
+        $work = fn () => $this->work($this->start(false, $onEvent !== null, $log), $handler, $log);
         if ($processes !== null) {
             $stop = fn (int $signal) => $this->stop($signal === Signals::QUIT ? 0.0 : $stopWithin);
             $child = function (int $number) use ($stop, $work): void {
@@ -78,7 +78,9 @@ trait Works
 
     public function drain(callable $handler, ?callable $onError = null, ?callable $onEvent = null): JobCounts
     {
-        return $this->work($this->start(true, true), $handler, new WorkerLog($this->logger, $onError, $onEvent));
+        $log = new WorkerLog($this->logger, $onError, $onEvent);
+
+        return $this->work($this->start(true, true, $log), $handler, $log);
     }
 
     public function stop(float $within = 25.0): void
@@ -93,9 +95,10 @@ trait Works
     /**
      * Each call has a separate run, since an exception that ends the run does not stop the worker.
      */
-    private function start(bool $drains, bool $tellsAll): WorkerRun
+    private function start(bool $drains, bool $tellsAll, WorkerLog $log): WorkerRun
     {
-        $made = fn (CData $worker): WorkerRun => new WorkerRun($this->library, $this->queue, $worker, $this->job, $drains, $tellsAll);
+        $made = fn (CData $worker): WorkerRun
+            => new WorkerRun($this->library, $this->queue, $worker, $this->job, $drains, $tellsAll, $log);
 
         return ($this->open)($made, $this->process);
     }
@@ -111,7 +114,7 @@ trait Works
             return Signals::noting(fn (): JobCounts => $this->workOn($run, $handler, $log));
         } finally {
             // If the run is not over, a signal handler has thrown.
-            $run->close(fn (Report $report) => $this->report($report, $log));
+            $run->close($run->tell(...));
             unset($this->runs[\spl_object_id($run)]);
         }
     }
@@ -120,18 +123,13 @@ trait Works
     {
         while (($event = $run->next()) !== null) {
             if ($event instanceof Report) {
-                $this->report($event, $log);
+                $run->tell($event);
             } else {
                 $this->perform($event, $run, $handler, $log);
             }
         }
 
         return $run->counts();
-    }
-
-    private function report(Report $report, WorkerLog $log): void
-    {
-        $log->report($report, $report->of === null ? null : ($this->job)(null, $report->of));
     }
 
     private function perform(Job|ShuffleJob|EventJob $job, WorkerRun $run, callable $handler, WorkerLog $log): void
