@@ -426,7 +426,11 @@ final class RecruiterTest extends TestCase
         self::inChild(function () use ($url, $signal): void {
             $recruiter = Millpond::connect($url)->recruiter($this->name);
             $recruiter->install('j', static fn () => 0, perSecond: 1);
-            $before = static fn () => $recruiter->stop();
+            $signals = [];
+            $before = static function (int $signal) use ($recruiter, &$signals): void {
+                $recruiter->stop();
+                $signals[] = $signal;
+            };
             foreach ([\SIGTERM, \SIGINT, \SIGALRM] as $of) {
                 \pcntl_signal($of, $before);
             }
@@ -434,7 +438,7 @@ final class RecruiterTest extends TestCase
             $sender = \proc_open(['sh', '-c', "sleep 0.1; kill -$signal $parent"], [], $pipes);
             $recruiter->run();
             \proc_close($sender);
-            self::assertSame([$before, false], [\pcntl_signal_get_handler(\SIGTERM), \pcntl_async_signals()]);
+            self::assertSame([[$signal], $before, false], [$signals, \pcntl_signal_get_handler(\SIGTERM), \pcntl_async_signals()]);
         });
     }
 

@@ -35,14 +35,16 @@ final class WorkerProcessesTest extends TestCase
      *
      * @param string $handler what it does with $job
      * @param string $options of run()
+     * @param string $before  what the program does before that
      */
-    private function begin(string $handler, string $options, int $prefetch = 4, float $lease = 60): void
+    private function begin(string $handler, string $options, int $prefetch = 4, float $lease = 60, string $before = ''): void
     {
         $program = <<<PHP
             use Millpond\RetryJob; use Millpond\Tasks\{NewTask, WorkerOptions};
             require \$argv[1];
             \$store = Millpond\Millpond::connect(\$argv[2])->tasks(\$argv[3]);
             \$worker = \$store->worker('q', new WorkerOptions(lease: $lease, prefetch: $prefetch));
+            $before
             \$worker->run(function (\$job) use (\$store, \$worker) { $handler }, $options);
             echo "ended\n";
             PHP;
@@ -110,6 +112,19 @@ final class WorkerProcessesTest extends TestCase
         $this->tasks->insert(new NewTask('go'));
         self::assertSame("ended\n", $this->ended());
         self::assertSame(0, $this->tasks->list('q')->tasks[0]->attempt);
+    }
+
+    /** @dataProvider ways */
+    public function testAHandlerOfTheProgramIsCalledToo(string $options): void
+    {
+        $this->insert('slow');
+        $handler = '$store->insert(new NewTask("begun")); while (!isset($store->queues()["go"])) { usleep(1_000); }';
+        $this->begin($handler, $options, before: 'pcntl_signal(SIGTERM, function ($signal, $details) { echo "$signal $details[signo]\n"; });');
+        $this->signal(['begun' => \SIGTERM]);
+        self::assertSame("15 15\n", \fgets($this->output));
+        $this->tasks->insert(new NewTask('go'));
+        self::assertSame("ended\n", $this->ended());
+        self::assertArrayNotHasKey('q', $this->tasks->queues(), 'it was done');
     }
 
     public function testAProcessThatDiesIsReplaced(): void
@@ -215,7 +230,7 @@ final class WorkerProcessesTest extends TestCase
      *
      * @dataProvider waysToStop
      */
-    public function testWhatASignalHandlerDoesIsNoAttempt(string $stop): void
+    public function testWhatASignalHandlerDoesIsNoAttempt(string $stop, bool $stopOnSignals): void
     {
         $program = <<<'PHP'
             require $argv[1];
@@ -225,25 +240,27 @@ final class WorkerProcessesTest extends TestCase
                 $argv[4] === 'exit' ? exit(0) : throw new DomainException('stop');
             });
             try {
-                $store->worker('q')->run(static fn ($job) => posix_kill(getmypid(), SIGTERM), stopOnSignals: false);
+                $store->worker('q')->run(static fn ($job) => posix_kill(getmypid(), SIGTERM), stopOnSignals: $argv[5] === '1');
             } catch (DomainException $stop) {
                 echo $stop->getMessage(), is_int(pcntl_signal_get_handler(SIGTERM)) ? ' lost' : '';
             }
             PHP;
         $this->insert(1);
-        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}", $stop];
+        $command = [\PHP_BINARY, '-r', $program, __DIR__ . '/bootstrap.php', Servers::shared()->url, "{{$this->name}}", $stop, (string) (int) $stopOnSignals];
         self::assertSame($stop === 'exit' ? '' : 'stop', self::program($command));
         [$task] = $this->tasks->list('q')->tasks;
         self::assertSame([0, '', false], [$task->attempt, $task->err, $task->atMs > $task->modifiedMs]);
     }
 
     /**
-     * @return iterable<array{string}>
+     * @return iterable<array{string, bool}>
      */
     public function waysToStop(): iterable
     {
-        yield ['exit'];
-        yield ['throw'];
+        foreach (['exit', 'throw'] as $stop) {
+            yield [$stop, false];
+            yield [$stop, true];
+        }
     }
 
     public function testWhatAProcessCannotHealEndsAll(): void

@@ -151,20 +151,29 @@ final class Signals
     }
 
     /**
-     * Does work, calls the handler for each of these signals that arrives during it, and restores the previous
-     * handlers.
+     * Does work, and for each of these signals that arrives during it calls the handler, and then the program's own.
+     * Restores the program's handlers.
      *
      * @param list<int>           $signals
-     * @param callable(int): void $handler throws nothing
+     * @param callable(int): void $handler  throws nothing
+     * @param bool                $isForked whether this is a child, whose parent calls the program's handlers
      */
-    public static function during(array $signals, callable $handler, callable $work): mixed
+    public static function during(array $signals, callable $handler, callable $work, bool $isForked = false): mixed
     {
         if ($signals === [] || !self::canHandle()) {
             return $work();
         }
         [$before, $isAsync] = [\array_map(\pcntl_signal_get_handler(...), $signals), \pcntl_async_signals(true)];
+        $both = static fn (callable|int $own): \Closure => static function (int $signal, mixed $details) use ($handler, $own): void {
+            $handler($signal);
+            if (!\is_int($own)) {
+                $own($signal, $details);
+            }
+        };
         try {
-            \array_map(static fn (int $signal): bool => \pcntl_signal($signal, $handler), $signals);
+            foreach ($signals as $index => $signal) {
+                \pcntl_signal($signal, $isForked ? $handler : $both($before[$index]));
+            }
 
             return $work();
         } finally {

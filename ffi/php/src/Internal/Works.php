@@ -64,7 +64,7 @@ trait Works
             $stop = fn (int $signal) => $this->stop($signal === Signals::QUIT ? 0.0 : $stopWithin);
             $child = function (int $number) use ($stop, $work): void {
                 $this->process = $number;
-                Signals::during([...Signals::STOP, Signals::QUIT], $stop, $work);
+                Signals::during([...Signals::STOP, Signals::QUIT], $stop, $work, isForked: true);
             };
             $work = (new Processes($processes, $child, fn () => $this->stopAt, $log))->run(...);
         }
