@@ -10,10 +10,10 @@ use Millpond\Internal\Works;
  * Says how events are processed; created by `EventQueue::worker()`. run() works until it is stopped, and
  * drain() until nothing is ready. The handler of both gets an `EventJob`.
  *
- * Whatever the handler returns, the event is done and is deleted. The handler may throw or return a
- * `RetryJob`, a `RejectJob` or a `ReleaseJob`; any other exception is a failure with its class and message:
- * the event is redelivered as the queue's `EventConfig` says, and then becomes a dead letter. Wrong return
- * values, `exit()` and fatal errors are handled as by `Tasks\Worker`.
+ * If the handler returns anything but a modification, the event is done and is deleted. The handler may
+ * throw or return a `RetryJob`, a `RejectJob` or a `ReleaseJob`; any other exception is a failure with its
+ * class and message: the event is redelivered as the queue's `EventConfig` says, and then becomes a dead
+ * letter. Wrong return values, `exit()` and fatal errors are handled as by `Tasks\Worker`.
  *
  * An event belongs to the worker during processing: a native thread extends its lease three times per lease.
  *

@@ -108,8 +108,9 @@ interface RecruiterInterface
      * else to do, so that work is done where nobody enlists. Any number of processes may do so. If the
      * server is unreachable, it keeps trying until it responds.
      *
-     * SIGTERM and SIGINT stop it; a slice that is running goes on. Their previous handlers are restored when
-     * it returns. Signals and their handlers work as with `Tasks\Worker::run()`.
+     * SIGTERM and SIGINT stop it; a slice that is running goes on. The handlers that the program has set for
+     * them before are called as well, and are restored when it returns. Signals and their handlers work as
+     * with `Tasks\Worker::run()`.
      *
      * @param bool $stopOnSignals whether SIGTERM and SIGINT stop it, in the CLI with the extension pcntl
      *

@@ -16,11 +16,12 @@ use Millpond\Internal\Works;
  * handler may throw or return a `RetryJob`, a `MoveJob`, a `RejectJob` or a `ReleaseJob`; any other
  * exception is a failure with its class and message, and the task is retried as the options say. A return
  * value that was plainly meant as something else is a failure too: a generator, because the handler contains
- * a yield; an array with the names of a modification; a change outside a modification. A job that the
- * handler ended itself is left alone.
+ * a yield; a change outside a modification; an array or a stdClass that looks like a modification, because
+ * it has a key such as `inserts` or nothing but lists. A job that the handler ended itself is left alone.
  *
  * A handler that calls exit() ends the program, and that is a failed attempt of the job; a fatal error, such
- * as running out of memory, is a failure with its message. The job of a killed process becomes available
+ * as running out of memory, is a failure with its message. Both are reported before the process ends, for
+ * which `memoryLimit` is raised by 16 MiB if it was exceeded. The job of a killed process becomes available
  * when its lease expires.
  *
  *     $store = Millpond::connect('memory:')->tasks('shop');

@@ -25,11 +25,12 @@ interface WorkerInterface
      * its counts, or null with `processes`. If the server is unreachable, the worker retries until the
      * server is back.
      *
-     * SIGTERM and SIGINT stop it with `stopWithin`, a second signal immediately; their previous handlers are
+     * SIGTERM and SIGINT stop it with `stopWithin`, a second signal immediately. The handlers that the
+     * program has set for them before are called as well, with `processes` only in this process, and are
      * restored when it returns. PHP handles a signal between two of its own steps, so a job handler that is
      * in one long call, such as a query, delays the stop. A sleep() in a handler ends early. Outside the
-     * CLI, or without the extension pcntl, a worker receives no signals. If another signal handler throws,
-     * run() throws the same exception, and the jobs that are held are given back without counting an
+     * CLI, or without the extension pcntl, a worker receives no signals. If a signal handler of the program
+     * throws, run() throws the same exception, and the jobs that are held are given back without counting an
      * attempt; the same holds if it calls exit(). With SIGALRM, which limits the time of a job, such an
      * exception is a failure of the job.
      *
@@ -42,14 +43,14 @@ interface WorkerInterface
      *
      * @param callable(JobInterface): mixed                $handler       processes a job
      * @param (callable(Job|null, \Throwable): mixed)|null $onError       receives the job, or null, and the
-     *                                                                    exception: what a handler threw, why a
-     *                                                                    task was moved to an error queue, lost or
-     *                                                                    refused, and that the server is away or
-     *                                                                    back. A job that has ended still has its
-     *                                                                    task, but calls to its methods are
-     *                                                                    refused. By default, all this goes to the
-     *                                                                    client's `logger`, or without one to
-     *                                                                    error_log()
+     *                                                                    exception: what a handler threw, how it
+     *                                                                    ended the process, why a task was moved
+     *                                                                    to an error queue, lost or refused, and
+     *                                                                    that the server is away or back. A job
+     *                                                                    that has ended still has its task, but
+     *                                                                    calls to its methods are refused. By
+     *                                                                    default, all this goes to the client's
+     *                                                                    `logger`, or without one to error_log()
      * @param (callable(Report): mixed)|null               $onEvent       receives a report of each job that ended,
      *                                                                    for metrics. What it throws is logged, as
      *                                                                    for $onError
