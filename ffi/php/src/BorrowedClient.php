@@ -9,6 +9,7 @@ use Millpond\Exception\InternalException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Internal\Connection;
 use Millpond\Internal\Library;
+use Millpond\Internal\NeedsOwnConnection;
 use Millpond\Internal\PhpRedisConnection;
 use Millpond\Internal\PredisConnection;
 use Millpond\Internal\Script;
@@ -16,10 +17,16 @@ use Millpond\Internal\ServerError;
 
 /**
  * A client that sends over one of the program's own connections; created by `Millpond::over()`. It supports
- * what works there: the steps of an Ick and of a volatile hash, and a loop that does not wait.
+ * what works there: the steps of an Ick and of a volatile hash, a loop that does not wait, and queue
+ * trackers. Any other method throws an InvalidArgumentException that names `Millpond::connect()`.
  */
 final class BorrowedClient implements QueueFactoryInterface
 {
+    use NeedsOwnConnection;
+
+    /** What it is over connections of Millpond's own. */
+    private const OWN = ClientInterface::class;
+
     private bool $closed = false;
 
     private function __construct(
@@ -49,6 +56,11 @@ final class BorrowedClient implements QueueFactoryInterface
     public function volatileHash(string $name): BorrowedVolatileHash
     {
         return new BorrowedVolatileHash($this, $name);
+    }
+
+    public function queueTracker(string $name): QueueTrackerInterface
+    {
+        return new BorrowedQueueTracker($this, $name);
     }
 
     /**

@@ -9,12 +9,18 @@ use Millpond\Exception\InvalidArgumentException;
 use Millpond\Internal\Arguments;
 use Millpond\Internal\BorrowedBatches;
 use Millpond\Internal\Limits;
+use Millpond\Internal\NeedsOwnConnection;
 
 /**
  * An Ick over one of the program's own connections; created by `BorrowedClient::ick()`.
  */
 final class BorrowedIck implements DirtyListInterface
 {
+    use NeedsOwnConnection;
+
+    /** What it is over connections of Millpond's own. */
+    private const OWN = IckInterface::class;
+
     /** The maximum number of members in one step, as everywhere. */
     private const STEP_MEMBERS_MAX = 250_000;
 
@@ -133,8 +139,12 @@ final class BorrowedIck implements DirtyListInterface
         return $this->number('ick.delete', ['UNLINK', '0']);
     }
 
-    public function batches(int $max): BatchesInterface
+    public function batches(int $max, mixed ...$refused): BatchesInterface
     {
+        if (\array_filter($refused, static fn (mixed $wait): bool => $wait !== null) !== []) {
+            throw self::needsOwnConnection('a loop that waits');
+        }
+
         return new BorrowedBatches($this, \min(Arguments::size('max', $max), self::STEP_MEMBERS_MAX));
     }
 

@@ -6,7 +6,8 @@ namespace Millpond;
 
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Internal\Arguments;
-use Millpond\Internal\Limits;
+use Millpond\Internal\BorrowedSteps;
+use Millpond\Internal\NeedsOwnConnection;
 use Millpond\Internal\VolatileArguments;
 
 /**
@@ -15,6 +16,14 @@ use Millpond\Internal\VolatileArguments;
  */
 final class BorrowedVolatileHash implements ExpiringHashInterface
 {
+    use BorrowedSteps, NeedsOwnConnection;
+
+    /** What it is over connections of Millpond's own. */
+    private const OWN = VolatileHashInterface::class;
+
+    /** The function of the library that makes its keys: those of the fields, and behind them those of the locks. */
+    private const KEYS = 'millpond_volatile_keys';
+
     /** How many keys a step on the fields alone takes; any other step takes all. */
     private const FIELD_KEYS = 2;
 
@@ -25,12 +34,6 @@ final class BorrowedVolatileHash implements ExpiringHashInterface
 
     /** The number of fields of a page by default, as everywhere. */
     private const PAGE_DEFAULT = 100;
-
-    /** @var list<string> those of the fields, and behind them those of the locks */
-    private array $keys = [];
-
-    // Scripts, keys and the meaning of errors come from the library; arguments and replies are as
-    // the comment in each script describes them.
 
     /** @internal made by `BorrowedClient::volatileHash()` */
     public function __construct(
@@ -258,63 +261,5 @@ final class BorrowedVolatileHash implements ExpiringHashInterface
     private static function seconds(int $micros): float
     {
         return \intdiv($micros + 999, 1000) / 1000;
-    }
-
-    /**
-     * Makes a step that returns a list of one of these lengths.
-     *
-     * @param list<string> $arguments
-     *
-     * @return list<int|string|false|null>
-     */
-    private function list(string $operation, array $arguments, int $length, ?int $or = null, ?int $keys = null): array
-    {
-        $reply = $this->evaluate($operation, $arguments, $keys);
-        if (!\is_array($reply) || !\in_array(\count($reply), [$length, $or], true)) {
-            throw $this->badReply($operation);
-        }
-
-        return $reply;
-    }
-
-    /**
-     * @param list<string> $arguments
-     */
-    private function number(string $operation, array $arguments, ?int $keys = null): int
-    {
-        $reply = $this->evaluate($operation, $arguments, $keys);
-
-        return \is_int($reply) ? $reply : throw $this->badReply($operation);
-    }
-
-    /**
-     * @param list<string> $arguments
-     * @param int|null     $keys      how many of the keys the step takes; by default all
-     *
-     * @return int|string|array<mixed>|null
-     */
-    private function evaluate(string $operation, array $arguments, ?int $keys = null): int|string|array|null
-    {
-        Limits::checkBytes(\array_sum(\array_map(\strlen(...), $arguments)));
-
-        return $this->client->evaluate($operation, fn (): array => \array_slice($this->keys(), 0, $keys), $arguments);
-    }
-
-    /**
-     * @return list<string>
-     */
-    private function keys(): array
-    {
-        if ($this->keys === []) {
-            $library = $this->client->library;
-            $this->keys = $library->keys($library->made('millpond_volatile_keys', [$this->name, \strlen($this->name)], 'keys'));
-        }
-
-        return $this->keys;
-    }
-
-    private function badReply(string $operation): Exception\InternalException
-    {
-        return $this->client->badReply($operation);
     }
 }

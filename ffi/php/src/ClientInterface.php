@@ -84,13 +84,6 @@ interface ClientInterface extends QueueFactoryInterface
     public function volatileHashes(string $name, int $shards = 16): VolatileHashesInterface;
 
     /**
-     * The queue tracker with this name. Makes no call.
-     *
-     * @param string $name the name of the tracker, 1 to 64 KiB
-     */
-    public function queueTracker(string $name): QueueTrackerInterface;
-
-    /**
      * The recruiter with this name. Makes no call.
      *
      * @param string $name the name of the recruiter, 1 to 64 KiB

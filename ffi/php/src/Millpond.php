@@ -105,12 +105,13 @@ final class Millpond
     /**
      * A client that sends over an existing connection, for a program that does not want a second one.
      *
-     * It has the same Icks and volatile hashes, except for what needs a separate thread or connection: leases and
-     * locks that are renewed, and loops that wait. Channels, families of hashes and all other queues need
-     * `connect()`. If the connection has a prefix, it becomes part of the name of every Ick: `ick('files')` with
-     * the prefix `app:` is what `ick('app:files')` is for other clients. The keys of a volatile hash have no
-     * prefix, so `volatileHash('pages')` is the same hash for all clients. The connection's serializer and
-     * compression are not used.
+     * It has the same Icks, volatile hashes and queue trackers, except for what needs a separate thread or
+     * connection: leases and locks that are renewed, and loops that wait. Channels, families of hashes,
+     * recruiters and all other queues need `connect()`, and an error says so. If the connection has a prefix, it
+     * becomes part of the name of every Ick: `ick('files')` with the prefix `app:` is what `ick('app:files')` is
+     * for other clients. The keys of a volatile hash and of a queue tracker have no prefix, so
+     * `volatileHash('pages')` is the same hash for all clients. The connection's serializer and compression are
+     * not used.
      *
      * @param \Redis|\RedisCluster|\Predis\ClientInterface $connection phpredis, or Predis to one
      *        server; Predis to a cluster or to replicas resends calls by itself, which could lose

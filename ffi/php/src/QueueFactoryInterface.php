@@ -6,7 +6,7 @@ declare(strict_types=1);
 namespace Millpond;
 
 /**
- * Creates Icks and volatile hashes, on any connection.
+ * Creates Icks, volatile hashes and queue trackers, on any connection.
  */
 interface QueueFactoryInterface
 {
@@ -23,4 +23,11 @@ interface QueueFactoryInterface
      * @param string $name the hash's name, 1 to 64 KiB
      */
     public function volatileHash(string $name): ExpiringHashInterface;
+
+    /**
+     * The queue tracker with this name. Makes no call.
+     *
+     * @param string $name the name of the tracker, 1 to 64 KiB
+     */
+    public function queueTracker(string $name): QueueTrackerInterface;
 }

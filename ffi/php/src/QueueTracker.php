@@ -9,7 +9,7 @@ use Millpond\Internal\Handles;
 use Millpond\Internal\Library;
 use Millpond\Internal\Owns;
 use Millpond\Internal\QueueTrackerCalls;
-use Millpond\Internal\TrackerArguments;
+use Millpond\Internal\Scans;
 
 /**
  * The set of ids that have work queued in a database of your own; made by `Client::queueTracker()`.
@@ -33,7 +33,7 @@ use Millpond\Internal\TrackerArguments;
  */
 final class QueueTracker implements QueueTrackerInterface
 {
-    use Owns, QueueTrackerCalls;
+    use Owns, QueueTrackerCalls, Scans;
 
     private readonly Library $library;
 
@@ -44,23 +44,5 @@ final class QueueTracker implements QueueTrackerInterface
     ) {
         $this->library = $client->library;
         Handles::keep($this, $this->library->ffi, 'millpond_tracker_free', $handle);
-    }
-
-    public function scan(callable $rows, int $limit = 25, float $roundMin = 60.0): Scanned
-    {
-        $after = $this->beginScan($limit, $roundMin)->row;
-        [$places, $ids] = TrackerArguments::rows($rows($after, $limit));
-
-        return $this->advance($after ?? '', $places, $ids, $limit, $roundMin);
-    }
-
-    public function prune(callable $done, int $limit = 25): Pruned
-    {
-        $sample = $this->sample($limit);
-        if ($sample->ids === []) {
-            return new Pruned(0, 0);
-        }
-
-        return $this->remove(TrackerArguments::ids($done($sample->ids)), $sample->ids, $sample->stamp);
     }
 }

@@ -27,7 +27,7 @@ final class InterfacesTest extends TestCase
             $name = \strtr(\substr($file, \strlen(\dirname(__DIR__) . '/src/'), -4), '/', '\\');
             // A clock is for tests itself: nobody puts something else in its place.
             $isHandle = \method_exists("Millpond\\$name", '__destruct') && $name !== 'ManualClock';
-            if ($isHandle || \in_array($name, ['Ick', 'Tasks\Worker', 'BorrowedIck', 'BorrowedClient', 'BorrowedVolatileHash'], true)) {
+            if ($isHandle || \in_array($name, ['Ick', 'Tasks\Worker', 'BorrowedIck', 'BorrowedClient', 'BorrowedVolatileHash', 'BorrowedQueueTracker'], true)) {
                 yield $name => ["Millpond\\$name"];
             }
         }

@@ -100,6 +100,26 @@ final class OverTest extends TestCase
         }
     }
 
+    public function testItIsTheSameTrackerForAllClients(): void
+    {
+        $redis = $this->redis();
+        $redis->setOption(\Redis::OPT_PREFIX, 'app:');
+        $clients = [
+            [Millpond::over($redis), Servers::shared()],
+            [Millpond::over($this->predis(['prefix' => 'app:'])), Servers::shared()],
+            [Millpond::over($this->redisCluster()), Servers::shared('cluster')],
+        ];
+        foreach ($clients as $number => [$client, $servers]) {
+            $name = "$this->name$number";
+            [$over, $own] = [$client->queueTracker($name), Millpond::connect($servers->url)->queueTracker($name)];
+            $over->scan(static fn (): array => [[1, 'a'], [2, 'b'], [3, '']], 3);
+            $own->add("c\0");
+            self::assertEquals([$own->stats(), $own->ids()], [$over->stats(), $over->ids()]);
+            self::assertSame(2, $over->prune(static fn (): array => ['a', 'b'])->removed);
+            self::assertTrue($own->isQueued("c\0"));
+        }
+    }
+
     /** The names of hashes are Millpond's, and not the connection's. */
     public function testTheKeysOfAHashHaveNoPrefix(): void
     {
@@ -188,21 +208,35 @@ final class OverTest extends TestCase
         self::assertEquals($own->stats(), $over->stats());
     }
 
-    /** What needs a thread or a connection of Millpond's own is not refused: it is not there. */
+    /** What needs a thread or a connection of Millpond's own is not declared, and refused by name. */
     public function testItHasOnlyWhatWorks(): void
     {
         $methods = static fn (string $class): array => \array_values(\array_filter(
             \get_class_methods($class),
-            static fn (string $name): bool => !\in_array($name, ['__construct', 'over', 'evaluate', 'badReply'], true),
+            static fn (string $name): bool => !\in_array($name, ['__construct', '__call', 'over', 'evaluate', 'badReply'], true),
         ));
-        self::assertSame(['ick', 'volatileHash', 'close'], $methods(BorrowedClient::class));
+        self::assertSame(['ick', 'volatileHash', 'queueTracker', 'close'], $methods(BorrowedClient::class));
         self::assertSame([], \array_diff($methods(BorrowedIck::class), $methods(DirtyListInterface::class)));
         self::assertSame([], \array_diff($methods(BorrowedVolatileHash::class), $methods(ExpiringHashInterface::class)));
         self::assertNotContains('lock', $methods(ExpiringHashInterface::class));
         $ick = Millpond::over($this->redis())->ick($this->name);
         self::assertInstanceOf(DirtyListInterface::class, $ick);
         self::assertInstanceOf(BatchesInterface::class, $ick->batches(1));
-        self::assertSame('Unknown named parameter $wait', self::thrown(static fn () => $ick->batches(1, wait: 1))->getMessage());
+        $client = Millpond::over($this->redis());
+        $calls = [
+            'tasks()' => static fn () => $client->tasks('t'),
+            'events()' => static fn () => $client->events('e', claimant: 'c'),
+            'recruiter()' => static fn () => $client->recruiter('r'),
+            'lease()' => static fn () => $ick->lease(30),
+            'lock()' => fn () => $client->volatileHash($this->name)->lock('f', 10),
+            'a loop that waits' => static fn () => $ick->batches(1, wait: 1),
+        ];
+        foreach ($calls + [static fn () => $ick->batches(1, 1.0)] as $what => $call) {
+            $what = \is_int($what) ? 'a loop that waits' : $what;
+            self::assertRefused("$what needs connections of Millpond's own: use Millpond::connect() in place of Millpond::over()", $call);
+        }
+        $unknown = 'Call to undefined method Millpond\BorrowedClient::nothing()';
+        self::assertSame($unknown, self::thrown(static fn () => $client->nothing())->getMessage());
     }
 
     public function testAPrefixIsAPartOfTheName(): void

@@ -41,7 +41,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     }
 
     /**
-     * The kinds of client that all tests of an Ick run with.
+     * The kinds of client that all tests of an Ick and of a queue tracker run with.
      *
      * @return array<string, array{string}>
      */

@@ -9,7 +9,7 @@ use Millpond\Exception\WrongTypeException;
 use Millpond\ManualClock;
 use Millpond\Millpond;
 use Millpond\Pruned;
-use Millpond\QueueTracker;
+use Millpond\QueueTrackerInterface;
 use Millpond\Sample;
 use Millpond\Scanned;
 use Millpond\Tracked;
@@ -20,18 +20,18 @@ use Millpond\TrackerStats;
  */
 final class TrackerTest extends TestCase
 {
-    private function tracker(string $kind): QueueTracker
+    private function tracker(string $kind): QueueTrackerInterface
     {
         return $this->connect($kind)->queueTracker($this->name);
     }
 
     /** @return list<string> */
-    private static function names(QueueTracker $tracker): array
+    private static function names(QueueTrackerInterface $tracker): array
     {
         return \array_map(static fn (Tracked $of): string => $of->id, $tracker->ids(limit: 1_000));
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testIdsAreAddedAndKnown(string $kind): void
     {
         $tracker = $this->tracker($kind);
@@ -50,7 +50,7 @@ final class TrackerTest extends TestCase
         self::assertSame([6, 0, []], [$tracker->clear(), $tracker->clear(), $tracker->ids()]);
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testPagesOfIds(string $kind): void
     {
         $tracker = $this->tracker($kind);
@@ -70,7 +70,7 @@ final class TrackerTest extends TestCase
         self::assertSame(\array_fill(0, 1_000, true), $tracker->areQueued($many));
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testAScanGoesOnWhereTheLastOneEnded(string $kind): void
     {
         $tracker = $this->tracker($kind);
@@ -98,7 +98,7 @@ final class TrackerTest extends TestCase
         self::assertSame([2, null], [$tracker->stats()->rounds, $tracker->stats()->row]);
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testAPruneRemovesWhatItsFunctionReturns(string $kind): void
     {
         $tracker = $this->tracker($kind);
@@ -123,7 +123,7 @@ final class TrackerTest extends TestCase
         self::assertSame(0, $tracker->len());
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testTheHalvesOfAScanAndOfAPrune(string $kind): void
     {
         $tracker = $this->tracker($kind);
@@ -144,7 +144,7 @@ final class TrackerTest extends TestCase
         self::assertEquals(new Pruned(0, 0), $tracker->remove([], [], 1));
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testAFunctionMayUseTheTracker(string $kind): void
     {
         $tracker = $this->tracker($kind);
@@ -165,7 +165,7 @@ final class TrackerTest extends TestCase
         self::assertSame(['7', ['b', 'c']], [$tracker->stats()->row, self::names($tracker)]);
     }
 
-    /** @dataProvider ownKinds */
+    /** @dataProvider kinds */
     public function testWhatAFunctionThrowsComesOutUnchanged(string $kind): void
     {
         $tracker = $this->tracker($kind);
@@ -193,9 +193,10 @@ final class TrackerTest extends TestCase
         self::assertEquals(new Pruned(3, 0), $tracker->prune(static fn (): array => []));
     }
 
-    public function testWrongRows(): void
+    /** @dataProvider kinds */
+    public function testWrongRows(string $kind): void
     {
-        $tracker = $this->tracker('memory');
+        $tracker = $this->tracker($kind);
         $wrong = [
             'what the function returned must be iterable, not null' => null,
             'must be iterable, not string' => 'a',
@@ -219,9 +220,10 @@ final class TrackerTest extends TestCase
         self::assertEquals(new TrackerStats(0, 0, null, null), $tracker->stats());
     }
 
-    public function testWrongIdsOfACheck(): void
+    /** @dataProvider kinds */
+    public function testWrongIdsOfACheck(string $kind): void
     {
-        $tracker = $this->tracker('memory');
+        $tracker = $this->tracker($kind);
         $tracker->add(['a', 'b']);
         $endless = static function (): \Generator {
             while (true) {

@@ -6,7 +6,7 @@
 
 declare(strict_types=1);
 
-use Millpond\QueueTracker;
+use Millpond\QueueTrackerInterface;
 
 /** What such a function fails with. */
 final class Raised extends Exception
@@ -14,7 +14,7 @@ final class Raised extends Exception
 }
 
 /** Makes a scan or a prune, and returns what its function got too. */
-function tracked(QueueTracker $tracker, string $name, array $given): object
+function tracked(QueueTrackerInterface $tracker, string $name, array $given): object
 {
     $seen = null;
     $meanwhile = static function () use ($tracker, $given): void {

@@ -60,6 +60,7 @@ impl Php<'_> {
         let mut source = self.output.text(&format!("ffi/php/src/{path}.php"));
         let parts = [
             ("HoldsLease", " function release("),
+            ("Scans", " function scan("),
             ("Works", " function run("),
             ("YieldsBatches", " function next("),
         ];
@@ -347,7 +348,9 @@ impl Signature {
         let is_open = lines.first()?.ends_with('(');
         let end =
             if is_open { lines.iter().position(|line| line.starts_with("    )"))? } else { 0 };
-        let text = lines[..=end].join("\n").trim_end_matches(" {").to_owned();
+        // An interface does not offer arguments that a class takes only to refuse them.
+        let text = lines[..=end].join("\n").replace(", mixed ...$refused", "");
+        let text = text.trim_end_matches(" {").to_owned();
         let (name, rest) = text.strip_prefix("    public function ")?.split_once('(')?;
         let (params, returns) = rest.rsplit_once(')')?;
         let params = params.split(',').filter_map(|param| {
