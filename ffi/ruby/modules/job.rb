@@ -47,6 +47,12 @@ module Millpond
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
     #   store.insert("inbox")
+    #   store.worker("inbox").jobs.first.cancelled? # => false
+    def cancelled? = core
+
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox")
     #   store.worker("inbox", timeout: 60).jobs.first.time_left > 50 # => true
     def time_left = core
 

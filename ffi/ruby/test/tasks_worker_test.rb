@@ -135,6 +135,19 @@ class TasksWorkerTest < MillpondTest
     assert_empty store.queues
   end
 
+  on_every_backend :a_cancelled_job_is_told do |url|
+    store = store_on(renewing(url))
+    store.insert("q", id: "t")
+    drained = store.worker("q", lease: 60).drain(on_error: ->(*) {}) do |job|
+      refute_predicate job, :cancelled?
+      assert_equal [true], store.cancel("t")
+      wait_until { job.cancelled? }
+      raise "stopped"
+    end
+    assert_equal({ done: 0, retried: 0, dead: 0, others: 1 }, drained.to_h)
+    assert_empty store.queues
+  end
+
   # How a handler ends, and what happens to its task.
   on_every_backend :a_handler_says_how_its_job_ends do |url|
     store = store_on(url)

@@ -10,7 +10,7 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     tasks.Claims=TaskStore#claims tasks.Jobs=Worker#jobs shuffle.Messages=ShuffleConsumer#messages \
     ick.Batches=Ick#each_batch ick.Ick.batches=each_batch ick.IckChannel.batches=each_batch \
     ick.ConsumerLease.batches=each_batch tasks.Job.is_lost=lost? tasks.Job.is_ended=ended? \
-    shuffle.Job.is_lost=lost? \
+    tasks.Job.is_cancelled=cancelled? shuffle.Job.is_lost=lost? \
     tasks.TaskStore.are_empty=are_empty? ick.ConsumerLease.is_lost=lost? \
     tasks.TaskStore.claimant=claimant ick.IckChannel.draining=draining \
     tasks.Job.retry_after=retry tasks.Job.release_after=release tasks.Job.claim_docs_within=claim_docs \

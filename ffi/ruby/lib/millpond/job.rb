@@ -71,6 +71,21 @@ module Millpond
       Call.number(:bool, waits: false) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
     end
 
+    # Whether the task was {TaskStore#cancel cancelled}, as of the last renewal. If so, stop working: a handler that
+    # fails now ends the job, and the task is deleted. Always false in the child of a fork.
+    #
+    # @return [Boolean]
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox")
+    #   store.worker("inbox").jobs.first.cancelled? # => false
+    def cancelled?
+      Call.number(:bool, waits: false) do |out, error|
+        Native.millpond_tasks_job_is_cancelled(@native, out, error)
+      end
+    end
+
     # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
     #
     # Makes no call.
