@@ -73,7 +73,9 @@ pub(crate) fn missing(root: &Path, model: &Model, abi: &CAbi, output: &Output) -
         |files: &BTreeMap<String, String>, text: &str| files.values().any(|of| of.contains(text));
     let dotted = |class: &str, method: &str| Some(format!("{class}.{method}"));
 
-    let python_files = output.folder("python/python/millpond", &[".py", ".pyi"]);
+    let mut python_files = output.folder("python/python/millpond", &[".py", ".pyi"]);
+    // The native module, which programs do not see.
+    python_files.retain(|path, _| !path.ends_with("/_handles.pyi"));
     let python = Host {
         name: "python",
         declared: declared(&PYTHON, &python_files),
@@ -268,9 +270,11 @@ struct Check<'a> {
 type Missing = (String, String);
 
 impl Check<'_> {
-    /// The types that are reached from a client and what it makes.
+    /// The handles, and the types that are reached from them.
     fn types(&self) -> BTreeSet<String> {
-        let (mut found, mut open) = (BTreeSet::new(), vec!["client.Client".to_owned()]);
+        let handles = self.model.types.iter().filter(|(_, of)| of.kind == Kind::Handle);
+        let mut open: Vec<_> = handles.map(|(key, _)| key.clone()).collect();
+        let mut found = BTreeSet::new();
         while let Some(key) = open.pop() {
             if !found.insert(key.clone()) {
                 continue;
@@ -285,7 +289,7 @@ impl Check<'_> {
                 .map(|param| &param.ty);
             let fields = of.fields.iter().map(|field| &field.ty);
             let returned = of.methods.iter().map(|method| &method.returns);
-            let types = params.chain(set).chain(fields).chain(returned);
+            let types = params.chain(set).chain(fields).chain(returned).chain(&of.item);
             open.extend(types.flat_map(Type::keys).map(str::to_owned));
         }
         found
