@@ -19,7 +19,7 @@ class ShuffleWorkerTest < MillpondTest
     assert_equal({ "nil" => :done, "other" => :done, "retry" => :retried, "release" => :released, "reject" => :dead,
                    "move" => :refused, "modification" => :retried, "keys" => :retried }, kinds)
     assert_equal [2, 4, 1, 1], drained.to_a
-    assert_equal [["keys", TypeError], ["modification", Millpond::InvalidArgumentError],
+    assert_equal [["keys", TypeError], ["modification", TypeError],
                   ["move", Millpond::InvalidArgumentError], ["reject", Millpond::InternalError]], told.sort_by(&:first)
     assert_equal(["rejected: never"], queue.dead_letters.map(&:reason))
     assert_equal 5, queue.pending_count("g")

@@ -199,8 +199,10 @@ class TasksWorkerTest < MillpondTest
                    "none" => "TasksWorkerTest::Unreadable: its message cannot be read (TypeError)",
                    "dummy" => "RuntimeError: 7", "returned" => "returned", "class" => "",
                    "wrong" => "TypeError: err must be a String, not Integer",
-                   "keys" => "TypeError: the handler returned a Hash, which is no finished Modification",
-                   "change" => "TypeError: the handler returned an Array, which is no finished Modification",
+                   "keys" => "TypeError: the handler returned a Hash with the key \"inserts\", which is no " \
+                             "finished Modification: return a Millpond::Modification, or nil",
+                   "change" => "TypeError: the handler returned an Array with a Millpond::TaskChange, which is no finished " \
+                               "Modification: return a Millpond::Modification, or nil",
                    "thread" => "TypeError: the handler returned a Thread, which is no finished Modification" },
                  left)
     assert_empty store.list("q").tasks.select { |task| task.attempt.zero? }

@@ -5,6 +5,23 @@ require_relative "kinds"
 
 # What is true of the workers of every kind of queue.
 class WorkersTest < MillpondTest
+  RESULTS = JSON.parse(File.read(File.join(ROOT, "tests/fixtures/handler-results/cases.json"))).fetch("cases")
+
+  { Kinds::Shuffle => "a message", Kinds::Events => "an event" }.each do |kind, item|
+    define_method(:"test_#{kind.label}_ends_without_a_modification") do
+      queue = queue_of(kind, "memory:")
+      queue.put(0, 1)
+      errors = []
+      drained = queue.worker.drain(on_error: ->(_, error) { errors << error.message }) do |job|
+        queue.number(job).zero? ? modification : [modification]
+      end
+      assert_equal 0, drained.done
+      assert_equal ["the handler returned a modification, and #{item} ends without one",
+                    "the handler returned an Array with a Millpond::Modification, " \
+                    "and #{item} ends without a modification: return nil"], errors.uniq.sort
+    end
+  end
+
   Kinds::WITH_WORKERS.each do |kind|
     on_every_backend :"jobs_of_#{kind.label}_run_at_once_until_a_stop" do |url|
       queue = queue_of(kind, url)
@@ -24,6 +41,25 @@ class WorkersTest < MillpondTest
       assert_includes threads, Thread.current
       assert_equal 4, threads.size
       assert_predicate queue, :empty?
+    end
+
+    define_method(:"test_what_a_handler_of_#{kind.label}_may_return") do
+      queue = queue_of(kind, "memory:")
+      rows = RESULTS.flat_map do |row|
+        json = JSON.generate(row.fetch("value"))
+        [false, true].map { |symbols| [row, JSON.parse(json, symbolize_names: symbols)] }
+      end
+      queue.put(*rows.each_index)
+      errors = {}
+      on_error = ->(job, error) { errors[queue.number(job)] = error.message }
+      drained = queue.worker.drain(on_error: on_error) { |job| rows[queue.number(job)].last }
+      rows.each_with_index do |(row, value), index|
+        case row.fetch("ends")
+        when "done" then refute errors[index], row["name"]
+        when "failed" then assert_match(/ a Hash with the key "#{row['key']}"/, errors[index], "#{row['name']}: #{value}")
+        end
+      end
+      assert_equal rows.size, drained.done + errors.size
     end
 
     # To a worker of the same lease, immediately, and it is no failure.

@@ -9,8 +9,10 @@ module Millpond
   #
   # @api private
   class Handler < ErrorHook
-    NAMES = [*Modification.new.rows.keys, *Modification.public_instance_methods(false)].map(&:to_s).freeze
-    private_constant :NAMES
+    VERB = "(?:insert|put|change|delete|depend)"
+    # The key of a Hash that was meant to be a modification, by its letters.
+    KEY = /\A(?:insert|change|delete|depend|doc#{VERB}|#{VERB}doc|modification)s?\z/.freeze
+    private_constant :VERB, :KEY
 
     def initialize(handler, on_error, on_event)
       raise ArgumentError, "a worker runs with a block or a handler" unless handler.respond_to?(:call)
@@ -25,9 +27,11 @@ module Millpond
     def call(job)
       said = @handler.call(job)
       raise said if said.is_a?(Ending) || (said.is_a?(Class) && said < Ending)
-      return said if said.is_a?(Modification)
 
-      raise TypeError, "the handler returned #{a(said)}, which is no finished Modification" if unfinished?(said)
+      fault = fault(said, without_modification(job))
+      raise TypeError, "the handler returned #{fault}" if fault
+
+      said if said.is_a?(Modification)
     rescue StandardError, ScriptError, SystemStackError => ending
       ending
     end
@@ -54,22 +58,58 @@ module Millpond
 
     private
 
-    # Whether the value was plainly meant to become a modification, or its work is still in
-    # progress.
+    # What ends without a modification; nil for a task.
+    def without_modification(job)
+      case job
+      when ShuffleJob then "a message"
+      when EventJob then "an event"
+      end
+    end
+
+    # What is wrong with the value; nil if it ends the job, or is a result, which is dropped.
+    def fault(said, without)
+      return ("a modification, and #{without} ends without one" if without) if said.is_a?(Modification)
+      return "#{a(said)}, which is no finished Modification" if unfinished?(said)
+
+      meant = meant(said)
+      return unless meant
+      return "#{meant}, and #{without} ends without a modification: return nil" if without
+
+      "#{meant}, which is no finished Modification: return a Millpond::Modification, or nil"
+    end
+
+    # Whether it is a part of a modification, or its work is still in progress.
     def unfinished?(said)
       case said
-      when Hash then entries?(said)
-      when Array then !said.empty? && said.all? { |one| one.is_a?(TaskChange) || one.is_a?(DocChange) }
       when Thread then said.alive?
       when TaskChange, DocChange, Enumerator, Fiber then true
       end
     end
 
-    # Whether all of its keys are names of a modification's lists or methods, or the key of a list is one.
-    def entries?(said)
-      lists = said.select { |_, value| value.is_a?(Array) || value.is_a?(Hash) }
-      all = !said.empty? && said.each_key.all? { |name| NAMES.include?(name.to_s) }
-      all || lists.each_key.any? { |name| NAMES.include?(name.to_s) }
+    # The value in words, if it was plainly meant to become a modification.
+    def meant(said)
+      case said
+      when Hash then with(entry(said) || (said.first if said.each_value.all?(Array)))
+      when Array
+        part = said.lazy.filter_map { |one| part(one) }.first
+        "an Array with #{part}" if part
+      end
+    end
+
+    def part(one)
+      case one
+      when Hash then with(entry(one))
+      when Modification, TaskChange, DocChange then a(one)
+      end
+    end
+
+    # The first entry whose key is like one of a modification.
+    def entry(hash)
+      hash.find { |key, _| utf8(key.to_s).downcase.gsub(/[^[:alpha:]]/, "").match?(KEY) }
+    end
+
+    def with(entry)
+      "a Hash with the key #{utf8(entry[0].to_s).inspect}" if entry
     end
 
     def a(said)

@@ -27,8 +27,9 @@ module Millpond
   # task is deleted unless the modification changes it. Any other return value also deletes it: the job is done. The
   # handler may raise or return {Retry}, {Move}, {Reject} and {Release}; any other error is a failure with its class and
   # message, and the job is tried again after the worker's `backoff`. A return value that was plainly meant as something
-  # else is a failure too: a Hash with a modification's keys, a change outside a modification, a Thread that is still
-  # running. A job that the handler ended itself is left alone.
+  # else is a failure too: a Hash with a key like that of a modification's list, such as `insert`, or with Arrays alone; a
+  # change outside a modification; an Array with such a key or change in it; a Thread that is still running. So is a
+  # modification for a message or an event, which end without one. A job that the handler ended itself is left alone.
   #
   # Anything that ends a program or a thread, such as SystemExit, Thread#kill or a Timeout around the worker, ends the
   # run, and so does `break`: jobs are given back, available immediately, and threads that are still in a handler are
