@@ -564,8 +564,10 @@ class RecruiterTest < MillpondTest
         Process.kill(signal, Process.pid)
         wait_until { recruiter.enlist.why == :stopped }
       end
-      before = trap(signal) { flunk }
+      told = 0
+      before = trap(signal) { told += 1 }
       assert_nil recruiter.run
+      assert_equal 1, told
       assert_equal 1, stats_of(recruiter, 1).worked
 
       waiting = connect("memory:").recruiter("waiting")

@@ -208,10 +208,44 @@ class TasksWorkerRunTest < MillpondTest
       end
     end
     assert_operator took, :<, SOON
-    # What was there before is back.
+    # The program's own trap was called as well, and is alone again.
+    assert_equal %i[mine mine], seen
     Process.kill(:TERM, Process.pid)
-    wait_until { seen == [:mine] }
+    wait_until { seen.size == 3 }
     assert_equal 1, store.claim_many("q", 5).size
+  ensure
+    trap(:TERM, before)
+  end
+
+  # The job ends first.
+  def test_what_the_trap_of_the_program_raises_comes_after_the_run
+    store = store_on("memory:")
+    insert(store, 2)
+    seen = []
+    before = trap(:TERM) { exit 7 }
+    raised = assert_raises(SystemExit) do
+      store.worker("q").run do |job|
+        Process.kill(:TERM, Process.pid)
+        seen << job.task.value
+      end
+    end
+    assert_equal [7, [0]], [raised.status, seen]
+    assert_equal [1], store.list("q").tasks.map(&:value)
+  ensure
+    trap(:TERM, before)
+  end
+
+  def test_a_trap_that_is_set_during_a_run_stays
+    store = store_on("memory:")
+    insert(store, 1)
+    worker = store.worker("q")
+    before = trap(:TERM, "DEFAULT")
+    later = -> {}
+    worker.run do
+      trap(:TERM, later)
+      worker.stop
+    end
+    assert_same later, trap(:TERM, "DEFAULT")
   ensure
     trap(:TERM, before)
   end

@@ -174,8 +174,8 @@ module Millpond
     #
     # If the server is unreachable, it keeps trying until it responds.
     #
-    # SIGTERM and Ctrl-C stop it when the slice that is running has ended. The previous traps are restored when this
-    # method returns.
+    # SIGTERM and Ctrl-C stop it when the slice that is running has ended. The program's own traps are called too, and
+    # what they raise is raised when the run has ended. When this method returns, they are alone again.
     #
     # @param stop_on_signals [Boolean, nil] whether SIGTERM and SIGINT stop it; by default on the main thread
     # @return [nil]

@@ -34,8 +34,8 @@ module Millpond
   # Anything that ends a program or a thread, such as SystemExit, Thread#kill or a Timeout around the worker, ends the
   # run, and so does `break`: jobs are given back, available immediately, and threads that are still in a handler are
   # killed. A handler that raises SystemExit or NoMemoryError itself has failed, which is an attempt. What a `trap` of
-  # the program raises for SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2 ends the run in the same way: that is
-  # not a failure of the job that was running.
+  # the program raises for SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2, if it is not a signal that stops the
+  # run, ends it in the same way: that is not a failure of the job that was running.
   #
   # `on_error` is called with the job, if there is one, and an error: the error of a handler; the reason why a job was
   # put aside, was lost, or could not end as its handler said; or an error that says that the server is away or back. By
@@ -44,8 +44,9 @@ module Millpond
     # Works until it is {#stop stopped}, on `concurrency` threads including this one, and returns what it did. While a
     # server is away, the worker keeps trying until it is back.
     #
-    # SIGTERM and Ctrl-C stop the worker with `stop_within`; a second one stops it immediately. The previous traps are
-    # restored when this method returns.
+    # SIGTERM and Ctrl-C stop the worker with `stop_within`; a second one stops it immediately. The program's own traps
+    # are called too, and what they raise is raised when the run has ended. When this method returns, they are alone
+    # again.
     #
     # @param handler [#call, nil] instead of the block
     # @param on_error [#call, nil] called with the job and the error, instead of logging it
