@@ -1592,8 +1592,9 @@ export class ShuffleJob<T extends string | Buffer = string> {
   readonly message: Message<T>
 
   /**
-   * Whether the lease is lost, because another consumer has the message or because no extension has
-   * succeeded for a whole lease. If so, stop working: ending the job has no effect.
+   * Whether the lease is lost, because another consumer has the message, because no extension has
+   * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+   * working: ending the job has no effect.
    */
   readonly isLost: boolean
 
@@ -3882,8 +3883,9 @@ export class EventJob {
   readonly event: Event
 
   /**
-   * Whether the lease is lost, because another consumer has the event or because no extension has
-   * succeeded for a whole lease. If so, stop working: ending the job has no effect.
+   * Whether the lease is lost, because another consumer has the event, because no extension has
+   * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+   * working: ending the job has no effect.
    */
   readonly isLost: boolean
 
@@ -5246,8 +5248,9 @@ export class Job<T = any> {
   readonly handle: TaskHandle
 
   /**
-   * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-   * whole lease. If so, stop working: ending the job is refused.
+   * Whether the lease is lost, because a renewal was refused, because none has succeeded for a
+   * whole lease, or because a run has ended the job after its `timeout`. If so, stop working:
+   * ending the job is refused.
    */
   readonly isLost: boolean
 

@@ -5619,9 +5619,9 @@ millpond_status millpond_shuffle_garbage_next(millpond_shuffle_garbage *garbage,
 void millpond_shuffle_garbage_free(millpond_shuffle_garbage *garbage);
 
 /**
- * Whether the lease is lost, because another consumer has the message or because no extension
- * has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
- * is set to the result.
+ * Whether the lease is lost, because another consumer has the message, because no extension
+ * has succeeded for a whole lease, or because the job has ended after its `timeout`. If so,
+ * stop working: ending the job has no effect. `lost` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -6664,8 +6664,9 @@ millpond_status millpond_tasks_claims_next(millpond_tasks_claims *claims,
 void millpond_tasks_claims_free(millpond_tasks_claims *claims);
 
 /**
- * Whether the lease is lost, because a renewal was refused or because none has succeeded for a
- * whole lease. If so, stop working: ending the job is refused. `lost` is set to the result.
+ * Whether the lease is lost, because a renewal was refused, because none has succeeded for a
+ * whole lease, or because a run has ended the job after its `timeout`. If so, stop working:
+ * ending the job is refused. `lost` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *
@@ -8160,9 +8161,9 @@ millpond_status millpond_events_deliveries_next(millpond_events_deliveries *deli
 void millpond_events_deliveries_free(millpond_events_deliveries *deliveries);
 
 /**
- * Whether the lease is lost, because another consumer has the event or because no extension
- * has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
- * is set to the result.
+ * Whether the lease is lost, because another consumer has the event, because no extension has
+ * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+ * working: ending the job has no effect. `lost` is set to the result.
  *
  * Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
  *

@@ -13,8 +13,9 @@ namespace Millpond;
 interface ShuffleJobInterface
 {
     /**
-     * Whether the lease is lost, because another consumer has the message or because no extension has
-     * succeeded for a whole lease. If so, stop working: ending the job has no effect.
+     * Whether the lease is lost, because another consumer has the message, because no extension has
+     * succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop working:
+     * ending the job has no effect.
      */
     public function isLost(): bool;
 

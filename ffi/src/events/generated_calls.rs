@@ -1345,9 +1345,9 @@ pub struct millpond_events_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because another consumer has the event or because no extension
-/// has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
-/// is set to the result.
+/// Whether the lease is lost, because another consumer has the event, because no extension has
+/// succeeded for a whole lease, or because the job has ended after its `timeout`. If so, stop
+/// working: ending the job has no effect. `lost` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///

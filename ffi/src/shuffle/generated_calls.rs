@@ -1024,9 +1024,9 @@ pub struct millpond_shuffle_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because another consumer has the message or because no extension
-/// has succeeded for a whole lease. If so, stop working: ending the job has no effect. `lost`
-/// is set to the result.
+/// Whether the lease is lost, because another consumer has the message, because no extension
+/// has succeeded for a whole lease, or because the job has ended after its `timeout`. If so,
+/// stop working: ending the job has no effect. `lost` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///

@@ -804,8 +804,9 @@ pub struct millpond_tasks_job {
     _private: (),
 }
 
-/// Whether the lease is lost, because a renewal was refused or because none has succeeded for a
-/// whole lease. If so, stop working: ending the job is refused. `lost` is set to the result.
+/// Whether the lease is lost, because a renewal was refused, because none has succeeded for a
+/// whole lease, or because a run has ended the job after its `timeout`. If so, stop working:
+/// ending the job is refused. `lost` is set to the result.
 ///
 /// Errors: `MILLPOND_INVALID_ARGUMENT` for a handle that is not one.
 ///

@@ -75,9 +75,9 @@ class ShuffleJob(Generic[AnyStr]):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost, because another consumer has the message or because no
-        extension has succeeded for a whole lease. If so, stop working: ending the job has no
-        effect.
+        """Whether the lease is lost, because another consumer has the message, because no
+        extension has succeeded for a whole lease, or because the job has ended after its
+        ``timeout``. If so, stop working: ending the job has no effect.
         """
         return self._native.is_lost
 

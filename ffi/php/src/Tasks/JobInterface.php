@@ -33,8 +33,9 @@ interface JobInterface
     public function done(): void;
 
     /**
-     * Whether the lease is lost, because a renewal was refused or because none has succeeded for a whole
-     * lease. If so, stop working: ending the job is refused.
+     * Whether the lease is lost, because a renewal was refused, because none has succeeded for a whole
+     * lease, or because a run has ended the job after its `timeout`. If so, stop working: ending the job is
+     * refused.
      */
     public function isLost(): bool;
 

@@ -25,8 +25,9 @@ module Millpond
       @message = message
     end
 
-    # Whether the lease is lost, because another consumer has the message or because no extension has succeeded for a
-    # whole lease. If so, stop working: ending the job has no effect.
+    # Whether the lease is lost, because another consumer has the message, because no extension has succeeded for a
+    # whole lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no
+    # effect.
     #
     # @return [Boolean]
     #

@@ -996,9 +996,9 @@ class EventJob:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost, because another consumer has the event or because no
-        extension has succeeded for a whole lease. If so, stop working: ending the job has no
-        effect.
+        """Whether the lease is lost, because another consumer has the event, because no extension
+        has succeeded for a whole lease, or because the job has ended after its ``timeout``. If
+        so, stop working: ending the job has no effect.
         """
         return self._native.is_lost
 
