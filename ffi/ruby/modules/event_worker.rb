@@ -32,6 +32,15 @@ module Millpond
 
     # @example
     #   queue = Millpond.connect("memory:").events("orders")
+    #   queue.configure(max_attempts: 1)
+    #   queue.publish("paid")
+    #   last = nil
+    #   queue.worker.drain { |job| last = job.last_attempt? }
+    #   last # => true
+    def last_attempt? = core
+
+    # @example
+    #   queue = Millpond.connect("memory:").events("orders")
     #   queue.publish("paid")
     #   cancelled = nil
     #   queue.worker.drain { |job| cancelled = job.cancelled? }

@@ -47,6 +47,12 @@ module Millpond
     # @example
     #   store = Millpond.connect("memory:").tasks("shop")
     #   store.insert("inbox")
+    #   store.worker("inbox", max_attempts: 1).jobs.first.last_attempt? # => true
+    def last_attempt? = core
+
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox")
     #   store.worker("inbox").jobs.first.cancelled? # => false
     def cancelled? = core
 

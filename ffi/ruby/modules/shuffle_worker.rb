@@ -33,6 +33,14 @@ module Millpond
     # @example
     #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
     #   queue.write("tenant-7", { "image" => "a.png" })
+    #   last = nil
+    #   queue.consumer("workers", "worker-1", max_deliveries: 1).worker.drain { |job| last = job.last_attempt? }
+    #   last # => true
+    def last_attempt? = core
+
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "image" => "a.png" })
     #   left = 0
     #   queue.consumer("workers", "worker-1").worker(timeout: 60).drain { |job| left = job.time_left }
     #   left > 50 # => true

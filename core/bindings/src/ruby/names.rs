@@ -9,7 +9,8 @@ pub(crate) const NAMES: &str = "tasks.NewTask=Modification#insert tasks.NewDoc=M
     shuffle.Stats=ShuffleStats shuffle.Worker=ShuffleWorker shuffle.Job=ShuffleJob tasks.Dependency=DependencyError client.Error.dependency=DependencyError \
     tasks.Claims=TaskStore#claims tasks.Jobs=Worker#jobs shuffle.Messages=ShuffleConsumer#messages \
     ick.Batches=Ick#each_batch ick.Ick.batches=each_batch ick.IckChannel.batches=each_batch \
-    ick.ConsumerLease.batches=each_batch tasks.Job.is_lost=lost? tasks.Job.is_ended=ended? \
+    tasks.Job.is_last_attempt=last_attempt? shuffle.Job.is_last_attempt=last_attempt? \
+    events.Job.is_last_attempt=last_attempt? ick.ConsumerLease.batches=each_batch tasks.Job.is_lost=lost? tasks.Job.is_ended=ended? \
     tasks.Job.is_cancelled=cancelled? shuffle.Job.is_lost=lost? \
     tasks.TaskStore.are_empty=are_empty? ick.ConsumerLease.is_lost=lost? \
     tasks.TaskStore.claimant=claimant ick.IckChannel.draining=draining \

@@ -6,9 +6,11 @@ namespace Millpond\Internal;
 
 use Millpond\Event;
 use Millpond\EventJob;
+use Millpond\Exception\DeadLetterException;
 use Millpond\Exception\DependencyException;
 use Millpond\Exception\MillpondException;
 use Millpond\Message;
+use Millpond\RejectJob;
 use Millpond\Report;
 use Millpond\ShuffleJob;
 use Millpond\Tasks\Job;
@@ -26,6 +28,9 @@ final class WorkerLog
 
     private readonly ?\Closure $onEvent;
 
+    /** @var array<string, array{Job|ShuffleJob|EventJob, \Throwable}> the failures of last attempts */
+    private array $causes = [];
+
     public function __construct(
         private readonly ?LoggerInterface $logger,
         ?callable $onError,
@@ -36,12 +41,15 @@ final class WorkerLog
     }
 
     /**
-     * Reports that a handler has failed. Finding documents held by others is not a failure.
+     * Reports that a handler has failed. Finding documents held by others is not a failure. The failure of a last
+     * attempt waits for the report that the job was put aside, of which it is the cause.
      */
     public function failed(Job|ShuffleJob|EventJob $job, \Throwable $failure): void
     {
         if ($failure instanceof DependencyException && $failure->onlyClaims()) {
             $this->log('debug', self::name($job) . ' is given back', $failure, $job);
+        } elseif ($job->isLastAttempt()) {
+            $this->causes[self::key($job)] = [$job, $failure];
         } else {
             $this->error('error', self::name($job) . ' failed', $failure, $job);
         }
@@ -62,8 +70,49 @@ final class WorkerLog
         }
         if ($report->isTrouble) {
             $level = $report->kind->value === 'back' ? 'info' : 'error';
-            $this->error($level, $report->message, $report->error, $job);
+            $this->error($level, $report->message, $this->caused($report, $job), $job);
         }
+    }
+
+    /**
+     * Notes that a handler has rejected its job.
+     */
+    public function rejected(Job|ShuffleJob|EventJob $job, RejectJob $rejection): void
+    {
+        $this->causes[self::key($job)] = [$job, $rejection];
+    }
+
+    /**
+     * Reports the failures that put no job aside in the end. The run is over.
+     */
+    public function close(): void
+    {
+        [$causes, $this->causes] = [$this->causes, []];
+        foreach ($causes as [$job, $failure]) {
+            if (!$failure instanceof RejectJob) {
+                $this->error('error', self::name($job) . ' failed', $failure, $job);
+            }
+        }
+    }
+
+    /**
+     * The error of a report; that of a job that was put aside has its cause.
+     */
+    private function caused(Report $report, Job|ShuffleJob|EventJob|null $job): ?\Throwable
+    {
+        $key = $job === null ? '' : self::key($job);
+        $cause = $this->causes[$key][1] ?? null;
+        if ($report->kind->value !== 'dead' || $cause === null) {
+            return $report->error;
+        }
+        unset($this->causes[$key]);
+
+        return new DeadLetterException($report->message, '', $cause);
+    }
+
+    private static function key(Job|ShuffleJob|EventJob $job): string
+    {
+        return self::text(self::name($job), self::context($job));
     }
 
     /**
@@ -85,9 +134,10 @@ final class WorkerLog
             $context += $error === null ? [] : ['exception' => $error];
             $this->tell(fn () => $this->logger->log($level, "millpond: $message", $context));
         } elseif ($level !== 'debug') {
-            // The message of the library's report already says why.
+            // The message of the library's report already says why, but not where it was thrown.
             $says = $error === null || $error instanceof MillpondException && \str_contains($message, $error->getMessage());
-            $why = $says ? '' : ": $error";
+            $cause = $error instanceof DeadLetterException && !$error->getPrevious() instanceof RejectJob ? $error->getPrevious() : null;
+            $why = ($says ? '' : ": $error") . ($cause === null ? '' : ": $cause");
             \error_log('millpond: ' . self::text($message, $context) . $why);
         }
     }

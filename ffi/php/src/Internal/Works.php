@@ -10,6 +10,7 @@ use Millpond\Event;
 use Millpond\EventJob;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Message;
+use Millpond\RejectJob;
 use Millpond\Report;
 use Millpond\ShuffleJob;
 use Millpond\Tasks\Job;
@@ -115,6 +116,7 @@ trait Works
         } finally {
             // If the run is not over, a signal handler has thrown.
             $run->close($run->tell(...));
+            $log->close();
             unset($this->runs[\spl_object_id($run)]);
         }
     }
@@ -144,6 +146,8 @@ trait Works
         try {
             if (Outcome::isFailure($done)) {
                 $log->failed($job, $done);
+            } elseif ($done instanceof RejectJob) {
+                $log->rejected($job, $done);
             }
             $outcome = Outcome::of($this->library->ffi, $done, $job);
             $run->end($outcome);

@@ -20,6 +20,8 @@ module Millpond
       super(on_error)
       @handler = handler
       @on_event = on_event
+      # The errors of last attempts, by the names of their jobs.
+      @causes = {}
     end
 
     # How the job ends, according to the handler: an {Ending}, a {Modification}, an error, or nil
@@ -36,15 +38,21 @@ module Millpond
       ending
     end
 
-    # Reports an error of the handler.
+    # Reports an error of the handler. That of a last attempt waits for the report that the job was put aside, of which
+    # it is the cause.
     #
     # @return [String] the text that is stored as the reason
     def failed(job, error)
       # A handler that passes on the error of documents held by others has not failed.
       unless error.is_a?(DependencyError) && error.operation == "tasks.claim_docs"
-        tell(job, error) { "the handler of #{job.name} failed: #{all_of(error)}" }
+        job.last_attempt? ? put_aside(job, error) : tell_failure(job, error)
       end
       "#{error.class}: #{message_of(error)}"
+    end
+
+    # The error that put a job aside, if its report comes.
+    def put_aside(job, error)
+      @causes[job.name] = [job, error]
     end
 
     # Passes on what a run reports.
@@ -52,11 +60,37 @@ module Millpond
       guarded { @on_event.call(report) } if @on_event
       return unless report.trouble?
 
+      _, cause = @causes.delete(report.job.name) if report.kind == :dead && report.job
       severity = report.kind == :back ? Logger::INFO : Logger::ERROR
-      tell(report.job, report.error || InternalError.new(report.message), severity) { report.message }
+      tell(report.job, caused_by(report.error, cause), severity) do
+        [report.message, *(all_of(cause) if cause && !cause.is_a?(Ending))].join("\n")
+      end
+    end
+
+    # Reports the errors that put no job aside in the end. The run is over.
+    def close
+      @causes.delete_if do |_, (job, error)|
+        tell_failure(job, error) unless error.is_a?(Ending)
+        true
+      end
     end
 
     private
+
+    def tell_failure(job, error)
+      tell(job, error) { "the handler of #{job.name} failed: #{all_of(error)}" }
+    end
+
+    # The error with this cause, which Ruby sets when it is raised.
+    def caused_by(error, cause)
+      return error unless cause
+
+      begin
+        raise error, cause: cause
+      rescue Error
+        error
+      end
+    end
 
     # What ends without a modification; nil for a task.
     def without_modification(job)

@@ -90,6 +90,7 @@ module Millpond
         raise ending if @signals.raised?(ending)
 
         ending = @handler.failed(job, ending) if ending.is_a?(Exception) && !ending.is_a?(Ending)
+        @handler.put_aside(job, ending) if ending.is_a?(Reject)
         finish(native, ending) unless job.left?
       rescue InvalidArgumentError, TypeError => error # an end that no job can have
         raise if @signals.raised?(error)
@@ -125,6 +126,7 @@ module Millpond
     rescue Error
       nil # the error that ends the run is more important
     ensure
+      @handler.close
       [*@held.keys, @native].each(&:free)
     end
   end
