@@ -3,7 +3,7 @@
 const { EventJob: Base } = require('./generated/handles.js')
 const { event } = require('./generated/records.js')
 const { lostSignal } = require('./handle.js')
-const { pushModification } = require('./modification.js')
+const { refuseModification } = require('./modification.js')
 const native = require('./native.js')
 const { Worker } = require('./worker.js')
 
@@ -25,11 +25,7 @@ const KIND = {
   },
   name: ({ event }) => `event ${event.id} (attempt ${event.attempts})`,
   // For any other return value of the handler, the event is done.
-  finish(value, entries) {
-    if (Object.keys(value).length > 0 && pushModification(value, entries) !== undefined) {
-      throw new TypeError('the handler returned a modification, and an event ends with none')
-    }
-  }
+  finish: (value) => refuseModification(value, 'an event ends without one: publish what follows from it with `ackWith`')
 }
 
 class EventWorker extends Worker {

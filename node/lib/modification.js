@@ -17,6 +17,23 @@ const KINDS = {
   docDepends: args.pushDocId
 }
 
+/** A name without what is easily mistaken in it: case, signs between words, and the plural. */
+function bare(name) {
+  return name.toLowerCase().replace(/\P{L}/gu, '').replace(/s$/, '')
+}
+
+/** The bare names of lists, of those of documents in either order of the words, and of the whole. */
+const MEANT = new Set(['modification', ...Object.keys(KINDS).map(bare).flatMap(orders)])
+
+function orders(name) {
+  return name.startsWith('doc') ? [name, `${name.slice(3)}doc`] : [name]
+}
+
+const CHANGE = 'a change'
+
+/** The lists of what modify() and the ends of a job resolve to, which is a result. */
+const MODIFIED = ['inserted', 'changed', 'insertedDocs', 'changedDocs']
+
 /** The task that a modification deletes beside its `deletes`, which spreading the object may replace. */
 const OWN_DELETE = Symbol('millpond.ownDelete')
 
@@ -25,29 +42,76 @@ function deleting(handle) {
   return { deletes: [handle], [OWN_DELETE]: handle }
 }
 
-/** The prototypes of plain objects: one without properties is a modification that does nothing. */
-const PLAIN = [Object.prototype, null]
-
 /** The two lists of a modification. */
 function entriesOf(argument, modification) {
   return listsOf(argument, modification, KINDS)
 }
 
 /**
- * Adds the return value of a handler to the entries, if it is a modification: an object with the lists of a
- * modification. A change that is not in a modification is refused. For any other value, returns undefined.
+ * Adds the return value of a handler to the entries, if it is a modification. Returns undefined for a result, and
+ * refuses a value that is neither.
  */
 function pushModification(value, entries) {
-  const parts = Array.isArray(value) ? value : [value]
-  if (parts.some((part) => part instanceof TaskChange || part instanceof DocChange)) {
-    throw new TypeError('the handler returned a change, which is no modification: { changes: [change] } is one')
-  }
+  // One with a list among other names is refused there, and the error names the other one.
+  if (isModification(value) || hasList(value)) return listsOf('modification', value, KINDS, entries)
+  const meant = meantAs(value)
+  if (meant === CHANGE) throw refused(`${meant}, which is no modification: { changes: [change] } is one`)
+  if (meant === undefined) return undefined
+  const names = Object.keys(KINDS).join(', ')
+  throw refused(`${meant}, which is no modification: return an object with only ${names}, or nothing`)
+}
+
+/** Refuses a modification, and a value that was meant as one, where a job ends without one, as `ends` says. */
+function refuseModification(value, ends) {
+  const meant = isModification(value) ? 'a modification' : meantAs(value)
+  if (meant !== undefined) throw refused(`${meant}, and ${ends}`)
+}
+
+function refused(what) {
+  return new TypeError(`the handler returned ${what}`)
+}
+
+/** Whether an object has lists of a modification, and nothing else. */
+function isModification(value) {
   const names = Object.keys(value)
-  const isMeant =
-    OWN_DELETE in value ||
-    (PLAIN.includes(Object.getPrototypeOf(value)) && names.every((name) => name in KINDS)) ||
-    names.some((name) => name in KINDS && typeof value[name] === 'object')
-  return isMeant ? listsOf('modification', value, KINDS, entries) : undefined
+  const isList = (name) => isKind(name) && (isPlain(value) || typeof value[name] === 'object')
+  return OWN_DELETE in value || (names.length > 0 && names.every(isList))
+}
+
+function hasList(value) {
+  return isPlain(value) && Object.keys(value).some((name) => isKind(name) && typeof value[name] === 'object')
+}
+
+function isKind(name) {
+  return Object.hasOwn(KINDS, name)
+}
+
+/** What a value was meant as that is no modification; undefined for a result. */
+function meantAs(value) {
+  const parts = Array.isArray(value) ? value : [value]
+  if (parts.some((part) => part instanceof TaskChange || part instanceof DocChange)) return CHANGE
+  const name = meantName(parts.filter(isPlain))
+  if (name !== undefined) return `an object with ${name}`
+  const names = isPlain(value) ? Object.keys(value) : []
+  if (names.length === 0 || MODIFIED.every((name) => names.includes(name))) return undefined
+  return names.every((name) => Array.isArray(value[name])) ? `an object with only lists, such as ${names[0]}` : undefined
+}
+
+/** The first name in these objects that is meant as one of a list. */
+function meantName(objects) {
+  const others = new Set()
+  for (const name of objects.flatMap((object) => Object.keys(object))) {
+    if (others.has(name)) continue
+    if (MEANT.has(bare(name))) return name
+    others.add(name)
+  }
+}
+
+/** Whether it is an object of no class, in any realm. */
+function isPlain(value) {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /** The two lists of the tasks and documents to renew. */
@@ -83,4 +147,4 @@ function entriesOfOne(kind, value) {
   return entries
 }
 
-module.exports = { deleting, entriesOf, entriesOfOne, heldOf, pushModification }
+module.exports = { deleting, entriesOf, entriesOfOne, heldOf, pushModification, refuseModification }

@@ -3,7 +3,7 @@
 const { ShuffleJob: Base } = require('./generated/handles.js')
 const { made } = require('./generated/records.js')
 const { lostSignal } = require('./handle.js')
-const { pushModification } = require('./modification.js')
+const { refuseModification } = require('./modification.js')
 const native = require('./native.js')
 const { Worker } = require('./worker.js')
 
@@ -25,11 +25,7 @@ const KIND = {
   },
   name: ({ message }) => `message ${message.id}`,
   // For any other return value of the handler, the message is done.
-  finish(value, entries) {
-    if (Object.keys(value).length > 0 && pushModification(value, entries) !== undefined) {
-      throw new TypeError('the handler returned a modification, and a message ends with none')
-    }
-  }
+  finish: (value) => refuseModification(value, 'a message ends without one')
 }
 
 class ShuffleWorker extends Worker {

@@ -92,7 +92,7 @@ class Worker extends Handle {
 
   /**
    * `kind` is what differs between queues: `job` reads a job from a list, `name` names it, and `finish` adds the return
-   * value of a handler to the entries, if it is a modification.
+   * value of a handler to the entries, if it is a modification, and refuses a value that is neither that nor a result.
    */
   constructor(native, Native, method, kind, timeoutMs) {
     super(native, Native, method)

@@ -78,7 +78,7 @@ onEveryBackend('what becomes of an event', async ({ connect, name }) => {
   await queue.configure({ maxAttempts: 2, backoffMinMs: 1, backoffMaxMs: 1 })
   const outcomes = {
     nothing: () => undefined,
-    value: async () => ({ status: 'sent', changes: 7 }),
+    value: async () => ({ status: 'sent', rows: 7 }),
     modification: async () => ({ inserts: [{ queue: 'q' }] }),
     reject() { throw new Reject('no address') },
     retry() { throw new Retry('again', { delayMs: 0 }) },

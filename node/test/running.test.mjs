@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 
-import { connect, LeaseLostError } from 'millpond'
+import { connect, LeaseLostError, TaskStore } from 'millpond'
 
 import { WORKERS } from './kit.mjs'
 import { sharedServer, startServers } from './servers.mjs'
@@ -115,6 +116,39 @@ onEveryRow('what cannot be read is a failure all the same', WORKERS, async ({ qu
     throw thrown[valueOf(job)]
   }, { onError: (job) => failed.push(valueOf(job)) })
   assert.deepEqual([drained.retried, failed.sort()], [5, ['0', '1', '2', '3', 'then']])
+})
+
+const RESULTS = new URL('../../tests/fixtures/handler-results/cases.json', import.meta.url)
+
+onEveryRow('what a handler may return', WORKERS, async ({ queue, put, worker, valueOf }) => {
+  const { cases } = JSON.parse(await readFile(RESULTS, 'utf8'))
+  await put(queue, ...cases.map((_, index) => `${index}`))
+  const failed = new Map()
+  await worker(queue, LEASE).drain((job) => cases[valueOf(job)].value, {
+    onError: (job, error) => failed.set(cases[valueOf(job)].name, error)
+  })
+  for (const { name, value, ends, key, node } of cases) {
+    if (node === 'modification' && queue instanceof TaskStore) {
+      assert.ok(!failed.has(name))
+      assert.equal((await queue.queues()).get(value.inserts[0].queue), 1)
+    } else if (node === 'modification') {
+      assert.match(failed.get(name).message, /^the handler returned a modification, and an? (message|event) ends without/)
+    } else {
+      assert.equal(failed.has(name), ends === 'failed', name)
+      if (key !== undefined) assert.match(failed.get(name).message, new RegExp(`\\b${key}\\b`))
+    }
+  }
+})
+
+onEveryRow('objects that are results whatever their names', WORKERS, async ({ queue, put, worker }) => {
+  class Row {
+    insert = []
+    changes = {}
+  }
+  const results = [new Row(), [new Row()], new Map([['insert', []]]), Buffer.from('x'), () => ({ insert: [] })]
+  await put(queue, ...results.map((_, index) => `${index}`))
+  const drained = await worker(queue, LEASE).drain(() => results.pop(), { onError: assert.fail })
+  assert.equal(drained.done, 5)
 })
 
 test('a worker goes on when its server was away', { timeout: 120_000 }, async () => {

@@ -10,7 +10,7 @@ onEveryBackend('what becomes of a message', async ({ connect, name }) => {
   const queue = (await connect()).shuffleQueue(name)
   const outcomes = {
     nothing: () => undefined,
-    value: async () => ({ status: 'sent', changes: 7 }),
+    value: async () => ({ status: 'sent', rows: 7 }),
     modification: async () => ({ inserts: [{ queue: 'q' }] }),
     reject() { throw new Reject('no image') },
     returned: () => new Reject('returned'),

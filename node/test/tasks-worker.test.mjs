@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { runInNewContext } from 'node:vm'
 
 import { connect, LeaseLostError, MillpondError, Move, Reject, Release, Retry } from 'millpond'
 
@@ -21,6 +22,10 @@ async function held(store, queue) {
 /** Inserts tasks with these values. */
 async function insert(store, queue, ...values) {
   await store.modify({ inserts: values.map((value) => ({ queue, value })) })
+}
+
+class Outgoing {
+  inserts = [{ queue: 'out', value: 'of a class' }]
 }
 
 onEveryBackend('what becomes of a task', async ({ connect, name }) => {
@@ -60,12 +65,16 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
     change: (job) => job.task.change({ queue: 'out' }),
     changed: (job) => [job.task.change({ queue: 'out' })],
     unknown: (job) => ({ ...job.delete(), insert: [] }),
+    beside: (job) => ({ deletes: [job.handle], rows: 5 }),
+    realm: () => runInNewContext('({ Insert: [] })'),
     other: () => ({ changes: [] }),
+    instance: () => new Outgoing(),
     empty: () => ({}),
     date: () => new Date(),
     counted: () => ({ changes: 1, lastInsertRowid: 7 }),
     count: async () => 7,
     own: (job) => job.moveTo('own', 'by the handler'),
+    modified: () => store.modify({ inserts: [{ queue: 'own', value: 'by modify()' }] }),
     async both(job) {
       await job.moveTo('own', 'before it failed')
       throw new Error('and then')
@@ -76,17 +85,21 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
   const failed = []
   const onError = (job, error) => failed.push([job.task.value, error])
   const drained = await worker.drain((job) => outcomes[job.task.value](job), { onError })
-  assert.deepEqual(drained, { done: 9, retried: 11, dead: 1, others: 1 })
+  assert.deepEqual(drained, { done: 10, retried: 14, dead: 1, others: 1 })
   const no = 'TypeError: the handler returned a'
   const not = `${no} change, which is no modification: { changes: [change] } is one`
   const left = await held(store, 'q')
   const known = 'inserts, changes, deletes, depends, docInserts, docPuts, docChanges, docDeletes, docDepends'
+  const meant = (name) => `${no}n object with ${name}, which is no modification: return an object with only ${known}, or nothing`
   assert.deepEqual(left, [
+    ['beside', 1, `InvalidArgumentError: modification.rows is not known; there is ${known}`],
     ['change', 1, not],
     ['changed', 1, not],
+    ['counted', 1, meant('changes')],
     ['error', 1, 'RangeError: of the application'],
     ['generator', 1, `${no} generator, which nobody runs: it has to be a function`],
     ['half', 1, 'Error: \ufffd'],
+    ['realm', 1, meant('Insert')],
     ['rejects', 1, 'TypeError: later'],
     ['retry', 1, 'again'],
     ['returned', 1, 'returned'],
@@ -95,19 +108,20 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
     ['value', 1, '{ code: 7 }']
   ])
   // A handler's exception is told as it is, and what the worker reports as an error of the library.
-  const names = ['both', 'change', 'changed', 'error', 'generator', 'half', 'reject', 'rejects']
+  const names = ['beside', 'both', 'change', 'changed', 'counted', 'error', 'generator', 'half', 'realm', 'reject', 'rejects']
   assert.deepEqual(failed.map(([value]) => value).sort(), [...names, 'timeout', 'unknown', 'value'])
   const { error, reject } = Object.fromEntries(failed)
   assert.ok(error instanceof RangeError && reject instanceof MillpondError)
   assert.match(reject.message, /^task .* was put aside: into q\/err: rejected: never$/)
-  assert.deepEqual(await held(store, 'out'), [['moved', 0, ''], ['next', 0, '']])
+  assert.deepEqual(await held(store, 'out'), [['moved', 0, ''], ['next', 0, ''], ['of a class', 0, '']])
   assert.deepEqual(await held(store, 'aside'), [['move', 1, 'for good']])
   assert.deepEqual(await held(store, 'own'), [
     ['both', 1, 'before it failed'],
+    ['by modify()', 0, ''],
     ['own', 1, 'by the handler']
   ])
   const [stats] = await store.queueStats({ exact: ['q'] })
-  assert.deepEqual([stats.size, stats.available], [11, 0])
+  assert.deepEqual([stats.size, stats.available], [14, 0])
 })
 
 onEveryBackend('what is released', async ({ connect, name }) => {
