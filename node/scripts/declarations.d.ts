@@ -683,11 +683,14 @@ export class ShuffleWorker<T extends string | Buffer = string> {
   private constructor()
 
   /** As {@link TaskWorker.run}. */
-  run(handler: (job: ShuffleJob<T>) => unknown, options?: RunOptions<ShuffleJob<T>>): Promise<JobCounts>
+  run<R>(
+    handler: (job: ShuffleJob<T>) => MessageResult<R>,
+    options?: RunOptions<ShuffleJob<T>>
+  ): Promise<JobCounts>
 
   /** As {@link TaskWorker.drain}. */
-  drain(
-    handler: (job: ShuffleJob<T>) => unknown,
+  drain<R>(
+    handler: (job: ShuffleJob<T>) => MessageResult<R>,
     options?: WorkerHooks<ShuffleJob<T>>
   ): Promise<JobCounts>
 
@@ -1191,8 +1194,11 @@ export class Claims<T = any> {
  * The return value of a handler, or of its promise, takes effect in one step with the end of its job. If it is a
  * {@link Modification}, an object of its lists, the whole modification is applied, to the newest versions of the task
  * and the documents that the job holds. The task is deleted unless the modification changes it; after any other value,
- * the task is deleted too. An object with other properties beside the lists, a change outside of a modification, and a
- * generator are failures with an error that says so.
+ * the task is deleted too. What was meant as a modification is a failure with an error that says so: an object with a
+ * name that is nearly one of a list, such as `insert`, or with others beside its lists; an object that has only lists;
+ * a change outside of a modification; an array with one of these; and a generator. An object of a class is a result,
+ * unless it has lists of a modification and nothing else. The type of the handler refuses most of that; see
+ * {@link TaskResult}.
  *
  * {@link Retry}, {@link Move}, {@link Reject} and {@link Release}, thrown or returned, change what becomes of the task.
  * Any other exception is a failure with its name and message, handled as by {@link Job.fail}, and `onError` is called.
@@ -1224,10 +1230,16 @@ export class TaskWorker<T = any> {
    * unreachable, the run keeps trying until the server responds. A non-retryable error rejects the run once running
    * jobs have ended.
    */
-  run(handler: (job: Job<T>) => unknown, options?: RunOptions<Job<T>>): Promise<JobCounts>
+  run<R extends HandlerReturn>(
+    handler: (job: Job<T>) => TaskResult<R>,
+    options?: RunOptions<Job<T>>
+  ): Promise<JobCounts>
 
   /** Works until nothing is available. For tests, and for programs that cron starts. */
-  drain(handler: (job: Job<T>) => unknown, options?: WorkerHooks<Job<T>>): Promise<JobCounts>
+  drain<R extends HandlerReturn>(
+    handler: (job: Job<T>) => TaskResult<R>,
+    options?: WorkerHooks<Job<T>>
+  ): Promise<JobCounts>
 
   /**
    * Stops the worker's runs, including later ones: they take no more jobs, give back those that no handler has begun,
@@ -1237,6 +1249,72 @@ export class TaskWorker<T = any> {
    */
   stop(withinMs?: number): void
 }
+
+/** Any value; a {@link Modification} is named so that its parts get their types from it. */
+export type HandlerReturn = Modification | PromiseLike<Modification> | {} | null | undefined | void
+
+/**
+ * `R`, if a handler of a {@link TaskWorker} may return it, and otherwise a text that says why not. A handler may return
+ * nothing, a {@link Modification}, and any result, which is dropped; but no object that was meant as a modification.
+ *
+ * Only at run time it shows what is in a value whose type is an interface, a class, `unknown` or `any`. A function with
+ * a type parameter for the result of a handler passes it on as `(job: Job) => unknown`.
+ */
+export type TaskResult<R> = Checked<R, Fault<Awaited<R>, never>>
+
+/** As {@link TaskResult}, for a handler of a {@link ShuffleWorker}: a message ends without a modification. */
+export type MessageResult<R> = Checked<R, Fault<Awaited<R>, 'a message ends without a modification'>>
+
+/** As {@link TaskResult}, for a handler of an {@link EventWorker}: an event ends without a modification. */
+export type EventResult<R> = Checked<R, Fault<Awaited<R>, 'an event ends without a modification'>>
+
+type Checked<R, Fault> = [Fault] extends [never] ? R : Fault
+
+/** What is wrong with a value that was returned; `Whole` is what is wrong with a modification. */
+type Fault<T, Whole> =
+  IsAny<T> extends true ? never
+  : T extends readonly (infer E)[] ? IsAny<E> extends true ? never : ChangeFault<E> | NameFault<E>
+  : [keyof Given<T>] extends [never] ? never
+  : [keyof Given<T>] extends [keyof Modification]
+    ? Given<T> extends Modification ? Whole : NameFault<T>
+  : ChangeFault<T> | NameFault<T> | ListsFault<T>
+
+type ChangeFault<T> =
+  T extends TaskChange | DocChange
+    ? [keyof T] extends [keyof TaskChange] ? 'a change is no modification: { changes: [change] } is one' : never
+    : never
+
+type NameFault<T> = T extends Plain ? NoModification<Mistaken<keyof Given<T>>> : never
+
+type ListsFault<T> =
+  T extends Plain
+    ? string extends keyof T ? never
+    : [Others<Given<T>>] extends [never] ? NoModification<keyof Given<T>> : never
+    : never
+
+type NoModification<Name> = Name extends string ? `an object with ${Name} is no modification` : never
+
+/** An object of no class or interface: only such a type has an index signature by implication. */
+type Plain = { [name: string]: unknown }
+
+/** The properties that may be there: of a function's different results, each has those of the others, as undefined. */
+type Given<T> = T extends object ? { [K in keyof T as T[K] extends undefined ? never : K]: T[K] } : {}
+
+/** The names of properties that are no lists, or may be none. */
+type Others<T> = {
+  [K in keyof T]-?: IsAny<T[K]> extends true ? K : T[K] extends readonly unknown[] ? never : K
+}[keyof T]
+
+/** Names that are meant as those of a list, without regard to case, signs between words, and the plural. */
+type Mistaken<Name> = Name extends string ? Lowercase<Name> extends Meant | `${Meant}s` ? Name : never : never
+type Meant = Verb | `doc${Sign}${Verb | 'put'}` | `${Verb | 'put'}${Sign}doc` | 'modification'
+type Verb = 'insert' | 'change' | 'delete' | 'depend'
+type Sign = '' | '_' | '-'
+
+type IsAny<T> = 0 extends 1 & T ? true : false
+
+// Without it, all of these would be exported.
+export {}
 
 export interface JobCounts { //! worker.JobCounts
   //! fields worker.JobCounts
@@ -1425,10 +1503,16 @@ export class EventWorker {
   private constructor()
 
   /** As {@link TaskWorker.run}. */
-  run(handler: (job: EventJob) => unknown, options?: RunOptions<EventJob>): Promise<JobCounts>
+  run<R>(
+    handler: (job: EventJob) => EventResult<R>,
+    options?: RunOptions<EventJob>
+  ): Promise<JobCounts>
 
   /** As {@link TaskWorker.drain}. */
-  drain(handler: (job: EventJob) => unknown, options?: WorkerHooks<EventJob>): Promise<JobCounts>
+  drain<R>(
+    handler: (job: EventJob) => EventResult<R>,
+    options?: WorkerHooks<EventJob>
+  ): Promise<JobCounts>
 
   /** As {@link TaskWorker.stop}. */
   stop(withinMs?: number): void

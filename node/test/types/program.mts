@@ -384,6 +384,63 @@ same<typeof kept.value, Order>(true)
 const anyTask: Task = kept
 const ofOrders: Task<Order> = anyTask
 
+// What handlers may return.
+interface Row { id: number; changes: string[]; insert?: string }
+class Found {
+  inserts = 3
+  private rows: Row[] = []
+}
+declare const row: Row
+declare const json: { [name: string]: unknown }
+declare function anyhow(): unknown
+await worker.run(console.log)
+await worker.run(anyhow)
+await worker.run(() => 'inserts')
+await worker.run(async () => 7n)
+await worker.run(async () => {})
+await worker.run(async ({ signal }) => (await fetch('x', { signal })).json())
+await worker.run(({ signal }) => fetch('x', { signal }))
+await worker.run(async (job) => { throw new Error(job.task.err) })
+await worker.run(async ({ task }) => (task.attempt > 3 ? new Move('x') : new Retry()))
+await worker.run(() => new Reject())
+await worker.run(() => new Release())
+await worker.run(async () => ({}))
+await worker.run(async () => ({ total: 42, items: [1], address: { insert: [] } }))
+await worker.run(async () => ({ inserted: 3, changed: 1, deleted: 0 }))
+await worker.run(async () => [1, 2])
+await worker.run(async () => [{ id: 1 }, { total: 2 }])
+await worker.run(async () => [new Found(), row])
+await worker.run(async () => row)
+await worker.run(async () => new Found())
+await worker.run(async () => new Map([['insert', 1]]))
+await worker.run(async () => new Set([1]))
+await worker.run(async () => new URLSearchParams())
+await worker.run(async () => Buffer.from('x'))
+await worker.run(async () => json)
+await worker.run(async () => JSON.parse('{}'))
+await worker.run(async () => [JSON.parse('{}')])
+await worker.run((job) => job.done())
+await worker.run((job) => store.modify({ deletes: [job.handle] }))
+await worker.run(async (job): Promise<Modification> => ({ ...job.delete(), inserts: [newTask] }))
+await worker.run(async (job): Promise<Modification | undefined> => (job.isLost ? undefined : {}))
+await worker.run((job) => ({ changes: [job.task.change({ queue: 'x' })], inserts: new Set([newTask]) }))
+await worker.run(async () => ({ inserts: [{ queue: 'x', value: 1, headers: [['a', 'b']] }], deletes: undefined }))
+await worker.run(async (job) => {
+  if (job.isLost) return
+  if (job.isCancelled) return { total: 42 }
+  if (job.task.attempt > 1) return { rows: [1], more: false }
+  const { docs } = await store.listDocs('accounts')
+  return { ...job.delete(), docChanges: docs.map((doc) => doc.change({ release: true })) }
+})
+const shuffleWorker = consumer.worker()
+await shuffleWorker.run(async () => ({ total: 42, rows: [1] }))
+await shuffleWorker.run(({ message }) => fetch(message.id))
+await eventWorker.run(async () => ({}))
+await eventWorker.run(() => new Map([['insert', 1]]))
+await eventWorker.run(({ event }) => events.ackWith(event, ['next']))
+const results: (() => unknown) | (() => Promise<void>) = anyhow
+await worker.drain(results)
+
 // What is not given may be undefined.
 function given(signal?: AbortSignal, max?: number, leaseMs?: number) {
   client.shuffleQueue('jobs', { ttlMs: leaseMs, streams: max })
@@ -483,6 +540,58 @@ await worker.run(() => {}, { onEvent: ({ kind }) => kind === 'failed' })
 await store.areEmpty()
 // @ts-expect-error made by a store
 new TaskWorker()
+// @ts-expect-error no list of a modification
+await worker.run(async () => ({ insert: [{ queue: 'invoices', value: 1 }] }))
+// @ts-expect-error names are in camel case
+await worker.run(() => ({ Inserts: [newTask] }))
+// @ts-expect-error names are in camel case
+await worker.run(async () => ({ INSERTS: [newTask] }))
+// @ts-expect-error names are in camel case
+await worker.run(async () => ({ doc_inserts: [{ namespace: 'a', key: 'b' }] }))
+// @ts-expect-error the other order
+await worker.run(async () => ({ insertDocs: [{ namespace: 'a', key: 'b' }] }))
+// @ts-expect-error a modification has no name
+await worker.run(async () => ({ modification: { inserts: [newTask] } }))
+// @ts-expect-error a typo beside a list
+await worker.run(async (job) => ({ ...job.delete(), insrts: [newTask] }))
+// @ts-expect-error a typo beside a list
+await worker.run((job) => ({ deletes: [job.handle], insert: [newTask] }))
+// @ts-expect-error a typo beside a result
+await worker.run(async () => ({ ok: true, depend: [] }))
+// @ts-expect-error only lists
+await worker.run(async () => ({ insrts: [newTask] }))
+// @ts-expect-error a count is no list
+await worker.run(async () => ({ inserts: 3 }))
+// @ts-expect-error a count under the name of a list
+await worker.run(async () => ({ changes: 1, lastInsertRowid: 7 }))
+// @ts-expect-error a task has a queue
+await worker.run(async () => ({ inserts: [{ value: 1 }] }))
+// @ts-expect-error a change is no modification
+await worker.run((job) => job.task.change({ queue: 'x' }))
+// @ts-expect-error several are none either
+await worker.drain(async (job) => [job.task.change({ queue: 'x' })])
+// @ts-expect-error nor is an array with one
+await worker.drain(async () => [{ inserts: [newTask] }])
+// @ts-expect-error one of several results
+await worker.drain(async (job) => {
+  if (job.isLost) return
+  if (job.isCancelled) return { total: 42 }
+  return { insert: [newTask] }
+})
+// @ts-expect-error a message ends without a modification
+await shuffleWorker.run(async () => ({ inserts: [newTask] }))
+// @ts-expect-error a message ends without a modification
+await shuffleWorker.drain((): Modification => ({}))
+// @ts-expect-error nor with what is none
+await shuffleWorker.drain(async () => ({ insert: [newTask] }))
+// @ts-expect-error an event ends without a modification
+await eventWorker.run(() => ({ inserts: [newTask] }))
+// @ts-expect-error an event ends without a modification
+await eventWorker.drain(async (): Promise<Modification | void> => {})
+// @ts-expect-error nor with what is none
+await eventWorker.run(async () => ({ doc_inserts: [] }))
+// @ts-expect-error no part of the package
+type Part = import('millpond').Fault<unknown, never>
 // @ts-expect-error values of another type
 await shop.insert('inbox', { account: 7 })
 // @ts-expect-error values of another type
