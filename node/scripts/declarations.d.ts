@@ -1484,9 +1484,10 @@ export interface Deliveries extends Loop<Event[]> {}
  * A worker of an {@link EventQueue}; made by {@link EventQueue.worker}. {@link run} works until it is stopped, on
  * `concurrency` events at a time; {@link drain} until nothing is ready.
  *
- * When the handler is done, the event is deleted, whatever the handler returns except a modification. {@link Retry},
- * {@link Reject} and {@link Release}, thrown or returned, change what becomes of the event. Any other exception is a
- * failure: the event is delivered again after the queue's backoff, until its `maxAttempts` make it a dead letter.
+ * When the handler is done, the event is deleted, whatever the handler returns except a modification: what follows from
+ * the event is published with {@link EventQueue.ackWith}. {@link Retry}, {@link Reject} and {@link Release}, thrown or
+ * returned, change what becomes of the event. Any other exception is a failure: the event is delivered again after the
+ * queue's backoff, until its `maxAttempts` make it a dead letter.
  *
  * @example
  * import { connect, Reject } from 'millpond'

@@ -110,6 +110,16 @@ onEveryBackend('what becomes of an event', async ({ connect, name }) => {
   assert.deepEqual([ready, dead], [1, 0])
 })
 
+onEveryBackend('a handler ends its event with what follows from it', async ({ connect, name }) => {
+  const queue = (await connect()).events(name)
+  await queue.publish('first')
+  const seen = []
+  const drained = await queue.worker().drain(async ({ event }) => {
+    if (seen.push(`${event.payload}`) === 1) await queue.ackWith(event, ['second'])
+  }, { onError: assert.fail })
+  assert.deepEqual([seen, drained], [['first', 'second'], { done: 2, retried: 0, dead: 0, others: 0 }])
+})
+
 onEveryBackend('jobs run at once, but those of a key', async ({ connect, name }) => {
   const queue = (await connect()).events(name)
   await queue.publishMany(Array.from({ length: 8 }, (_, n) => ({ payload: `${n}`, key: n < 4 ? 'one' : `${n}` })))
