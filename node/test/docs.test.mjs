@@ -33,7 +33,7 @@ function examples(title, programs, count) {
 }
 
 const inReadme = [...read('../README.md').matchAll(/```js\n([^]*?)```/g)]
-examples('the README', inReadme.map(([, program]) => program), 20)
+examples('the README', inReadme.map(([, program]) => program), 25)
 
 const inDeclarations = [...read('../index.d.ts').matchAll(/@example\n([^]*?)\n *\*\//g)]
 const stripped = inDeclarations.map(([, program]) => program.replaceAll(/^ *\* ?/gm, ''))
