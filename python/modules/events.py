@@ -30,7 +30,7 @@ from ..event_values import (
     Schedule,
     Schedules,
 )
-from ..outcomes import no_modification
+from ..outcomes import no_modification_of_event
 from ..records import Event, EventConfig, EventPage, EventPosition, EventStats, Published, ScheduleInfo, SyncedSchedules
 from ..values import Fields, Member, Seconds
 from .mode import Loop
@@ -304,7 +304,7 @@ class EventWorker(Runner["EventJob"]):
     """
 
     _native: _handles.EventWorker
-    _meant = staticmethod(no_modification)
+    _meant = staticmethod(no_modification_of_event)
 
     def stop(self, within: Seconds = 25) -> None: ...
 

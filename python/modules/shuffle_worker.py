@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, AnyStr, Generic
 
 from .._native import Message
-from ..outcomes import no_modification
+from ..outcomes import no_modification_of_message
 from ..values import Seconds
 from .working import Runner
 
@@ -39,7 +39,7 @@ class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
     """
 
     _native: _handles.ShuffleWorker[AnyStr]
-    _meant = staticmethod(no_modification)
+    _meant = staticmethod(no_modification_of_message)
 
     def stop(self, within: Seconds = 25) -> None: ...
 

@@ -65,7 +65,8 @@ class Runner(Generic[Held]):
         when it takes longer than the worker's ``timeout``, which is a failure. Without asyncio, the
         handler can check the job: ``is_lost``, ``is_cancelled``, ``time_left``.
 
-        :param handler: what does the work; a return value that is not a modification is ignored
+        :param handler: what does the work; a return value that is not a modification is dropped, or
+          is a failure if it looks like one
         :param on_error: called with the job, or None, and the error: for exceptions of the handler,
           jobs that are put aside, leases that are lost, ends that are refused, and a server that
           becomes unreachable or responds again. By default all of this is logged to the logger

@@ -412,9 +412,10 @@ async def test_why_what_was_meant_failed(connect: Any, url: str, name: str) -> N
         lambda job: ends[job.task.attempt](job), lambda job, error: told.append((job, error))
     )
     assert drained == (0, len(ends) - 1, 1, 0)
+    advice = "return a Modification, such as `job.delete().insert(queue, value)`"
     lines = [
-        "TypeError: the handler returned a dict with the keys of a Modification",
-        "TypeError: the handler returned a change that is in no Modification",
+        f"TypeError: the handler returned a dict with the key 'inserts', as if it were a modification: {advice}",
+        f"TypeError: the handler returned a list with a change that is in no Modification: {advice}",
         "TypeError: the handler returned a generator that nobody ran",
         "the queue's name is empty",
     ]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from typing import Any
 
 import kit
 import pytest
 from kit import each_worker, refused
+from servers import WORKSPACE
 from waiting import SOON, until
 
 import millpond
 import millpond.aio
+from millpond import Modification
 
 
 @each_worker
@@ -68,6 +71,62 @@ async def test_what_cannot_be_a_handler(kind: kit.Queue) -> None:
         await refused(lambda: kind.worker(queue).run(handler), TypeError, message)  # noqa: B023
     (taken,) = kind.takes(queue, 1)
     assert kind.numbers(taken) == [1]
+
+
+async def values_end(connect: Any, kind: kit.Queue, values: list[Any]) -> list[str]:
+    """How jobs end whose handler returns these values: done, or why they failed."""
+    queue = kind.open(connect("memory:"), "values")
+    for number in range(len(values)):
+        await kind.put(queue, number)
+    ends: dict[int, str] = {}
+    await kind.worker(queue).drain(
+        lambda job: None if kind.number(job) in ends else values[kind.number(job)],
+        lambda job, error: ends.setdefault(kind.number(job), str(error)),
+        lambda report: ends.setdefault(kind.number(report.job), report.kind),
+    )
+    return [ends[number] for number in range(len(values))]
+
+
+@each_worker
+async def test_what_a_handler_may_return(connect: Any, kind: kit.Queue) -> None:
+    table = WORKSPACE / "tests/fixtures/handler-results/cases.json"
+    cases = json.loads(table.read_text())["cases"]
+    ends = await values_end(connect, kind, [case["value"] for case in cases])
+    wrong = {
+        case["name"]: end
+        for case, end in zip(cases, ends)
+        if (case["ends"] == "done") != (end == "done") or case.get("key", "") not in end
+    }
+    assert not wrong
+
+
+@each_worker
+async def test_what_only_looks_like_a_result(connect: Any, kind: kit.Queue) -> None:
+    change = millpond.connect("memory:").tasks("x").insert("q").change()
+    dropped = [millpond.JobCounts(1, 0, 0, 0), millpond.Release, {7: 1}, (), object(), [[change]]]
+    assert await values_end(connect, kind, dropped) == ["done"] * len(dropped)
+    told = {
+        "a change that is in no Modification": change,
+        "a list with a change that is in no Modification": (7, change),
+        "a list with a modification": [Modification()],
+        "a dict with the key 'Put-Docs', as if it were a modification": {7: 7, "Put-Docs": ()},
+        "a dict with the key 7, as if it were a modification": {7: (), 8: []},
+        "a list with a dict with the key 'depends', as if it were a modification": [{"depends": 1}],
+    }
+    advice = {
+        "tasks": ": return a Modification, such as `job.delete().insert(queue, value)`",
+        "shuffle": ", and a message ends without one",
+        "events": ", and an event ends without one: publish what follows from it with `ack_with`",
+    }[kind.name]
+    assert await values_end(connect, kind, list(told.values())) == [
+        f"the handler returned {what}{advice}" for what in told
+    ]
+
+
+@pytest.mark.parametrize("kind", [kit.SHUFFLE, kit.EVENTS], ids=str)
+async def test_messages_and_events_end_without_a_modification(connect: Any, kind: kit.Queue) -> None:
+    (why,) = await values_end(connect, kind, [Modification()])
+    assert why.startswith("the handler returned a modification, and a")
 
 
 HANDLED = [signal.SIGTERM, signal.SIGINT]

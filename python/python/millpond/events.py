@@ -32,7 +32,7 @@ from .event_values import (
     Schedule,
     Schedules,
 )
-from .outcomes import no_modification
+from .outcomes import no_modification_of_event
 from .records import Event, EventConfig, EventPage, EventPosition, EventStats, Published, ScheduleInfo, SyncedSchedules
 from .values import Fields, Member, Seconds
 from .mode import Loop
@@ -964,7 +964,7 @@ class EventWorker(Runner["EventJob"]):
 
     def __init__(self, native: _handles.EventWorker) -> None:
         self._native: _handles.EventWorker = native
-    _meant = staticmethod(no_modification)
+    _meant = staticmethod(no_modification_of_event)
 
     def stop(self, within: Seconds = 25) -> None:
         """Stops the worker's runs: they take no more jobs and wait for those that are running. A

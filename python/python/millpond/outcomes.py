@@ -98,41 +98,63 @@ def check_handler(handler: Callable[..., Any], is_async: bool, who: str = "worke
             raise TypeError(f"the handler is a {kind} function, which {where}")
 
 
-_ENTRIES = {name for name in dir(Modification) if not name.startswith("_")}
+_STEPS = ("insert", "change", "delete", "depend")
+_NAMES = {"modification", *_STEPS}
+_NAMES |= {name for step in ("put", *_STEPS) for name in (f"doc{step}", f"{step}doc")}
 
 
 def meant(value: object) -> Modification | None:
-    """The modification that a handler returned. Any other value is ignored, unless it looks like a
+    """The modification that a handler of tasks returned. Any other value is dropped, unless it looks like a
     modification or has not run yet; then this raises.
     """
-    if value is None or isinstance(value, Modification):
+    if isinstance(value, Modification):
         return value
-    several = value if isinstance(value, (list, tuple)) else [value]
-    if several and all(isinstance(one, (TaskChange, DocChange)) for one in several):
-        raise TypeError("the handler returned a change that is in no Modification")
-    if isinstance(value, dict) and _has_entries(value):
-        raise TypeError("the handler returned a dict with the keys of a Modification")
+    _check_dropped(value, ": return a Modification, such as `job.delete().insert(queue, value)`")
+    return None
+
+
+def no_modification_of_message(value: object) -> None:
+    """The same for a handler of messages."""
+    _check_dropped(value, ", and a message ends without one")
+
+
+def no_modification_of_event(value: object) -> None:
+    """The same for a handler of events."""
+    advice = "publish what follows from it with `ack_with`"
+    _check_dropped(value, f", and an event ends without one: {advice}")
+
+
+def _check_dropped(value: object, advice: str) -> None:
+    """Raises if nobody would drop this value."""
+    like = _like_modification(value)
+    if like is not None:
+        raise TypeError(f"the handler returned {like}{advice}")
     if inspect.isawaitable(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
         if inspect.iscoroutine(value):
             value.close()
         raise TypeError(f"the handler returned a {type(value).__name__} that nobody ran")
+
+
+def _like_modification(value: object, is_in_list: bool = False) -> str | None:
+    """What this value is, if it is a modification, or looks like one."""
+    if isinstance(value, Modification):
+        return "a modification"
+    if isinstance(value, (TaskChange, DocChange)):
+        return "a change that is in no Modification"
+    if isinstance(value, dict):
+        keys = [key for key in value if _is_name(key)]
+        if not keys and not is_in_list and all(isinstance(item, (list, tuple)) for item in value.values()):
+            keys = list(value)
+        return f"a dict with the key {keys[0]!r}, as if it were a modification" if keys else None
+    if isinstance(value, (list, tuple)) and not is_in_list:
+        found = (_like_modification(one, is_in_list=True) for one in value)
+        return next((f"a list with {like}" for like in found if like), None)
     return None
 
 
-def no_modification(value: object) -> None:
-    """The same for a handler of messages, which end without a modification."""
-    if meant(value) is not None:
-        raise TypeError("the handler returned a Modification, and a message ends with none")
-
-
-def _has_entries(value: dict[Any, Any]) -> bool:
-    """Whether all of its keys, or the key of any list in it, are names of a modification."""
-    lists = [key for key, item in value.items() if isinstance(item, (list, tuple, dict))]
-    return bool(value) and all(map(_is_entry, value)) or any(map(_is_entry, lists))
-
-
-def _is_entry(key: object) -> bool:
-    return isinstance(key, str) and (key in _ENTRIES or key.rstrip("s") in _ENTRIES)
+def _is_name(key: object) -> bool:
+    """Whether this is the name of a part of a modification, in any spelling."""
+    return isinstance(key, str) and "".join(filter(str.isalpha, key.lower())).removesuffix("s") in _NAMES
 
 
 def ending(failure: BaseException) -> Ending:

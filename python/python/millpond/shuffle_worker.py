@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, AnyStr, Generic
 
 from ._native import Message
-from .outcomes import no_modification
+from .outcomes import no_modification_of_message
 from .values import Seconds
 from .working import Runner
 
@@ -44,7 +44,7 @@ class ShuffleWorker(Runner["ShuffleJob[AnyStr]"], Generic[AnyStr]):
 
     def __init__(self, native: _handles.ShuffleWorker[AnyStr]) -> None:
         self._native: _handles.ShuffleWorker[AnyStr] = native
-    _meant = staticmethod(no_modification)
+    _meant = staticmethod(no_modification_of_message)
 
     def stop(self, within: Seconds = 25) -> None:
         """Stops the worker's runs: they take no more jobs and wait for those that are running. A
