@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import kit
 import pytest
+import uvloop
 from kit import each_worker, refused
 from servers import WORKSPACE
-from waiting import SOON, until
+from waiting import PATIENCE, SOON, until, until_async
 
 import millpond
 import millpond.aio
@@ -153,6 +158,167 @@ async def test_runs_that_overlap_share_the_signals(order: list[int], leaves: boo
         signal.raise_signal(signal.SIGTERM)
     await asyncio.gather(*runs)
     assert [signal.getsignal(number) for number in HANDLED] == before
+
+
+@contextlib.contextmanager
+def handled(number: int, handler: Any) -> Iterator[None]:
+    """A program that has a signal handler."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
+
+
+def sends(count: int, number: int, lost: list[bool]) -> Any:
+    """A handler in whose job this many signals arrive."""
+
+    def handle(job: Any) -> None:
+        for _ in range(count):
+            signal.raise_signal(number)
+            lost.append(job.is_lost)
+
+    return handle
+
+
+def raising(ends: type[BaseException]) -> Any:
+    def handler(number: int, frame: Any) -> None:
+        raise ends
+
+    return handler
+
+
+@pytest.mark.parametrize("number", HANDLED)
+@each_worker
+async def test_a_signal_stops_a_run_and_reaches_the_program(
+    connect: Any, kind: kit.Queue, number: int
+) -> None:
+    queue = kind.open(connect("memory:"), "jobs")
+    for _ in range(2):
+        await kind.put(queue, 1)
+    seen: list[int] = []
+    with handled(number, lambda number, frame: seen.append(number)):
+        counts = await kind.worker(queue, concurrency=1).run(sends(1, number, []))
+        assert (counts.done, seen) == (1, [number])
+        signal.raise_signal(number)
+        assert seen == [number] * 2
+
+
+async def test_each_signal_reaches_the_program(connect: Any) -> None:
+    store = connect("memory:").tasks("x")
+    await store.insert("q")
+    seen: list[int] = []
+    lost: list[bool] = []
+    with handled(signal.SIGTERM, lambda number, frame: seen.append(number)):
+        await store.worker("q").run(sends(3, signal.SIGTERM, lost))
+    assert (seen, lost) == ([signal.SIGTERM] * 3, [False, True, True])
+
+
+@pytest.mark.parametrize("ends", [SystemExit, KeyboardInterrupt, LookupError])
+def test_what_a_signal_handler_raises_waits_for_the_job(ends: Any) -> None:
+    store = millpond.connect("memory:").tasks("x")
+    store.insert("q")
+    with handled(signal.SIGTERM, raising(ends)), pytest.raises(ends):
+        store.worker("q").run(sends(1, signal.SIGTERM, []))
+    assert store.queues() == {}
+
+
+@pytest.mark.parametrize("ends", [SystemExit, KeyboardInterrupt, LookupError])
+def test_what_a_signal_handler_raises_waits_for_the_jobs_of_all_runs(name: str, ends: Any) -> None:
+    store = millpond.connect(f"memory:{name}").tasks("x")
+    for queue in "pq":
+        store.insert(queue)
+    begun: list[Any] = []
+
+    async def handle(job: Any) -> None:
+        begun.append(job)
+        await until_async(lambda: len(begun) == 2)
+        if job is begun[0]:
+            signal.raise_signal(signal.SIGTERM)
+
+    async def main() -> None:
+        store = millpond.aio.connect(f"memory:{name}").tasks("x")
+        await asyncio.gather(*(store.worker(queue).run(handle) for queue in "pq"))
+
+    with handled(signal.SIGTERM, raising(ends)), pytest.raises(ends):
+        asyncio.run(main())
+    assert store.queues() == {}
+
+
+def test_what_a_signal_handler_raises_at_the_third_signal_ends_the_run() -> None:
+    store = millpond.connect("memory:").tasks("x")
+    store.insert("q")
+    lost: list[bool] = []
+    with handled(signal.SIGTERM, raising(LookupError)), pytest.raises(LookupError):
+        store.worker("q").run(sends(3, signal.SIGTERM, lost))
+    assert lost == [False, True]
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_signal_reaches_the_event_loop_once(loop: Any) -> None:
+    seen: list[int] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, seen.append, 1)
+        store = millpond.aio.connect("memory:").tasks("x")
+        await store.insert("q")
+        counts = await store.worker("q").run(sends(1, signal.SIGTERM, []))
+        assert counts.done == 1
+        await until_async(lambda: seen)
+        signal.raise_signal(signal.SIGTERM)
+        await until_async(lambda: len(seen) > 1)
+        assert seen == [1, 1]
+
+    running = loop()
+    try:
+        running.run_until_complete(main())
+    finally:
+        running.close()
+
+
+async def test_a_handler_that_is_installed_later_stays(connect: Any) -> None:
+    store = connect("memory:").tasks("x")
+    await store.insert("q")
+    worker = store.worker("q")
+    seen: list[int] = []
+    replaced: list[Any] = []
+
+    def later(number: int, frame: Any) -> None: ...
+
+    def handle(job: Any) -> None:
+        replaced.append(signal.signal(signal.SIGTERM, later))
+        worker.stop()
+
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        await worker.run(handle)
+        # As a server does that has ended: what it puts back stops no worker any more.
+        assert signal.signal(signal.SIGTERM, *replaced) is later
+        signal.raise_signal(signal.SIGTERM)
+        assert seen == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+LATER = """
+import signal, millpond
+store = millpond.connect("memory:").tasks("x")
+store.insert("q")
+worker = store.worker("q")
+replaced = []
+def handle(job):
+    replaced.append(signal.signal(signal.SIGTERM, print))
+    worker.stop()
+worker.run(handle)
+signal.signal(signal.SIGTERM, *replaced)
+signal.raise_signal(signal.SIGTERM)
+"""
+
+
+def test_a_handler_that_is_put_back_too_late_ends_the_program() -> None:
+    ended = subprocess.run([sys.executable, "-c", LATER], timeout=PATIENCE)
+    assert ended.returncode == -signal.SIGTERM
 
 
 @each_worker

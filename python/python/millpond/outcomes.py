@@ -226,12 +226,18 @@ class SignalHandlers:
         self._is_one = True
         SignalHandlers._workers += 1
         for number in signal.Signals:
-            handler = signal.getsignal(number) if number.name in self.NAMES else None
-            is_plain = handler is signal.default_int_handler or isinstance(handler, Noting)
-            if callable(handler) and not is_plain:
-                noting = Noting(handler)
-                signal.signal(number, noting)
-                self._noting.append((number, noting))
+            if number.name in self.NAMES:
+                self.note(number)
+
+    @classmethod
+    def note(cls, number: int) -> None:
+        """Notes what the handler of this signal raises, as long as a worker runs."""
+        handler = signal.getsignal(number)
+        is_plain = handler is signal.default_int_handler or isinstance(handler, (Noting, Stopping))
+        if cls._workers and callable(handler) and not is_plain:
+            noting = Noting(handler)
+            signal.signal(number, noting)
+            cls._noting.append((number, noting))
 
     def __exit__(self, *_: object) -> None:
         if not self._is_one:
@@ -257,26 +263,63 @@ class Stoppable:
     is_stopping: bool = False
 
 
-# One handler stops all workers, for the same reason.
-_STOPPABLE: list[Stoppable] = []
-_BEFORE: dict[int, Any] = {}
+class Stopping:
+    """A signal handler that stops all workers, and calls the program's own handler that was there before. What that one
+    raises is raised again when the workers have stopped, as it would interrupt the jobs that the stop waits for.
+    """
 
+    NUMBERS = (signal.SIGTERM, signal.SIGINT)
+    workers: ClassVar[list[Stoppable]] = []
+    raised: ClassVar[BaseException | None] = None
 
-def _stop_all(number: int, frame: object) -> None:
-    if all(worker.is_stopping for worker in _STOPPABLE):
-        _put_back()
-    for worker in list(_STOPPABLE):
-        worker.stop(0 if worker.is_stopping else worker.within)
-        worker.is_stopping = True
+    def __init__(self, before: Any) -> None:
+        self.before = before
 
+    def __call__(self, number: int, frame: object) -> None:
+        if not self.workers:
+            return self._leave(number, frame)
+        if all(worker.is_stopping for worker in self.workers):
+            self.put_back()
+        for worker in list(self.workers):
+            worker.stop(0 if worker.is_stopping else worker.within)
+            worker.is_stopping = True
+        if self._is_program_handler():
+            try:
+                self.before(number, frame)
+            except BaseException as raised:
+                Stopping.raised = raised
 
-def _put_back() -> None:
-    while _BEFORE:
-        number, handler = _BEFORE.popitem()
-        if isinstance(handler, Noting) and not SignalHandlers._workers:
-            handler = handler.handler
-        if handler is not None:
-            signal.signal(number, handler)
+    def _leave(self, number: int, frame: object) -> None:
+        """Does what was done before. A handler that was installed during a run may put this one back after it."""
+        if callable(self.before):
+            self.before(number, frame)
+        elif self.before == signal.SIG_DFL:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
+    def _is_program_handler(self) -> bool:
+        # What `asyncio.run` installs takes the place of Python's own.
+        name = getattr(getattr(self.before, "func", None), "__qualname__", None)
+        is_default = self.before is signal.default_int_handler or name == "Runner._on_sigint"
+        return callable(self.before) and not is_default
+
+    @classmethod
+    def install(cls) -> None:
+        for number in cls.NUMBERS:
+            before: Any = signal.getsignal(number)
+            if isinstance(before, Noting):
+                before = before.handler
+            if not isinstance(before, Stopping):
+                # A handler that is not from Python cannot be called, nor put back.
+                signal.signal(number, Stopping(signal.SIG_DFL if before is None else before))
+
+    @classmethod
+    def put_back(cls) -> None:
+        for number in cls.NUMBERS:
+            handler: object = signal.getsignal(number)
+            if isinstance(handler, Stopping):
+                signal.signal(number, handler.before)
+                SignalHandlers.note(number)
 
 
 @contextlib.contextmanager
@@ -288,13 +331,14 @@ def stopped_by_signals(stop: Callable[[Seconds], None], within: Seconds) -> Iter
         yield
         return
     worker = Stoppable(stop, within)
-    _STOPPABLE.append(worker)
-    if not _BEFORE:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            _BEFORE[number] = signal.signal(number, _stop_all)
+    Stopping.workers.append(worker)
+    Stopping.install()
     try:
         yield
     finally:
-        _STOPPABLE.remove(worker)
-        if not _STOPPABLE:
-            _put_back()
+        Stopping.workers.remove(worker)
+        if not Stopping.workers:
+            Stopping.put_back()
+            raised, Stopping.raised = Stopping.raised, None
+            if raised is not None:
+                raise raised

@@ -196,7 +196,8 @@ class Recruiter:
         It also ends at SIGTERM or SIGINT, after the slice that is running.
 
         :param stop_on_signals: whether SIGTERM and SIGINT stop it, if this is the main thread; a
-          third signal does what it did before
+          third signal does what it did before; a handler that the program installed before is
+          called each time as well
         :raises: :class:`~millpond.InvalidArgumentError` if no job has a rate per second; a
           non-retryable error, such as :class:`~millpond.WrongTypeError`.
         """

@@ -61,7 +61,7 @@ class Runner(Generic[Held]):
         later. An exception that ends a program, such as :class:`KeyboardInterrupt` or a
         cancellation, gives the running jobs back and is raised. So is whatever is raised by a
         handler of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2 that the program installed
-        before.
+        before; for a signal that stops the worker, it is raised when the running jobs have ended.
 
         With asyncio, a handler is cancelled when its lease is lost or its task was cancelled, and
         when it takes longer than the worker's ``timeout``, which is a failure. Without asyncio, the
@@ -75,7 +75,8 @@ class Runner(Generic[Held]):
           ``millpond``.
         :param on_event: called with a :class:`Report` on each job that ended, for metrics
         :param stop_on_signals: whether SIGTERM and SIGINT stop the worker, if this is the main
-          thread; a second signal stops it immediately, and a third one does what it did before
+          thread; a second signal stops it immediately, and a third one does what it did before; a
+          handler that the program installed before is called each time as well
         :param stop_within: how long such a stop waits for running jobs, in seconds
         """
         working = Working(self, handler, on_error, on_event)
