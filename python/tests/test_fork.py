@@ -292,7 +292,7 @@ def test_multiprocessing(shared_server: Any, name: str) -> None:
 def test_a_worker_in_gunicorn(own_server: Any, tmp_path: Path) -> None:
     """The recipe of the README: SIGTERM lets the jobs that are running end, and no other begins."""
     readme = (Path(__file__).parents[1] / "README.md").read_text()
-    (recipe,) = re.findall(r"```py\n(.*?)```", readme, re.DOTALL)
+    (recipe,) = re.findall(r"```py\n([^`]*post_worker_init.*?)```", readme, re.DOTALL)
     (tmp_path / "gunicorn.conf.py").write_text(recipe)
     handler = """
 import os, time
