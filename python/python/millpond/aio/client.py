@@ -76,7 +76,8 @@ def connect(
     ``redis+cluster://host,host2``              Redis Cluster
     ==========================================  ==================================================
 
-    Results hold bytes, or str with ``decode_responses``. A call takes at most ``timeout`` (5
+    Results hold bytes, or str with ``decode_responses``; those of task stores are always str, and
+    the keys, payloads and header values of events always bytes. A call takes at most ``timeout`` (5
     seconds), including connecting (each attempt at most ``connect_timeout``, 1 second) and retries
     (at most ``retries``, 10). The URL can hold more options, as in ``?pool=4``.
 
