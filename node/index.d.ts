@@ -1601,6 +1601,12 @@ export class ShuffleJob<T extends string | Buffer = string> {
    */
   readonly isLost: boolean
 
+  /**
+   * Whether this is the last delivery that the consumer's `maxDeliveries` allows: a failure makes
+   * the message a dead letter.
+   */
+  readonly isLastAttempt: boolean
+
   /** As {@link Job.signal}. */
   readonly signal: AbortSignal
 }
@@ -3975,6 +3981,12 @@ export class EventJob {
   readonly isLost: boolean
 
   /**
+   * Whether this is the last attempt that the queue's `maxAttempts` allowed when the event was
+   * received: a failure makes it a dead letter.
+   */
+  readonly isLastAttempt: boolean
+
+  /**
    * Whether the event was {@link EventQueue.cancel | cancelled}, as of the last extension. If so,
    * stop working: a handler that fails now ends the job, and the event is deleted. Always false in
    * the child of a fork.
@@ -5338,6 +5350,12 @@ export class Job<T = any> {
    * ending the job is refused.
    */
   readonly isLost: boolean
+
+  /**
+   * Whether this is the last attempt that the worker's `maxAttempts` allows: a failure puts the
+   * task aside, into the error queue.
+   */
+  readonly isLastAttempt: boolean
 
   /**
    * Whether the task was {@link TaskStore.cancel | cancelled}, as of the last renewal. If so, stop

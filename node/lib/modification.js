@@ -74,12 +74,16 @@ function refused(what) {
 /** Whether an object has lists of a modification, and nothing else. */
 function isModification(value) {
   const names = Object.keys(value)
-  const isList = (name) => isKind(name) && (isPlain(value) || typeof value[name] === 'object')
+  const isList = (name) => isKind(name) && isObject(value[name])
   return OWN_DELETE in value || (names.length > 0 && names.every(isList))
 }
 
 function hasList(value) {
-  return isPlain(value) && Object.keys(value).some((name) => isKind(name) && typeof value[name] === 'object')
+  return isPlain(value) && Object.keys(value).some((name) => isKind(name) && isObject(value[name]))
+}
+
+function isObject(value) {
+  return typeof value === 'object' && value !== null
 }
 
 function isKind(name) {
@@ -97,10 +101,11 @@ function meantAs(value) {
   return names.every((name) => Array.isArray(value[name])) ? `an object with only lists, such as ${names[0]}` : undefined
 }
 
-/** The first name in these objects that is meant as one of a list. */
+/** The first name in these objects that is meant as one of a list. The number of rows that a database changed is a result. */
 function meantName(objects) {
   const others = new Set()
-  for (const name of objects.flatMap((object) => Object.keys(object))) {
+  const namesOf = (object) => Object.keys(object).filter((name) => isObject(object[name]))
+  for (const name of objects.flatMap(namesOf)) {
     if (others.has(name)) continue
     if (MEANT.has(bare(name))) return name
     others.add(name)

@@ -135,7 +135,10 @@ class Worker extends Handle {
     const send = (number) => run.next(number)
     for (;;) {
       const found = unwrap(await begin(undefined, this.#kind.read, send))
-      if (!Array.isArray(found)) return found
+      if (!Array.isArray(found)) {
+        working.close()
+        return found
+      }
       for (const event of found) working.handle(event)
     }
   }
@@ -194,6 +197,8 @@ class Working {
   #handler
   #hooks
   #kind
+  /** What handlers threw in last attempts, by the names of their jobs: the cause of the report that one is put aside. */
+  #causes = new Map()
 
   constructor(run, handler, hooks, kind) {
     this.#run = run
@@ -251,12 +256,25 @@ class Working {
     return decided(value) ?? this.#kind.finish(value, outcome('finish'))
   }
 
+  /** Reports what was thrown in last attempts that put no job aside. The run is over. */
+  close() {
+    for (const { job, thrown } of this.#causes.values()) {
+      if (!(thrown instanceof Reject)) this.#tell(job, thrown)
+    }
+  }
+
   #failed(job, thrown) {
     const end = decided(thrown) ?? (isAbort(thrown, this.#kind.signal) ? outcome('release', 0) : undefined)
     // The lost lease is already reported; a handler that stopped because of it has not failed.
     const isHeeded = end === undefined && job.isLost && isAbort(thrown, job.signal)
+    const isTold = end === undefined && !isHeeded && !isTaken(thrown)
+    const isLast = thrown instanceof Reject || (isTold && job.isLastAttempt)
+    if (isLast) this.#causes.set(this.#kind.name(job), { job, thrown })
     this.#end(job, end ?? outcome('fail', textOf(thrown)))
-    if (end !== undefined || isHeeded || isTaken(thrown)) return
+    if (isTold && !isLast) this.#tell(job, thrown)
+  }
+
+  #tell(job, thrown) {
     const log = () => console.error(`millpond: ${this.#kind.name(job)} failed:`, thrown)
     call(this.#hooks.onError ?? log, job, thrown)
   }
@@ -269,8 +287,16 @@ class Working {
     const { onError, onEvent } = this.#hooks
     if (onEvent !== undefined) call(onEvent, report)
     if (!report.isTrouble) return
-    const log = () => console[report.kind === 'back' ? 'info' : 'error'](`millpond: ${report.message}`)
-    call(onError ?? log, report.job, report.error ?? new classes.MillpondError(report.message))
+    const { error, job } = report
+    const name = report.kind === 'dead' && job !== undefined ? this.#kind.name(job) : undefined
+    const cause = this.#causes.get(name)
+    this.#causes.delete(name)
+    if (cause !== undefined) error.cause = cause.thrown
+    const log = () => {
+      const why = cause === undefined || cause.thrown instanceof Reject ? [] : [cause.thrown]
+      console[report.kind === 'back' ? 'info' : 'error'](`millpond: ${report.message}`, ...why)
+    }
+    call(onError ?? log, job, error)
   }
 }
 

@@ -706,6 +706,8 @@ export class ShuffleJob<T extends string | Buffer = string> {
 
   readonly isLost: boolean
 
+  readonly isLastAttempt: boolean
+
   /** As {@link Job.signal}. */
   readonly signal: AbortSignal
 }
@@ -1527,6 +1529,8 @@ export class EventJob {
 
   readonly isLost: boolean
 
+  readonly isLastAttempt: boolean
+
   readonly isCancelled: boolean
 
   /** As {@link Job.signal}. */
@@ -2037,6 +2041,8 @@ export class Job<T = any> {
   readonly handle: TaskHandle
 
   readonly isLost: boolean
+
+  readonly isLastAttempt: boolean
 
   readonly isCancelled: boolean
 

@@ -98,6 +98,7 @@ def check_handler(handler: Callable[..., Any], is_async: bool, who: str = "worke
             raise TypeError(f"the handler is a {kind} function, which {where}")
 
 
+_SCALARS = (type(None), bool, int, float, str, bytes)
 _STEPS = ("insert", "change", "delete", "depend")
 _NAMES = {"modification", *_STEPS}
 _NAMES |= {name for step in ("put", *_STEPS) for name in (f"doc{step}", f"{step}doc")}
@@ -142,7 +143,8 @@ def _like_modification(value: object, is_in_list: bool = False) -> str | None:
     if isinstance(value, (TaskChange, DocChange)):
         return "a change that is in no Modification"
     if isinstance(value, dict):
-        keys = [key for key in value if _is_name(key)]
+        # The number of rows that a database changed is a result.
+        keys = [key for key, item in value.items() if _is_name(key) and not isinstance(item, _SCALARS)]
         if not keys and not is_in_list and all(isinstance(item, (list, tuple)) for item in value.values()):
             keys = list(value)
         return f"a dict with the key {keys[0]!r}, as if it were a modification" if keys else None

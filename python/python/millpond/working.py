@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Callable, ClassVar, Generic, Optional, TypeVar
 
-from .errors import MillpondError
 from .outcomes import (
     LOGGER,
+    Reject,
     Report,
     SignalHandlers,
     check_handler,
@@ -112,6 +113,8 @@ class Working(Generic[Held]):
         self._on_error = on_error
         self._on_event = on_event
         self._signals = SignalHandlers()
+        # What handlers raised in last attempts, by the names of their jobs: the cause of the report that one is put aside.
+        self._causes: dict[str, tuple[Held, BaseException]] = {}
 
     def run(self, stop_on_signals: bool, stop_within: Seconds) -> JobCounts:
         """Works until the worker is stopped."""
@@ -128,7 +131,13 @@ class Working(Generic[Held]):
 
     def _drive(self, threads: int) -> JobCounts:
         with self._signals:
-            drive(self._run, self._work, self._tell, self._native.stop, threads)
+            try:
+                drive(self._run, self._work, self._tell, self._native.stop, threads)
+            finally:
+                # These put no job aside in the end.
+                for job, failure in self._causes.values():
+                    if not isinstance(failure, Reject):
+                        self._fail(job, failure)
         counts: JobCounts = self._run.counts()
         return counts
 
@@ -141,13 +150,17 @@ class Working(Generic[Held]):
             if self._signals.have_raised(failure):
                 raise
             kind, *rest = ending(failure)
+            is_last = isinstance(failure, Reject) or (job.is_last_attempt and not is_said(failure))
+            if is_last:
+                self._causes[str(job)] = job, failure
             try:
                 self._run.fail(native, kind, *rest)
             except (TypeError, ValueError) as wrong:
                 # What the handler raised cannot be read.
-                failure = wrong
+                is_last, failure = False, wrong
+                self._causes.pop(str(job), None)
                 self._run.fail(native, *ending(wrong))
-            if not is_said(failure):
+            if not is_last and not is_said(failure):
                 self._fail(job, failure)
 
         except SystemExit as ended:
@@ -163,15 +176,20 @@ class Working(Generic[Held]):
         LOGGER.error("%s failed", job, exc_info=failure)
 
     def _tell(
-        self, kind: str, native: Any, error: MillpondError | None, message: str, is_trouble: bool
+        self, kind: str, native: Any, error: Any, message: str, is_trouble: bool
     ) -> None:
         job = None if native is None else self._job(native)
         if self._on_event is not None:
             self._call(self._on_event, Report(kind, job, error, message))
-        if is_trouble and self._on_error is not None:
-            self._call(self._on_error, job, error or MillpondError(message))
-        elif is_trouble:
-            (LOGGER.warning if kind == "back" else LOGGER.error)("%s", message)
+        if not is_trouble:
+            return
+        cause = self._causes.pop(str(job), (job, None))[1] if kind == "dead" else None
+        if self._on_error is not None:
+            error.__cause__ = cause
+            self._call(self._on_error, job, error)
+        else:
+            why = None if isinstance(cause, Reject) else cause
+            LOGGER.log(logging.WARNING if kind == "back" else logging.ERROR, "%s", message, exc_info=why)
 
     def _call(self, hook: Callable[..., Returned[object]], *told: object) -> None:
         try:

@@ -117,9 +117,9 @@ final class Outcome
             || $value instanceof NewDoc || $value instanceof DocChange) {
             return $value;
         }
-        foreach (self::plain($value) as $key => $_) {
-            // Bytes outside ASCII are parts of letters.
-            if (\preg_match(self::KEY, \preg_replace('/[^a-z\x80-\xff]/', '', \strtolower((string) $key))) === 1) {
+        foreach (self::plain($value) as $key => $entry) {
+            // The number of rows that a database changed is a result. Bytes outside ASCII are parts of letters.
+            if ($entry !== null && !\is_scalar($entry) && \preg_match(self::KEY, \preg_replace('/[^a-z\x80-\xff]/', '', \strtolower((string) $key))) === 1) {
                 return (string) $key;
             }
         }

@@ -43,6 +43,24 @@ module Millpond
       Call.number(:bool, waits: false) { |out, error| Native.millpond_events_job_is_lost(@native, out, error) }
     end
 
+    # Whether this is the last attempt that the queue's `max_attempts` allowed when the event was received: a failure
+    # makes it a dead letter.
+    #
+    # @return [Boolean]
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").events("orders")
+    #   queue.configure(max_attempts: 1)
+    #   queue.publish("paid")
+    #   last = nil
+    #   queue.worker.drain { |job| last = job.last_attempt? }
+    #   last # => true
+    def last_attempt?
+      Call.number(:bool, waits: false) do |out, error|
+        Native.millpond_events_job_is_last_attempt(@native, out, error)
+      end
+    end
+
     # Whether the event was {EventQueue#cancel cancelled}, as of the last extension. If so, stop working: a handler
     # that fails now ends the job, and the event is deleted. Always false in the child of a fork.
     #

@@ -11,8 +11,9 @@ module Millpond
   class Handler < ErrorHook
     VERB = "(?:insert|put|change|delete|depend)"
     # The key of a Hash that was meant to be a modification, by its letters.
+    SCALARS = [NilClass, TrueClass, FalseClass, Numeric, String, Symbol].freeze
     KEY = /\A(?:insert|change|delete|depend|doc#{VERB}|#{VERB}doc|modification)s?\z/.freeze
-    private_constant :VERB, :KEY
+    private_constant :SCALARS, :VERB, :KEY
 
     def initialize(handler, on_error, on_event)
       raise ArgumentError, "a worker runs with a block or a handler" unless handler.respond_to?(:call)
@@ -137,9 +138,11 @@ module Millpond
       end
     end
 
-    # The first entry whose key is like one of a modification.
+    # The first entry whose key is like one of a modification. The number of rows that a database changed is a result.
     def entry(hash)
-      hash.find { |key, _| utf8(key.to_s).downcase.gsub(/[^[:alpha:]]/, "").match?(KEY) }
+      hash.find do |key, value|
+        SCALARS.none? { |type| value.is_a?(type) } && utf8(key.to_s).downcase.gsub(/[^[:alpha:]]/, "").match?(KEY)
+      end
     end
 
     def with(entry)

@@ -71,6 +71,21 @@ module Millpond
       Call.number(:bool, waits: false) { |out, error| Native.millpond_tasks_job_is_lost(@native, out, error) }
     end
 
+    # Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the task aside, into
+    # the error queue.
+    #
+    # @return [Boolean]
+    #
+    # @example
+    #   store = Millpond.connect("memory:").tasks("shop")
+    #   store.insert("inbox")
+    #   store.worker("inbox", max_attempts: 1).jobs.first.last_attempt? # => true
+    def last_attempt?
+      Call.number(:bool, waits: false) do |out, error|
+        Native.millpond_tasks_job_is_last_attempt(@native, out, error)
+      end
+    end
+
     # Whether the task was {TaskStore#cancel cancelled}, as of the last renewal. If so, stop working: a handler that
     # fails now ends the job, and the task is deleted. Always false in the child of a fork.
     #

@@ -41,6 +41,23 @@ module Millpond
       Call.number(:bool, waits: false) { |out, error| Native.millpond_shuffle_job_is_lost(@native, out, error) }
     end
 
+    # Whether this is the last delivery that the consumer's `max_deliveries` allows: a failure makes the message a
+    # dead letter.
+    #
+    # @return [Boolean]
+    #
+    # @example
+    #   queue = Millpond.connect("memory:").shuffle_queue("jobs")
+    #   queue.write("tenant-7", { "image" => "a.png" })
+    #   last = nil
+    #   queue.consumer("workers", "worker-1", max_deliveries: 1).worker.drain { |job| last = job.last_attempt? }
+    #   last # => true
+    def last_attempt?
+      Call.number(:bool, waits: false) do |out, error|
+        Native.millpond_shuffle_job_is_last_attempt(@native, out, error)
+      end
+    end
+
     # How long the handler may still run, by the worker's `timeout`; nil if there is no limit.
     #
     # @return [Float, nil] in seconds

@@ -42,8 +42,7 @@ class Worker(Runner["Job[Any]"]):
     ...     return job.delete().insert("outbox", {"total": total})
     >>> worker = store.worker("inbox", max_attempts=1)
     >>> await worker.drain(handle, on_error=lambda job, error: print(type(error).__name__))
-    TypeError
-    MillpondError
+    DeadLetterError
     JobCounts(done=1, retried=0, dead=1, others=0)
     >>> [task.value for task in (await store.list("outbox")).tasks]
     [{'total': 42}]
