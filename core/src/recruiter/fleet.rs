@@ -126,7 +126,7 @@ impl Fleet {
                 };
                 let rest = (took as f64 * (1.0 / self.duty_max - 1.0)) as u64;
                 let (took, now, rest) = (micros(took), micros(now), micros(rest));
-                let is_urgent = pacer.ended(job, outcome, took, false, backoff, now, rest);
+                let is_urgent = pacer.ended(job, outcome, took, false, backoff, (now, rest));
                 if job.offer().is_some_and(|offer| offer.max_running > 0) {
                     jobs.end(job.id(), fence);
                 }

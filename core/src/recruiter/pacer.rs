@@ -197,8 +197,7 @@ impl Pacer {
         took: Duration,
         has_overrun: bool,
         backoff: u32,
-        now: Duration,
-        rest: Duration,
+        (now, rest): (Duration, Duration),
     ) -> bool {
         let rest_until = now + rest;
         let rest_until = micros(rest_until);
@@ -285,7 +284,7 @@ mod tests {
             assert_eq!(pacer.enlist(lottery, 0, now), Step::Dismissed(Why::InSlice));
         }
         let outcome = Outcome::worked(1, false);
-        pacer.ended(&paced.jobs()[0], outcome, Duration::ZERO, false, 0, now, Duration::ZERO);
+        pacer.ended(&paced.jobs()[0], outcome, Duration::ZERO, false, 0, (now, Duration::ZERO));
         assert_eq!(pacer.enlist(&both, 0, now), Step::Run(1));
     }
 
@@ -296,7 +295,7 @@ mod tests {
         for number in 0..JOBS_MAX + 6 {
             let job = NewJob::new(format!("job {number}")).per_second(1.0);
             let outcome = Outcome::worked(1, false);
-            pacer.ended(&job, outcome, Duration::ZERO, false, 0, Duration::ZERO, Duration::ZERO);
+            pacer.ended(&job, outcome, Duration::ZERO, false, 0, Default::default());
         }
         let reports = [0; 3].map(|_| pacer.take_reports(Duration::ZERO).reports.len());
         assert_eq!(reports, [JOBS_MAX, 6, 0]);
@@ -310,7 +309,7 @@ mod tests {
         let mut reports = Vec::new();
         for second in 1..=16 {
             let (outcome, now) = (Outcome::worked(1, false), Duration::from_secs(second));
-            if pacer.ended(&job, outcome, Duration::ZERO, false, 0, now, Duration::ZERO) {
+            if pacer.ended(&job, outcome, Duration::ZERO, false, 0, (now, Duration::ZERO)) {
                 let counters = pacer.take_reports(now).counters;
                 reports.push((second, counters.into_iter().find(|(name, _)| name == "a:worked")));
             }

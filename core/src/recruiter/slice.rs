@@ -171,7 +171,7 @@ impl<M: Mode> Inner<M> {
         let backoff = self.granted.map_or(0, |granted| granted.backoff);
         let pacer = &self.shared.pacer;
         let has_overrun = took > self.budget + OVERRUN_MIN.max(self.budget / 10);
-        let is_urgent = pacer.ended(&self.job, outcome, took, has_overrun, backoff, now, rest);
+        let is_urgent = pacer.ended(&self.job, outcome, took, has_overrun, backoff, (now, rest));
         pacer.count(why);
         let limited = self.granted.filter(|_| self.lost_at.is_some());
         let ending =
