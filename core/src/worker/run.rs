@@ -545,7 +545,8 @@ impl<Q: Queue> Run<Q> {
     fn remove(&self, number: u64, is_ending: bool) -> bool {
         let mut state = lock(&self.state);
         if let Some(overdue) = state.overdue.get_mut(&number) {
-            (overdue.is_working, overdue.is_late) = (false, is_ending);
+            overdue.is_working = false;
+            overdue.is_late |= is_ending;
             let left = state.take_overdue(number);
             self.notify(state);
             drop(left);
