@@ -21,7 +21,7 @@ test('a key that holds something else', async () => {
   const client = await connect(url)
   await assert.rejects(client.tasks(name).insert('q', 1), (error) => {
     assert.ok(error instanceof WrongTypeError)
-    assert.equal(error.operation, 'tasks.modify')
+    assert.equal(error.operation, 'tasks.insert')
     assert.ok(error.message.includes(name), error.message)
     return true
   })

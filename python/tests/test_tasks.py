@@ -430,7 +430,7 @@ async def test_errors_name_the_operation(connect: Any, shared_server: Any, name:
     store = connect(shared_server.url).tasks(name)
     with pytest.raises(millpond.WrongTypeError, match=name) as raised:
         await store.insert("q")
-    assert raised.value.operation == "tasks.modify"
+    assert raised.value.operation == "tasks.insert"
     with pytest.raises(millpond.WrongTypeError) as raised:
         await store.claim("q")
     assert raised.value.operation == "tasks.claim"

@@ -207,7 +207,7 @@ async def test_settings_that_no_store_can_have(connect: Any) -> None:
     ]:
         with pytest.raises(Invalid, match=message) as raised:
             await store.insert("q")
-        assert raised.value.operation == "tasks.modify"
+        assert raised.value.operation == "tasks.insert"
     with pytest.raises(Invalid, match="a millisecond or more"):
         await client.tasks("x").worker("q", lease=0).run(pytest.fail)
     for queues in ([], ["", "q"]):

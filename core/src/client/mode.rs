@@ -35,6 +35,10 @@ pub trait Mode: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
         body: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Self::Reply<T>;
 
+    /// The reply of a call, whose error names this operation and not the step that it took.
+    #[doc(hidden)]
+    fn named<T: Send + 'static>(reply: Self::Reply<T>, operation: &'static str) -> Self::Reply<T>;
+
     #[doc(hidden)]
     fn run<O: Operation, T: Send + 'static>(
         client: &Client<Self>,
@@ -99,6 +103,10 @@ impl Mode for Blocking {
 
     fn step<O: Operation>(client: &Client<Self>, step: Result<O>) -> Ready<Result<O::Output>> {
         ready(client.core.run(step))
+    }
+
+    fn named<T: Send + 'static>(reply: Result<T>, operation: &'static str) -> Result<T> {
+        reply.map_err(|error| error.renamed(operation))
     }
 
     fn call<T: Send + 'static>(
@@ -186,6 +194,10 @@ impl Mode for Async {
         Self::run(client, step, |output| output)
     }
 
+    fn named<T: Send + 'static>(reply: Pending<T>, operation: &'static str) -> Pending<T> {
+        Pending { operation: Some(operation), ..reply }
+    }
+
     fn call<T: Send + 'static>(
         body: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Pending<T> {
@@ -194,7 +206,7 @@ impl Mode for Async {
             // The caller may have dropped the future; the call goes on all the same.
             let _ = done.send(body.await);
         });
-        Pending(pending)
+        Pending::of(pending)
     }
 
     fn run<O: Operation, T: Send + 'static>(
@@ -207,7 +219,7 @@ impl Mode for Async {
             // The caller may have dropped the future; the step runs all the same.
             let _ = done.send(output.map(then));
         });
-        Pending(pending)
+        Pending::of(pending)
     }
 
     fn run_all<O: Operation, T: Send + 'static>(
@@ -223,7 +235,7 @@ impl Mode for Async {
             Ok(steps) => client.submit_all(steps, done),
             Err(error) => done(Err(error)),
         }
-        Pending(pending)
+        Pending::of(pending)
     }
 
     fn run_within<O: Operation, T: Send + 'static>(
@@ -236,7 +248,7 @@ impl Mode for Async {
         let (done, pending) = oneshot::channel();
         let done = move |output| _ = done.send(Ok(then(output)));
         client.core.submit_within(step, timeout, done, late);
-        Pending(pending)
+        Pending::of(pending)
     }
 
     fn run_when<O: Operation, T: Send + 'static>(
@@ -250,7 +262,7 @@ impl Mode for Async {
             let step = step.and_then(|step| Timer::ensure().map(|()| step));
             client.go_on(step, then, done);
         }));
-        Pending(pending)
+        Pending::of(pending)
     }
 }
 
@@ -282,16 +294,31 @@ impl Client<Async> {
 /// the step. Of two steps that are in progress at the same time, either may be done first.
 #[must_use = "the step is under way, but only awaiting this tells how it went"]
 #[derive(Debug)]
-pub struct Pending<T>(oneshot::Receiver<Result<T>>);
+pub struct Pending<T> {
+    result: oneshot::Receiver<Result<T>>,
+    /// The operation that an error names in place of its step.
+    operation: Option<&'static str>,
+}
+
+impl<T> Pending<T> {
+    fn of(result: oneshot::Receiver<Result<T>>) -> Self {
+        Self { result, operation: None }
+    }
+}
 
 impl<T> Future for Pending<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
-        Pin::new(&mut self.0).poll(context).map(|received| {
-            received.unwrap_or_else(|_| {
+        let operation = self.operation;
+        Pin::new(&mut self.result).poll(context).map(|received| {
+            let result = received.unwrap_or_else(|_| {
                 Err(Error::new(ErrorKind::ConnectionLost, "the background thread ended"))
-            })
+            });
+            match operation {
+                Some(operation) => result.map_err(|error| error.renamed(operation)),
+                None => result,
+            }
         })
     }
 }

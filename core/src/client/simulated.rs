@@ -72,6 +72,10 @@ impl Mode for Simulated {
         })
     }
 
+    fn named<T: Send + 'static>(reply: Boxed<T>, operation: &'static str) -> Boxed<T> {
+        Box::pin(async move { reply.await.map_err(|error| error.renamed(operation)) })
+    }
+
     fn call<T: Send + 'static>(body: impl Future<Output = Result<T>> + Send + 'static) -> Boxed<T> {
         Box::pin(body)
     }

@@ -47,7 +47,7 @@ impl<M: Mode> EventQueue<M> {
     ) -> M::Reply<Vec<Option<Event>>> {
         let ids: Vec<EventId> = ids.into_iter().map(|id| *id.borrow()).collect();
         let checked = check_count(ids.len()).map(|()| ids);
-        self.call(checked, async |calls, ids| calls.fetch(ids).await)
+        self.call("events.fetch", checked, async |calls, ids| calls.fetch(ids).await)
     }
 
     /// Lists the events in one state over all partitions, by the time of the state and by id, page by page. Does not
@@ -66,7 +66,9 @@ impl<M: Mode> EventQueue<M> {
     /// `INVALID_ARGUMENT` for a limit of 0 or above 1,000; for events that are behind another one without a key or with
     /// time limits, and for others with a key; `WRONG_TYPE` if a key holds something else.
     pub fn list(&self, state: EventState, query: EventQuery) -> M::Reply<EventPage> {
-        self.call(query.listing(state), async |calls, listing| calls.list(listing).await)
+        self.call("events.list", query.listing(state), async |calls, listing| {
+            calls.list(listing).await
+        })
     }
 
     /// Makes dead letters events again, which are ready or come behind the others of their keys, and returns the result
@@ -99,7 +101,7 @@ impl<M: Mode> EventQueue<M> {
         &self,
         ids: impl IntoIterator<Item = impl Borrow<EventId>>,
     ) -> M::Reply<Vec<Redriven>> {
-        self.call(check_ids(ids), async |calls, ids| {
+        self.call("events.redrive", check_ids(ids), async |calls, ids| {
             calls.spread(ids, 0, Redrive::new, |redriven| redriven).await
         })
     }
@@ -119,7 +121,9 @@ impl<M: Mode> EventQueue<M> {
     /// The call takes steps of up to 1,000 dead letters each: after an error some may have been redriven.
     pub fn redrive_all(&self, filter: RedriveFilter) -> M::Reply<u64> {
         let checked = filter.check().map(|()| filter);
-        self.call(checked, async |calls, filter| calls.redrive_all(filter).await)
+        self.call("events.redrive_all", checked, async |calls, filter| {
+            calls.redrive_all(filter).await
+        })
     }
 
     /// Removes all events of a state, or those that match the filter, and returns how many. No consumer is told. Does
@@ -152,7 +156,9 @@ impl<M: Mode> EventQueue<M> {
     /// # Delivery
     /// The call takes steps of up to 1,000 events each: after an error some may have been removed.
     pub fn purge(&self, state: EventState, filter: PurgeFilter) -> M::Reply<u64> {
-        self.call(filter.range(state), async |calls, range| calls.purge(range).await)
+        self.call("events.purge", filter.range(state), async |calls, range| {
+            calls.purge(range).await
+        })
     }
 
     /// Deletes the queue with all its events, including leased ones, its configuration and what it remembers. A
@@ -176,7 +182,7 @@ impl<M: Mode> EventQueue<M> {
     /// The call takes several steps. If it fails, part of the queue may be left. The next `delete` removes the rest, and
     /// so does the next call that uses the queue, which then makes it again.
     pub fn delete(&self) -> M::Reply<()> {
-        self.call(Ok(()), async |calls, ()| calls.delete().await)
+        self.call("events.delete", Ok(()), async |calls, ()| calls.delete().await)
     }
 }
 

@@ -51,7 +51,7 @@ impl<M: Mode> EventQueue<M> {
     /// command fails, while the rest of the transaction does not, if the queue is being deleted, and if a key of the
     /// queue holds something else or was written by a version that this one does not know.
     pub fn publish_call(&self, event: NewEvent) -> M::Reply<Vec<Arc<[u8]>>> {
-        self.call(self.command(&event), async |_, command| Ok(command))
+        self.call("events.publish_call", self.command(&event), async |_, command| Ok(command))
     }
 
     fn command(&self, event: &NewEvent) -> Result<Vec<Arc<[u8]>>> {

@@ -78,9 +78,10 @@ impl<M: Mode> EventQueue<M> {
         EventQueue { client: self.client.to_async(), name: self.name.clone() }
     }
 
-    /// Runs a call of several steps, unless something is wrong with what it was given.
+    /// Runs a call of several steps, unless something is wrong with what it was given. Its errors name the operation.
     pub(super) fn call<I: Send + 'static, T: Send + 'static, F>(
         &self,
+        operation: &'static str,
         input: Result<I>,
         body: impl FnOnce(Calls<M>, I) -> F + Send + 'static,
     ) -> M::Reply<T>
@@ -88,7 +89,8 @@ impl<M: Mode> EventQueue<M> {
         F: Future<Output = Result<T>> + Send + 'static,
     {
         let calls = Calls::new(self);
-        M::call(async move { body(calls?, input?).await })
+        let all = async move { body(calls?, input?).await };
+        M::call(async move { all.await.map_err(|error| error.renamed(operation)) })
     }
 
     /// Publishes an event, which fires now or at a given time.
@@ -102,7 +104,7 @@ impl<M: Mode> EventQueue<M> {
     /// A step that is sent again after a lost connection adds nothing twice. After `CONNECTION_LOST` or `TIMEOUT` the
     /// event may or may not have been added; if it is published again with the same deduplication id, it is there once.
     pub fn publish(&self, event: NewEvent) -> M::Reply<Published> {
-        self.call(event.check().map(|()| vec![event]), async |calls, events| {
+        self.call("events.publish", event.check().map(|()| vec![event]), async |calls, events| {
             let published = calls.publish(events).await?;
             Ok(published[0])
         })
@@ -122,7 +124,7 @@ impl<M: Mode> EventQueue<M> {
         events: impl IntoIterator<Item = NewEvent>,
     ) -> M::Reply<Vec<Published>> {
         let events = check_all(events);
-        self.call(events, async |calls, events| calls.publish(events).await)
+        self.call("events.publish_many", events, async |calls, events| calls.publish(events).await)
     }
 
     /// Leases up to `max` events that are ready, those that have been ready for longest first, for as long as the
@@ -138,7 +140,7 @@ impl<M: Mode> EventQueue<M> {
     /// are delivered again when their lease expires.
     pub fn receive(&self, max: usize) -> M::Reply<Vec<Event>> {
         let checked = Receive::check(max, None);
-        self.call(checked, async move |calls, ()| {
+        self.call("events.receive", checked, async move |calls, ()| {
             Ok(calls.receive(max, None, None, false, Suspects::Take).await?.events)
         })
     }
@@ -208,7 +210,7 @@ impl<M: Mode> EventQueue<M> {
 
     fn end(&self, receipt: Receipt, end: End) -> M::Reply<()> {
         let checked = end.check().map(|()| vec![Settlement { receipt, end }]);
-        self.call(checked, async |calls, ends| match calls.settle(ends).await?[0] {
+        self.call("events.end", checked, async |calls, ends| match calls.settle(ends).await?[0] {
             Settled::Lost => Err(taken_over()),
             _ => Ok(()),
         })
@@ -238,7 +240,9 @@ impl<M: Mode> EventQueue<M> {
         let checked = check_count(ends.len())
             .and_then(|()| limits::distinct(ends.iter().map(|end| &end.receipt.id)))
             .and_then(|()| ends.iter().try_for_each(|end| end.end.check()));
-        self.call(checked.map(|()| ends), async |calls, ends| calls.settle(ends).await)
+        self.call("events.settle_many", checked.map(|()| ends), async |calls, ends| {
+            calls.settle(ends).await
+        })
     }
 
     /// Ends a delivery as [`ack`](Self::ack) does, and publishes follow-up events in the same step: both or neither, but
@@ -285,7 +289,9 @@ impl<M: Mode> EventQueue<M> {
             Publish::check(&events)?;
             Ok(events)
         });
-        self.call(checked, async move |calls, events| calls.ack_with(receipt, events).await)
+        self.call("events.ack_with", checked, async move |calls, events| {
+            calls.ack_with(receipt, events).await
+        })
     }
 
     /// Extends the leases of events: they last this long from now, or as long as the configuration says. Returns for
@@ -301,7 +307,7 @@ impl<M: Mode> EventQueue<M> {
         let held: Vec<Receipt> = deliveries.into_iter().map(Into::into).collect();
         let lease = lease.into();
         let checked = check_count(held.len()).and_then(|()| lease.map_or(Ok(()), limits::lease));
-        self.call(checked.map(|()| held), async move |calls, held| {
+        self.call("events.extend", checked.map(|()| held), async move |calls, held| {
             let make = |partition, _, held| Extend::new(partition, held, lease);
             calls.spread(held, 0, make, |extended| extended.held).await
         })
@@ -343,7 +349,7 @@ impl<M: Mode> EventQueue<M> {
         also_running: bool,
         force: bool,
     ) -> M::Reply<Vec<Cancelled>> {
-        self.call(check_ids(ids), async move |calls, ids| {
+        self.call("events.cancel", check_ids(ids), async move |calls, ids| {
             let make = |partition, _, ids| {
                 Cancel::new(partition, ids, also_running).map(|step| step.force(force))
             };
@@ -394,7 +400,7 @@ impl<M: Mode> EventQueue<M> {
         at: When,
     ) -> M::Reply<Vec<Rescheduled>> {
         let checked = limits::when(at).and_then(|()| check_ids(ids));
-        self.call(checked, async move |calls, ids| {
+        self.call("events.reschedule_to", checked, async move |calls, ids| {
             let make = |partition, _, ids| Reschedule::new(partition, ids, at);
             calls.spread(ids, 0, make, |rescheduled| rescheduled).await
         })
@@ -409,7 +415,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
     pub fn stats(&self) -> M::Reply<Stats> {
-        self.call(Ok(()), async |calls, ()| calls.stats().await)
+        self.call("events.stats", Ok(()), async |calls, ()| calls.stats().await)
     }
 
     /// Changes the configuration of the queue, and makes the queue if it does not exist. What the change leaves out stays
@@ -442,7 +448,7 @@ impl<M: Mode> EventQueue<M> {
     /// as a `concurrency` below the number of partitions that the queue has, or a `burst` without a `rate`.
     pub fn configure(&self, change: impl Into<ConfigChange>) -> M::Reply<()> {
         let change = change.into();
-        self.call(change.check().map(|()| change), async |calls, change| {
+        self.call("events.configure", change.check().map(|()| change), async |calls, change| {
             let apply = |known: Option<&Config>| {
                 let mut config = change.of(known.unwrap_or(&Config::default()));
                 config.partitions = known.map_or(config.partitions, |known| known.partitions);
@@ -458,7 +464,9 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
     pub fn config(&self) -> M::Reply<Option<Config>> {
-        self.call(Ok(()), async |calls, ()| Ok(calls.look().await?.map(|map| map.config.clone())))
+        self.call("events.config", Ok(()), async |calls, ()| {
+            Ok(calls.look().await?.map(|map| map.config.clone()))
+        })
     }
 
     /// Stops the delivery of events: when the call returns, no consumer receives an event. Leased events can still be
@@ -479,7 +487,7 @@ impl<M: Mode> EventQueue<M> {
     }
 
     fn set_paused(&self, paused: bool) -> M::Reply<()> {
-        self.call(Ok(()), async move |calls, ()| {
+        self.call("events.set_paused", Ok(()), async move |calls, ()| {
             let change = |known: Option<&Config>| {
                 Ok(Config { paused, ..known.cloned().unwrap_or_default() })
             };

@@ -57,9 +57,13 @@ pub(crate) fn wait_in_slices(
             (Some(until), Some(slice)) => Some(until.min(slice)),
             (one, other) => one.or(other),
         };
-        if wait(to) || until.is_some_and(|until| Instant::now() >= until) {
+        if wait(to) {
             return Ok(());
         }
+        // Also after a wait that was shorter than a slice: a loop of such waits is to be interrupted too.
         check()?;
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(());
+        }
     }
 }

@@ -217,10 +217,12 @@ impl<M: Mode> TaskStore<M> {
     /// # Errors
     /// As [`modify`](Self::modify).
     pub fn insert(&self, queue: impl AsRef<str>, json: impl AsRef<str>) -> M::Reply<Task> {
-        let task = NewTask::new(queue).value(json);
-        self.client.run_then(self.modify_step(Modification::new().insert(task)), |done| {
+        let modification = Modification::new().insert(NewTask::new(queue).value(json));
+        let operation = modification.operation();
+        let reply = self.client.run_then(self.modify_step(modification), |done| {
             done.inserted.into_iter().next().expect("a task that is inserted is returned")
-        })
+        });
+        M::named(reply, operation)
     }
 
     /// Applies a modification completely or not at all: inserts, changes and deletes of tasks and documents, and
@@ -239,12 +241,13 @@ impl<M: Mode> TaskStore<M> {
     /// anything: give the tasks that it inserts explicit ids. A document that it puts replaces what others have
     /// put since.
     pub fn modify(&self, modification: Modification) -> M::Reply<Modified> {
+        let operation = modification.operation();
         let steps = match modification.is_empty() {
             true => self.name().map(|_| Vec::new()),
             false => self.modify_step(modification).map(|step| vec![step]),
         };
-        self.client
-            .run_all(steps, |done: Vec<Modified>| done.into_iter().next().unwrap_or_default())
+        let done = |done: Vec<Modified>| done.into_iter().next().unwrap_or_default();
+        M::named(self.client.run_all(steps, done), operation)
     }
 
     fn modify_step(&self, modification: Modification) -> Result<Modify> {
@@ -417,9 +420,10 @@ impl<M: Mode> TaskStore<M> {
     /// As [`queue_stats`](Self::queue_stats).
     pub fn queues(&self, filter: Filter) -> M::Reply<Vec<(Arc<str>, u64)>> {
         let step = self.name().and_then(|name| ReadQueueStats::of(name, filter));
-        self.client.run_then(step, |stats| {
+        let reply = self.client.run_then(step, |stats| {
             stats.into_iter().map(|stats| (stats.queue, stats.size)).collect()
-        })
+        });
+        M::named(reply, "tasks.queues")
     }
 
     /// Whether none of these queues holds a task.
@@ -432,7 +436,8 @@ impl<M: Mode> TaskStore<M> {
             true => ReadQueueStats::of(name, filter.limit(1)).map(ReadQueueStats::only_with_tasks),
             false => Err(invalid("the filter names no queue")),
         });
-        self.client.run_then(step, |stats| stats.is_empty())
+        let reply = self.client.run_then(step, |stats| stats.is_empty());
+        M::named(reply, "tasks.are_empty")
     }
 
     /// Statistics of the queues that hold tasks or are paused, by name: those that the filter selects, or all. They
@@ -475,7 +480,9 @@ impl<M: Mode> TaskStore<M> {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub fn resume(&self, queue: impl AsRef<str>) -> M::Reply<()> {
-        self.client.run(self.name().and_then(|name| Pause::of(name, queue.as_ref(), false)))
+        let reply =
+            self.client.run(self.name().and_then(|name| Pause::of(name, queue.as_ref(), false)));
+        M::named(reply, "tasks.resume")
     }
 
     /// Deletes the tasks of a queue that match a filter, one step per call. A step looks at up to
@@ -511,7 +518,7 @@ impl<M: Mode> TaskStore<M> {
     /// # Delivery
     /// After `CONNECTION_LOST` or `TIMEOUT` the step may have been done. It can be repeated: it finds what is left.
     pub fn purge(&self, queue: impl AsRef<str>, filter: TaskFilter) -> M::Reply<Swept> {
-        self.client.run(self.sweep_step(queue.as_ref(), End::Purge, filter))
+        self.sweep("tasks.purge", queue.as_ref(), End::Purge, filter)
     }
 
     /// Moves tasks that match a filter from one queue to another, one step per call like [`purge`](Self::purge). They
@@ -530,7 +537,7 @@ impl<M: Mode> TaskStore<M> {
         filter: TaskFilter,
     ) -> M::Reply<Swept> {
         let end = End::Move(to.as_ref().into());
-        self.client.run(self.sweep_step(queue.as_ref(), end, filter))
+        self.sweep("tasks.move_tasks", queue.as_ref(), end, filter)
     }
 
     /// Moves tasks as [`move_tasks`](Self::move_tasks) does, and clears their attempts and err: for tasks of an error
@@ -572,11 +579,19 @@ impl<M: Mode> TaskStore<M> {
         filter: TaskFilter,
     ) -> M::Reply<Swept> {
         let end = End::Redrive(to.as_ref().into());
-        self.client.run(self.sweep_step(queue.as_ref(), end, filter))
+        self.sweep("tasks.redrive", queue.as_ref(), end, filter)
     }
 
-    fn sweep_step(&self, queue: &str, end: End, filter: TaskFilter) -> Result<Sweep> {
-        Sweep::of(self.name()?, self.claimant.clone(), queue, end, filter)
+    fn sweep(
+        &self,
+        operation: &'static str,
+        queue: &str,
+        end: End,
+        filter: TaskFilter,
+    ) -> M::Reply<Swept> {
+        let name = self.name();
+        let step = name.and_then(|name| Sweep::of(name, self.claimant.clone(), queue, end, filter));
+        M::named(self.client.run(step), operation)
     }
 
     /// Leases all documents with these primary keys, or none if another claimant holds one of them. They are in the
@@ -629,7 +644,9 @@ impl<M: Mode> TaskStore<M> {
         let key = key.into();
         let step =
             self.name().and_then(|name| FetchDocs::of(name, namespace.as_ref(), [key.id()?]));
-        self.client.run_then(step, move |docs| docs.into_iter().find(|doc| key.is_of(doc)))
+        let reply =
+            self.client.run_then(step, move |docs| docs.into_iter().find(|doc| key.is_of(doc)));
+        M::named(reply, "tasks.get_doc")
     }
 
     /// Inserts a document, or replaces the content of the document with the same id, in one step, and returns it as
@@ -656,9 +673,12 @@ impl<M: Mode> TaskStore<M> {
     /// After `CONNECTION_LOST` or `TIMEOUT` it may have been done; if it is sent again, it overwrites what others
     /// have put since.
     pub fn put_doc(&self, doc: NewDoc) -> M::Reply<Doc> {
-        self.client.run_then(self.modify_step(Modification::new().put_doc(doc)), |done| {
+        let modification = Modification::new().put_doc(doc);
+        let operation = modification.operation();
+        let reply = self.client.run_then(self.modify_step(modification), |done| {
             done.inserted_docs.into_iter().next().expect("a document that is put is returned")
-        })
+        });
+        M::named(reply, operation)
     }
 
     /// The documents with these ids, in the same order; missing ones are left out.

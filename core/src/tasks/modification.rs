@@ -115,6 +115,15 @@ impl Modification {
         self.lengths().into_iter().sum()
     }
 
+    /// The call that this is, as an error names it: each language makes an insert and a put by one of these.
+    pub(super) fn operation(&self) -> &'static str {
+        match (self.len(), &*self.inserts, &*self.doc_inserts) {
+            (1, [_], _) => "tasks.insert",
+            (1, _, [doc]) if doc.collision == Collision::Replace => "tasks.put_doc",
+            _ => "tasks.modify",
+        }
+    }
+
     /// How many entries there are of each kind, in the order in which the script takes them.
     pub(super) fn lengths(&self) -> [usize; 8] {
         [

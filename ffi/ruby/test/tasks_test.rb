@@ -308,7 +308,7 @@ class TasksTest < MillpondTest
     assert_equal "hash", redis.type(keys.first)
     redis.del(*keys)
     redis.set(keys.first, "x")
-    { "tasks.modify" => -> { store.insert("q") },
+    { "tasks.insert" => -> { store.insert("q") },
       "tasks.claim" => -> { store.claims("q", wait: 60).first } }.each do |operation, call|
       error = assert_raises(Millpond::WrongTypeError, &call)
       assert_equal operation, error.operation

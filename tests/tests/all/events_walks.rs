@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use millpond::events::{
-    Config, End, EventId, EventQuery, EventQueue, EventState, NewEvent, PurgeFilter, RedriveFilter,
-    Settlement,
+    Config, ConfigChange, End, EventId, EventQuery, EventQueue, EventState, NewEvent, PurgeFilter,
+    RedriveFilter, Settlement,
 };
 use millpond::{ErrorKind, Options};
 use millpond_tests::servers::Redis;
@@ -303,5 +303,9 @@ fn an_error_has_the_name_of_the_call() {
     let all = RedriveFilter::new();
     assert_eq!(operation(queue.redrive_all(all).map(drop)), "events.redrive_all");
     assert_eq!(operation(queue.publish(NewEvent::new("x")).map(drop)), "events.publish");
+    let many = [NewEvent::new("x"), NewEvent::new("y")];
+    assert_eq!(operation(queue.publish_many(many).map(drop)), "events.publish_many");
+    assert_eq!(operation(queue.pause()), "events.pause");
+    assert_eq!(operation(queue.configure(ConfigChange::new()).map(drop)), "events.configure");
     assert_eq!(operation(queue.receive(1).map(drop)), "events.receive");
 }

@@ -64,7 +64,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Delivery
     /// The call takes many steps. After an error some events have moved and the others have not: make the call again.
     pub fn reshard(&self, partitions: usize) -> M::Reply<()> {
-        self.call(check(partitions), async |calls, partitions| {
+        self.call("events.reshard", check(partitions), async |calls, partitions| {
             while calls.reshard(partitions).await?.is_some() {}
             Ok(())
         })
@@ -84,7 +84,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// As [`reshard`](Self::reshard).
     pub fn reshard_step(&self, partitions: usize) -> M::Reply<u64> {
-        self.call(check(partitions), async |calls, partitions| {
+        self.call("events.reshard", check(partitions), async |calls, partitions| {
             loop {
                 match calls.reshard(partitions).await? {
                     Some(0) => {}

@@ -106,7 +106,9 @@ impl<M: Mode> EventQueue<M> {
     /// A tick that is due fires once, according to the schedule that existed when it came.
     pub fn put_schedule(&self, schedule: Schedule) -> M::Reply<PutStatus> {
         let checked = schedule.check().map(|_| schedule);
-        self.call(checked, async |calls, schedule| calls.put(&schedule).await)
+        self.call("events.put_schedule", checked, async |calls, schedule| {
+            calls.put(&schedule).await
+        })
     }
 
     /// Removes a schedule, and returns whether it existed. Events of ticks that have come stay.
@@ -114,7 +116,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
     pub fn remove_schedule(&self, id: impl AsRef<str>) -> M::Reply<bool> {
-        self.of_schedule(id, async |calls, id| {
+        self.of_schedule("events.remove_schedule", id, async |calls, id| {
             if calls.look().await?.is_none() {
                 return Ok(false);
             }
@@ -127,7 +129,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
     pub fn get_schedule(&self, id: impl AsRef<str>) -> M::Reply<Option<ScheduleInfo>> {
-        self.of_schedule(id, async |calls, id| {
+        self.of_schedule("events.get_schedule", id, async |calls, id| {
             if calls.look().await?.is_none() {
                 return Ok(None);
             }
@@ -140,7 +142,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `WRONG_TYPE` if a key holds something else.
     pub fn list_schedules(&self) -> M::Reply<Vec<ScheduleInfo>> {
-        self.call(Ok(()), async |calls, ()| {
+        self.call("events.list_schedules", Ok(()), async |calls, ()| {
             calls.read_all().await?.values().map(ScheduleInfo::of).collect()
         })
     }
@@ -150,7 +152,9 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
     pub fn pause_schedule(&self, id: impl AsRef<str>) -> M::Reply<bool> {
-        self.of_schedule(id, async |calls, id| calls.set_schedule_paused(&id, true).await)
+        self.of_schedule("events.pause_schedule", id, async |calls, id| {
+            calls.set_schedule_paused(&id, true).await
+        })
     }
 
     /// Resumes a schedule after a [`pause_schedule`](Self::pause_schedule), with its first tick after now. Returns
@@ -159,7 +163,9 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
     pub fn resume_schedule(&self, id: impl AsRef<str>) -> M::Reply<bool> {
-        self.of_schedule(id, async |calls, id| calls.set_schedule_paused(&id, false).await)
+        self.of_schedule("events.resume_schedule", id, async |calls, id| {
+            calls.set_schedule_paused(&id, false).await
+        })
     }
 
     /// Publishes an event of a schedule now, even if it is paused; its ticks stay as they are. Returns the result, if
@@ -168,7 +174,7 @@ impl<M: Mode> EventQueue<M> {
     /// # Errors
     /// `INVALID_ARGUMENT` for an id that is empty or too long.
     pub fn trigger_schedule(&self, id: impl AsRef<str>) -> M::Reply<Option<Published>> {
-        self.of_schedule(id, async |calls, id| {
+        self.of_schedule("events.trigger_schedule", id, async |calls, id| {
             if calls.look().await?.is_none() {
                 return Ok(None);
             }
@@ -221,11 +227,14 @@ impl<M: Mode> EventQueue<M> {
         let checked = check_owner(&owner, revision)
             .and_then(|()| schedules.into_iter().try_for_each(&mut add))
             .map(|()| (owner.clone(), all));
-        self.call(checked, async move |calls, (owner, all)| calls.sync(&owner, revision, all).await)
+        self.call("events.sync_schedules", checked, async move |calls, (owner, all)| {
+            calls.sync(&owner, revision, all).await
+        })
     }
 
     fn of_schedule<T: Send + 'static, F>(
         &self,
+        operation: &'static str,
         id: impl AsRef<str>,
         body: impl FnOnce(Calls<M>, Arc<str>) -> F + Send + 'static,
     ) -> M::Reply<T>
@@ -233,7 +242,7 @@ impl<M: Mode> EventQueue<M> {
         F: Future<Output = Result<T>> + Send + 'static,
     {
         let id: Arc<str> = id.as_ref().into();
-        self.call(check_own_id(&id).map(|()| id), body)
+        self.call(operation, check_own_id(&id).map(|()| id), body)
     }
 }
 
