@@ -104,6 +104,13 @@ export interface ConnectOptions extends ResultOptions, CallOptions {
    * over. It is 10 by default.
    */
   retries?: number | bigint | undefined
+  /**
+   * How long calls wait for a server that has not been reached yet, if that is longer than
+   * `timeout`. After the first reply it no longer matters. For a program that starts during an
+   * outage, or together with its server: what it does first, such as {@link EventQueue.configure},
+   * then waits as a worker's `run` does. In milliseconds.
+   */
+  waitMs?: number | undefined
   /** The name of the connections in `CLIENT LIST`. */
   clientName?: string | undefined
 }

@@ -35,6 +35,7 @@ use crate::runtime::clock::Clock;
 /// | `timeout` | `5s` | the limit for one call, including finding the server, connecting and retries |
 /// | `connect_timeout` | `1s` | the limit for one attempt to connect, including name resolution, TLS and login |
 /// | `retries` | `10` | attempts after the first to connect, or to reach a server that is busy, loading or failing over |
+/// | `wait` | `0s` | how long calls wait for a server that has not been reached yet, if longer than `timeout`: for programs that start during an outage, or with their server |
 /// | `pool` | `16` | idle connections kept for blocking callers; each concurrent call has a connection, and the number of open ones is not limited |
 /// | `persist` | | how long connections that a client leaves behind are kept for the next client of this process with the same URL; without it they are closed with the client. For PHP under php-fpm, where each page makes its client anew |
 /// | `client_name` | | the name in `CLIENT LIST` |
@@ -62,6 +63,7 @@ pub struct Options {
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) retries: u32,
+    pub(crate) wait: Duration,
     pub(crate) pool: usize,
     /// How long connections outlive their client.
     pub(crate) persist: Option<Duration>,
@@ -96,6 +98,7 @@ impl Options {
             timeout: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(1),
             retries: 10,
+            wait: Duration::ZERO,
             pool: 16,
             persist: None,
             client_name: None,
@@ -125,7 +128,7 @@ impl Options {
         let sentinel = (&self.sentinel_user, &self.sentinel_password, self.sentinel_tls);
         let settings =
             (&self.client_name, self.timeout, self.connect_timeout, self.retries, self.pool);
-        format!("{:?}", (server, sentinel, settings))
+        format!("{:?}", (server, sentinel, settings, self.wait))
     }
 
     /// The user and the password, taken literally: nothing is unescaped.
@@ -163,6 +166,10 @@ setters! {
     /// Attempts after the first to connect, or to reach a server that is busy, loading or failing
     /// over.
     retries: u32 => retries;
+    /// How long calls wait for a server that has not been reached yet, if that is longer than `timeout`. After the first
+    /// reply it no longer matters. For a program that starts during an outage, or together with its server: what it does
+    /// first, such as [`configure`](crate::events::EventQueue::configure), then waits as a worker's `run` does.
+    wait: Duration => wait.min(TIMEOUT_MAX);
     /// Idle connections that are kept for blocking callers.
     pool: usize => pool;
     /// The name of the connections in `CLIENT LIST`.
@@ -197,6 +204,7 @@ impl fmt::Debug for Options {
             .field("timeout", &self.timeout)
             .field("connect_timeout", &self.connect_timeout)
             .field("retries", &self.retries)
+            .field("wait", &self.wait)
             .field("user", &self.user)
             .field("db", &self.db)
             .field("tls", &self.tls)

@@ -117,6 +117,7 @@ impl Options {
             "timeout" if is_server => self.timeout = duration(name, value)?,
             "connect_timeout" if is_server => self.connect_timeout = duration(name, value)?,
             "retries" if is_server => self.retries = number(name, value)?,
+            "wait" if is_server => self.wait = duration(name, value)?,
             "pool" if is_server => self.pool = number(name, value)?,
             "persist" if is_server => self.persist = Some(duration(name, value)?),
             "client_name" if is_server => self.client_name = Some(value.to_owned()),

@@ -77,16 +77,21 @@ pub(super) enum Verdict {
 }
 
 impl Attempt {
-    pub(super) fn new(options: &Options, idempotent: bool, now: Instant) -> Self {
+    pub(super) fn new(router: &Router, idempotent: bool, now: Instant) -> Self {
+        let Options { timeout, retries, wait, .. } = *router.dialer.options;
+        let (timeout, retries) = match wait > timeout && !router.is_reached() {
+            true => (wait, u32::MAX),
+            false => (timeout, retries),
+        };
         Self {
             idempotent,
             with_source: false,
             asking: None,
             redirections: 0,
-            retries_left: options.retries,
+            retries_left: retries,
             pauses: 0,
             failure: None,
-            deadline: now + options.timeout,
+            deadline: now + timeout,
         }
     }
 
@@ -116,7 +121,10 @@ impl Attempt {
             Outcome::Reply(Reply::Error(text), server) => {
                 return self.judge_error(&text, &server, router, now);
             }
-            Outcome::Reply(reply, _) => return Verdict::Done(Ok(reply)),
+            Outcome::Reply(reply, _) => {
+                router.reached();
+                return Verdict::Done(Ok(reply));
+            }
             // That there was no time left says less than what the time went by with.
             Outcome::NotSent(error)
                 if now >= self.deadline && error.kind() == ErrorKind::Unavailable =>
@@ -201,9 +209,9 @@ mod tests {
     use super::super::dial::Dialer;
     use super::*;
 
-    fn router(url: &str) -> (Router, Options) {
+    fn router(url: &str) -> Router {
         let options = Options::parse(url).unwrap();
-        (Router::new(Dialer::new(Arc::new(options.clone())).unwrap()), options)
+        Router::new(Dialer::new(Arc::new(options)).unwrap())
     }
 
     fn error(text: &str) -> Outcome {
@@ -223,9 +231,9 @@ mod tests {
 
     #[test]
     fn an_unknown_script_is_sent_once_with_its_source() {
-        let (router, options) = router("redis://h");
+        let router = router("redis://h");
         let now = Instant::now();
-        let mut attempt = Attempt::new(&options, false, now);
+        let mut attempt = Attempt::new(&router, false, now);
         assert!(matches!(attempt.judge(error("NOSCRIPT no"), &router, now), Verdict::Again));
         assert!(attempt.with_source);
         assert_eq!(kind(attempt.judge(error("NOSCRIPT no"), &router, now)), ErrorKind::Server);
@@ -233,21 +241,44 @@ mod tests {
 
     #[test]
     fn only_an_idempotent_step_is_sent_again_after_a_lost_connection() {
-        let (router, options) = router("redis://h");
+        let router = router("redis://h");
         let now = Instant::now();
-        let mut step = Attempt::new(&options, false, now);
+        let mut step = Attempt::new(&router, false, now);
         assert_eq!(kind(step.judge(lost(), &router, now)), ErrorKind::ConnectionLost);
-        let mut read = Attempt::new(&options, true, now);
+        let mut read = Attempt::new(&router, true, now);
         assert!(matches!(read.judge(lost(), &router, now), Verdict::After(_)));
         let timeout = Outcome::NoReply(Error::new(ErrorKind::Timeout, "slow"));
         assert_eq!(kind(read.judge(timeout, &router, now)), ErrorKind::Timeout);
     }
 
+    /// Nothing but a reply ends the wait for the first one: a server that loads its data has been reached, but not yet.
+    #[test]
+    fn a_server_is_waited_for_until_it_has_been_reached_once() {
+        let router = router("redis://h?retries=0&timeout=1s&wait=60s");
+        let now = Instant::now();
+        let failed = || Outcome::NotSent(Error::new(ErrorKind::ConnectionFailed, "refused"));
+        let mut attempt = Attempt::new(&router, false, now);
+        for second in 0..50 {
+            let now = now + Duration::from_secs(second);
+            assert!(matches!(attempt.judge(failed(), &router, now), Verdict::After(_)));
+            assert!(matches!(attempt.judge(error("LOADING"), &router, now), Verdict::After(_)));
+        }
+        let late = now + Duration::from_secs(60);
+        assert_eq!(kind(attempt.judge(failed(), &router, late)), ErrorKind::ConnectionFailed);
+
+        let mut attempt = Attempt::new(&router, false, now);
+        let reply = Outcome::Reply(Reply::Nil, Address::Tcp("a".into(), 6379));
+        assert!(matches!(attempt.judge(reply, &router, now), Verdict::Done(Ok(_))));
+        let mut attempt = Attempt::new(&router, false, now);
+        assert_eq!(attempt.deadline(), now + Duration::from_secs(1));
+        assert_eq!(kind(attempt.judge(failed(), &router, now)), ErrorKind::ConnectionFailed);
+    }
+
     #[test]
     fn patience_ends_with_the_retries_or_with_the_time() {
-        let (router, options) = router("redis://h?retries=3&timeout=10s");
+        let router = router("redis://h?retries=3&timeout=10s");
         let now = Instant::now();
-        let mut attempt = Attempt::new(&options, false, now);
+        let mut attempt = Attempt::new(&router, false, now);
         let mut pauses = Vec::new();
         for _ in 0..3 {
             match attempt.judge(error("LOADING soon"), &router, now) {
@@ -263,16 +294,16 @@ mod tests {
             let step = Duration::from_millis(step);
             assert!(*pause >= step / 2 && *pause <= step, "{pause:?}");
         }
-        let mut late = Attempt::new(&options, false, now);
+        let mut late = Attempt::new(&router, false, now);
         let end = now + Duration::from_secs(10);
         assert_eq!(kind(late.judge(error("BUSY"), &router, end)), ErrorKind::Unavailable);
     }
 
     #[test]
     fn redirections_are_followed_once_each_and_not_for_ever() {
-        let (router, options) = router("redis+cluster://a?retries=1");
+        let router = router("redis+cluster://a?retries=1");
         let now = Instant::now();
-        let mut attempt = Attempt::new(&options, false, now);
+        let mut attempt = Attempt::new(&router, false, now);
         assert!(matches!(attempt.judge(error("ASK 7 b:1"), &router, now), Verdict::Again));
         assert_eq!(attempt.redirected(), Some(Address::Tcp("b".into(), 1)));
         assert!(matches!(attempt.judge(error("MOVED 7 c:2"), &router, now), Verdict::Again));
@@ -289,8 +320,8 @@ mod tests {
     }
     #[test]
     fn a_redirection_without_a_host_stays_at_the_host_that_gave_it() {
-        let (router, options) = router("redis+cluster://seed");
-        let mut attempt = Attempt::new(&options, false, Instant::now());
+        let router = router("redis+cluster://seed");
+        let mut attempt = Attempt::new(&router, false, Instant::now());
         assert!(matches!(
             attempt.judge(error("ASK 7 :2"), &router, Instant::now()),
             Verdict::Again
@@ -300,11 +331,11 @@ mod tests {
 
     #[test]
     fn a_redirection_that_cannot_be_read_is_an_error() {
-        let (router, options) = router("redis+cluster://a");
+        let router = router("redis+cluster://a");
         for text in
             ["MOVED", "ASK 7", "MOVED x h:1", "MOVED 7 h", "ASK 99999 h:1", "MOVED 7 h:99999"]
         {
-            let mut attempt = Attempt::new(&options, false, Instant::now());
+            let mut attempt = Attempt::new(&router, false, Instant::now());
             let verdict = attempt.judge(error(text), &router, Instant::now());
             assert_eq!(kind(verdict), ErrorKind::Server, "{text}");
         }

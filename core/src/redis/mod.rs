@@ -99,7 +99,7 @@ impl Connections {
         let mut invocation = step.invocation();
         let own = self.own();
         let slot = own.routes.router.slot(&invocation.keys, O::ON_CLUSTER)?;
-        let mut attempt = Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now());
+        let mut attempt = Attempt::new(&own.routes.router, O::IDEMPOTENT, Instant::now());
         loop {
             let reply = Self::call(&own, &mut attempt, &invocation, slot)?;
             match step.revised(&reply) {
@@ -148,8 +148,9 @@ impl Connections {
             Ok(slot) => slot,
             Err(error) => return done(Err(error)),
         };
+        let attempt = Attempt::new(&own.routes.router, O::IDEMPOTENT, Instant::now());
         own.routes.links.send(Submission {
-            attempt: Attempt::new(&self.dialer.options, O::IDEMPOTENT, Instant::now()),
+            attempt,
             invocation,
             slot,
             caller: Box::new(Caller { step, done }),

@@ -1,6 +1,7 @@
 //! Where a step has to go: the one server, the master that the sentinels name, or the server that
 //! owns the slot. What has been found out is kept until a connection or a reply shows it is stale.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
@@ -20,6 +21,8 @@ pub(super) struct Router {
     /// Whether a topology query is under way; other callers wait for its result.
     is_querying: Mutex<bool>,
     queried: Condvar,
+    /// Whether a step has had a reply.
+    is_reached: AtomicBool,
 }
 
 #[derive(Default)]
@@ -34,7 +37,18 @@ struct Known {
 impl Router {
     pub(super) fn new(dialer: Dialer) -> Self {
         let (known, is_querying, queried) = (Mutex::default(), Mutex::default(), Condvar::new());
-        Self { dialer, known, is_querying, queried }
+        Self { dialer, known, is_querying, queried, is_reached: AtomicBool::new(false) }
+    }
+
+    /// Whether a step has had a reply since this process began to use the servers.
+    pub(super) fn is_reached(&self) -> bool {
+        self.is_reached.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn reached(&self) {
+        if !self.is_reached() {
+            self.is_reached.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The slot of a step's keys; 0 where there is no cluster.

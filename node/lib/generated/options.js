@@ -10,6 +10,7 @@ module.exports = {
     timeoutMs: check.milliseconds,
     connectTimeoutMs: check.milliseconds,
     retries: check.smallSize,
+    waitMs: check.milliseconds,
     clientName: check.text
   },
   eventConfigChange: {

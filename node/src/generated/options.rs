@@ -15,6 +15,7 @@ impl Reader<'_> {
                 "timeoutMs" => of.timeout(duration(self.number()?)),
                 "connectTimeoutMs" => of.connect_timeout(duration(self.number()?)),
                 "retries" => of.retries(self.number()? as u32),
+                "waitMs" => of.wait(duration(self.number()?)),
                 "pool" => of.pool(self.count()? as _),
                 "clientName" => of.client_name(self.text()?),
                 "repair" => of.repair(true),

@@ -267,3 +267,24 @@ fn every_page_has_all_options_of_a_url() {
         assert!(text.contains(&table.join("\n")), "{page} has another table of options");
     }
 }
+
+/// A program that starts during an outage: what it does before its worker runs waits for the server. Once that has been
+/// reached, calls fail after their timeout again.
+#[test]
+fn calls_wait_for_a_server_that_has_not_been_reached_yet() {
+    let server = Redis::builder().appendonly_always().start();
+    let url = |wait: &str| format!("{}?retries=0&timeout=200ms{wait}", server.url());
+    let queue = |url: &str| millpond::connect(url).unwrap().events("orders");
+    server.kill();
+    assert_eq!(queue(&url("")).pause().unwrap_err().kind(), ErrorKind::ConnectionFailed);
+    let queue = queue(&url("&wait=60s"));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| queue.pause());
+        // However long this takes, the call before it either waits or has failed.
+        std::thread::sleep(Duration::from_millis(500));
+        server.restart();
+        first.join().unwrap().unwrap();
+    });
+    server.kill();
+    assert_eq!(queue.resume().unwrap_err().kind(), ErrorKind::ConnectionFailed);
+}
