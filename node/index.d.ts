@@ -3186,9 +3186,9 @@ export interface Schedule {
    */
   ttlMs?: number | undefined
   /** What becomes of an event that was not received in time; `'latest'` by default. */
-  missed?: 'latest' | 'skip' | undefined
+  missed?: 'latest' | 'expire' | undefined
   /**
-   * How long an event can be received before it is missed, with `'skip'`; 60 seconds by default.
+   * How long an event can be received before it is missed, with `'expire'`; 60 seconds by default.
    * One that was received within it is not missed, even if it is delivered again later. In
    * milliseconds.
    */

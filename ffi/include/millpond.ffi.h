@@ -134,7 +134,7 @@ typedef enum {
 
 typedef enum {
     MILLPOND_MISSED_LATEST = 1,
-    MILLPOND_MISSED_SKIP = 2,
+    MILLPOND_MISSED_EXPIRE = 2,
 } millpond_events_missed;
 
 typedef enum {

@@ -522,13 +522,16 @@ typedef enum {
  */
 typedef enum {
     /**
-     * It waits until the next tick, whose event replaces it.
+     * It waits until the next tick, whose event replaces it: when consumers come back after an
+     * hour, they get the event of the newest tick.
      */
     MILLPOND_MISSED_LATEST = 1,
     /**
-     * It is dropped when the schedule's grace is over, unless it was received by then.
+     * It is dropped when the schedule's grace is over, unless it was received by then: when
+     * consumers come back after an hour, they get the events of all ticks of the last minute, if
+     * that is the grace.
      */
-    MILLPOND_MISSED_SKIP = 2,
+    MILLPOND_MISSED_EXPIRE = 2,
 } millpond_events_missed;
 
 /**
@@ -3282,7 +3285,7 @@ typedef struct {
      */
     int64_t missed;
     /**
-     * How long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
+     * How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 60
      * seconds by default. One that was received within it is not missed, even if it is delivered
      * again later. `MILLPOND_NOT_SET`: the default.
      */

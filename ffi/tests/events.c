@@ -226,7 +226,7 @@ static void a_schedule_is_put_read_and_triggered(const struct backend *backend) 
     look->id = (millpond_bytes)B("look");
     look->every_ms = 3600000;
     look->payload = (millpond_bytes)B("all");
-    look->missed = MILLPOND_MISSED_SKIP;
+    look->missed = MILLPOND_MISSED_EXPIRE;
     look->overlap = MILLPOND_OVERLAP_ALLOW;
     OK(millpond_events_put_schedule(queue, look, &outcome, &error));
     CHECK(outcome == MILLPOND_SCHEDULE_CREATED);

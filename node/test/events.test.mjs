@@ -36,7 +36,7 @@ onEveryBackend('an event is received once, and ends', async ({ connect, name }) 
 
 onEveryBackend('schedules', async ({ connect, name }) => {
   const queue = (await connect()).events(name)
-  const schedule = { id: 's', everyMs: 3_600_000, payload: Buffer.from([0xff]), headers: { a: '1' }, missed: 'skip' }
+  const schedule = { id: 's', everyMs: 3_600_000, payload: Buffer.from([0xff]), headers: { a: '1' }, missed: 'expire' }
   assert.equal(await queue.putSchedule(schedule), 'created')
   const [info] = await queue.listSchedules()
   assert.deepEqual([info.everyMs, info.cron, info.payload, info.paused], [3_600_000, null, schedule.payload, false])

@@ -60,7 +60,7 @@ async def test_an_event_of_a_transaction(connect: Any, shared_server: Servers, n
 async def test_schedules(connect: Any, url: str, name: str) -> None:
     queue = connect(url).events(name)
     put = await queue.put_schedule(
-        "s", every=timedelta(hours=1), payload=b"\xff", headers={"a": "1"}, missed="skip", grace=5
+        "s", every=timedelta(hours=1), payload=b"\xff", headers={"a": "1"}, missed="expire", grace=5
     )
     assert put == "created"
     (info,) = await queue.list_schedules()
@@ -69,7 +69,7 @@ async def test_schedules(connect: Any, url: str, name: str) -> None:
     (event,) = await queue.receive(10)
     assert (event.id, event.key, event.headers) == (triggered.id, b"s", {"a": b"1"})
     # Both ways to say it mean the same.
-    schedules = [Schedule("s", every=3_600, payload=b"\xff", headers={"a": b"1"}, missed="skip", grace=5)]
+    schedules = [Schedule("s", every=3_600, payload=b"\xff", headers={"a": b"1"}, missed="expire", grace=5)]
     assert (await queue.sync_schedules("app", 1, schedules)).unchanged == 1
     assert (await queue.sync_schedules("app", 2, ())).removed == 1
     assert await queue.get_schedule("s") is None

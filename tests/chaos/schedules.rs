@@ -43,7 +43,7 @@ fn schedules() -> impl Iterator<Item = Schedule> {
         let revision = if number % 2 == 1 { revision } else { 0 };
         schedule
             .revision(revision)
-            .missed(Missed::Skip)
+            .missed(Missed::Expire)
             .grace(60 * SECOND)
             .overlap(Overlap::Allow)
             .payload(number.to_string())

@@ -11,12 +11,14 @@ namespace Millpond;
 enum Missed: string
 {
     /**
-     * It waits until the next tick, whose event replaces it.
+     * It waits until the next tick, whose event replaces it: when consumers come back after an hour, they
+     * get the event of the newest tick.
      */
     case Latest = 'latest';
 
     /**
-     * It is dropped when the schedule's grace is over, unless it was received by then.
+     * It is dropped when the schedule's grace is over, unless it was received by then: when consumers come
+     * back after an hour, they get the events of all ticks of the last minute, if that is the grace.
      */
-    case Skip = 'skip';
+    case Expire = 'expire';
 }

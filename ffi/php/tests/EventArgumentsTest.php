@@ -54,7 +54,7 @@ final class EventArgumentsTest extends ArgumentsTestCase
             'must be of type ?float, string given' => static fn () => $queue->publish(new NewEvent('x', delay: '1')),
             'Unknown named parameter $at' => static fn () => $queue->publish(new NewEvent('x', at: 5)),
             'Event|Millpond\EventReceipt' => static fn () => $queue->ack('x'),
-            'must be of type ?Millpond\Missed, string given' => static fn () => $queue->putSchedule(new Schedule('a', every: 1, missed: 'skip')),
+            'must be of type ?Millpond\Missed, string given' => static fn () => $queue->putSchedule(new Schedule('a', every: 1, missed: 'expire')),
             'must be of type Millpond\EventState' => static fn () => $queue->list('waiting'),
         ];
         foreach ($calls as $message => $call) {

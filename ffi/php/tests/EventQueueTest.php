@@ -239,7 +239,7 @@ final class EventQueueTest extends TestCase
     public function testSchedulesArePutAndRead(string $kind): void
     {
         $queue = $this->queue($kind);
-        $look = new Schedule('look', every: 1.5, anchorMs: 7, payload: "\xff\0", headers: ['h' => "\xff"], ttl: 60, missed: Missed::Skip, grace: 2, overlap: Overlap::Allow, fromMs: 1, untilMs: 1 << 42, revision: 3);
+        $look = new Schedule('look', every: 1.5, anchorMs: 7, payload: "\xff\0", headers: ['h' => "\xff"], ttl: 60, missed: Missed::Expire, grace: 2, overlap: Overlap::Allow, fromMs: 1, untilMs: 1 << 42, revision: 3);
         self::assertSame([PutStatus::Created, PutStatus::Unchanged], [$queue->putSchedule($look), $queue->putSchedule($look)]);
         $info = $queue->getSchedule('look');
         self::assertSame(['look', 1.5, "\xff\0", false, 3, ''], [$info->id, $info->every, $info->payload, $info->paused, $info->revision, $info->owner]);

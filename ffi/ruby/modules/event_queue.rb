@@ -282,7 +282,7 @@ module Millpond
     # @example
     #   queue = Millpond.connect("memory:").events("jobs")
     #   queue.put_schedule("nightly", cron: "30 3 * * *", zone: "Europe/Berlin", payload: "clean up") # => :created
-    #   queue.put_schedule("look", every: 600, missed: :skip) # => :created
+    #   queue.put_schedule("look", every: 600, missed: :expire) # => :created
     def put_schedule(id, cron: nil, zone: nil, every: nil, anchor_ms: nil, payload: nil, headers: nil, ttl: nil,
                      missed: nil, grace: nil, overlap: nil, from_ms: nil, until_ms: nil, revision: nil)
       schedule = EventResults.schedule(id: id, cron: cron, zone: zone, every: every, anchor_ms: anchor_ms,

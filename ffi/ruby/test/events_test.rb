@@ -98,7 +98,7 @@ class EventsTest < MillpondTest
   on_every_backend :schedules_are_put_and_read do |url|
     queue = events_on(url)
     put = queue.put_schedule("look", every: 1.5, anchor_ms: 7, payload: "\xFF\x00", headers: { "h" => "\xFF" }, ttl: 60,
-                                     missed: :skip, grace: 2, overlap: :allow, from_ms: 1, until_ms: 1 << 42, revision: 3)
+                                     missed: :expire, grace: 2, overlap: :allow, from_ms: 1, until_ms: 1 << 42, revision: 3)
     info = queue.get_schedule("look")
     assert_equal [:created, "look", 1.5, "\xFF\x00".b, false, 3, ""],
                  [put, info.id, info.every, info.payload, info.paused, info.revision, info.owner]
@@ -129,7 +129,7 @@ class EventsTest < MillpondTest
   def test_arguments_of_schedules
     queue = events_on("memory:")
     refused(TypeError, /headers/) { queue.put_schedule("a", every: 1, headers: 7) }
-    refused(TypeError, /missed must be a Symbol/) { queue.put_schedule("a", every: 1, missed: "skip") }
+    refused(TypeError, /missed must be a Symbol/) { queue.put_schedule("a", every: 1, missed: "expire") }
     refused(INVALID, /overlap is :never/) { queue.put_schedule("a", every: 1, overlap: :never) }
     refused(INVALID, /Atlantis/) { queue.put_schedule("a", cron: "@daily", zone: "Europe/Atlantis") }
     refused(ArgumentError, /unknown keyword: :at/) { queue.put_schedule("a", at: 5) }

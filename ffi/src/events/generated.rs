@@ -680,7 +680,7 @@ pub struct millpond_schedule {
     /// What becomes of an event that was not received in time; `MILLPOND_MISSED_LATEST` by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub missed: i64,
-    /// How long an event can be received before it is missed, with `MILLPOND_MISSED_SKIP`; 60
+    /// How long an event can be received before it is missed, with `MILLPOND_MISSED_EXPIRE`; 60
     /// seconds by default. One that was received within it is not missed, even if it is delivered
     /// again later. `MILLPOND_NOT_SET`: the default.
     pub grace_ms: i64,
@@ -1134,19 +1134,22 @@ pub enum millpond_events_redriven {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum millpond_events_missed {
-    /// It waits until the next tick, whose event replaces it.
+    /// It waits until the next tick, whose event replaces it: when consumers come back after an
+    /// hour, they get the event of the newest tick.
     MILLPOND_MISSED_LATEST = 1,
-    /// It is dropped when the schedule's grace is over, unless it was received by then.
-    MILLPOND_MISSED_SKIP = 2,
+    /// It is dropped when the schedule's grace is over, unless it was received by then: when
+    /// consumers come back after an hour, they get the events of all ticks of the last minute, if
+    /// that is the grace.
+    MILLPOND_MISSED_EXPIRE = 2,
 }
 
 /// The value with this number.
 pub(crate) fn missed(number: u32) -> Result<millpond::events::Missed> {
     match number {
         1 => Ok(millpond::events::Missed::Latest),
-        2 => Ok(millpond::events::Missed::Skip),
+        2 => Ok(millpond::events::Missed::Expire),
         _ => Err(invalid(format!(
-            "missed is {number}; it has to be MILLPOND_MISSED_LATEST or MILLPOND_MISSED_SKIP"
+            "missed is {number}; it has to be MILLPOND_MISSED_LATEST or MILLPOND_MISSED_EXPIRE"
         ))),
     }
 }

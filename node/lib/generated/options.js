@@ -70,7 +70,7 @@ module.exports = {
     payload: check.bytes,
     headers: check.headers,
     ttlMs: check.milliseconds,
-    missed: check.oneOf('latest', 'skip'),
+    missed: check.oneOf('latest', 'expire'),
     graceMs: check.milliseconds,
     overlap: check.oneOf('wait', 'allow'),
     fromMs: check.wholeNumber,

@@ -162,7 +162,7 @@ impl Reader<'_> {
                 "ttlMs" => of.ttl(duration(self.number()?)),
                 "missed" => of.missed(match self.text()? {
                     "latest" => millpond::events::Missed::Latest,
-                    "skip" => millpond::events::Missed::Skip,
+                    "expire" => millpond::events::Missed::Expire,
                     other => return Err(unexpected(other)),
                 }),
                 "graceMs" => of.grace(duration(self.number()?)),

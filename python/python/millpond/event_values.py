@@ -25,7 +25,7 @@ IfExists = Literal["error", "ignore", "replace"]
 Status = Literal["created", "duplicate", "replaced"]
 """The result of publishing an event."""
 
-Missed = Literal["latest", "skip"]
+Missed = Literal["latest", "expire"]
 """What becomes of the event of a tick that was not received in time."""
 
 Overlap = Literal["wait", "allow"]
@@ -108,7 +108,7 @@ class Schedule:
     missed: Missed | None = None
     """What becomes of an event that was not received in time; ``"latest"`` by default."""
     grace: Seconds | None = None
-    """For how many seconds an event can be received before it is missed, with ``"skip"``; 60 by default."""
+    """For how many seconds an event can be received before it is missed, with ``"expire"``; 60 by default."""
     overlap: Overlap | None = None
     """Whether events wait for each other; ``"wait"`` by default."""
     from_ms: int | None = None

@@ -690,7 +690,7 @@ class EventQueue:
           seconds. Once it was received it does not expire
         :param missed: what becomes of an event that was not received in time; ``"latest"`` by
           default
-        :param grace: how long an event can be received before it is missed, with ``"skip"``, in
+        :param grace: how long an event can be received before it is missed, with ``"expire"``, in
           seconds; 60 seconds by default. One that was received within it is not missed, even if it
           is delivered again later
         :param overlap: whether events wait for each other; ``"wait"`` by default

@@ -3927,9 +3927,9 @@ impl crate::given::Field for millpond::events::Missed {
     fn read(name: &str, value: &Bound<'_, PyAny>, _: usize) -> PyResult<Self> {
         match &*String::read(name, value, 0)? {
             "latest" => Ok(Self::Latest),
-            "skip" => Ok(Self::Skip),
+            "expire" => Ok(Self::Expire),
             other => {
-                let message = format!("{name} is {other:?}; it has to be \"latest\" or \"skip\"");
+                let message = format!("{name} is {other:?}; it has to be \"latest\" or \"expire\"");
                 Err(errors::invalid(value.py(), message))
             }
         }

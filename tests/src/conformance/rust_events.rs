@@ -163,7 +163,7 @@ fn schedule(request: &Value) -> Result<Schedule> {
             "headers" => schedule.headers(headers(value)?),
             "ttl_ms" => schedule.ttl(duration(value)?),
             "missed" if value == "latest" => schedule.missed(Missed::Latest),
-            "missed" if value == "skip" => schedule.missed(Missed::Skip),
+            "missed" if value == "expire" => schedule.missed(Missed::Expire),
             "grace_ms" => schedule.grace(duration(value)?),
             "overlap" if value == "wait" => schedule.overlap(Overlap::Wait),
             "overlap" if value == "allow" => schedule.overlap(Overlap::Allow),

@@ -361,7 +361,7 @@ impl<'a> World<'a> {
         let every = Duration::from_millis(self.random.of(&[1_000, 1_000, 2_000, 5_000]));
         let mut schedule = Schedule::new(id).every(every).payload("tick");
         if self.random.one_in(2) {
-            schedule = schedule.missed(Missed::Skip).grace(Duration::from_secs(1));
+            schedule = schedule.missed(Missed::Expire).grace(Duration::from_secs(1));
         }
         if self.random.one_in(2) {
             schedule = schedule.overlap(Overlap::Allow);

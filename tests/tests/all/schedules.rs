@@ -195,7 +195,7 @@ fn put_same_unchanged() {
 /// Deploys that raise the revision and nothing else, more often than it ticks, and when ticks are due.
 #[test]
 fn put_same_loses_no_tick() {
-    for missed in [Missed::Latest, Missed::Skip] {
+    for missed in [Missed::Latest, Missed::Expire] {
         on_both(|engine| {
             let schedule = Schedule::new("a").every(Duration::from_secs(10)).payload("x");
             let schedule = schedule.missed(missed).grace(MINUTE).overlap(Overlap::Allow);
@@ -352,10 +352,10 @@ fn missed_latest() {
 }
 
 #[test]
-fn missed_skip_grace() {
+fn missed_expire_grace() {
     on_both(|engine| {
         let hourly =
-            |id| Schedule::new(id).every(60 * MINUTE).anchor_ms(BEGAN * 1_000).missed(Missed::Skip);
+            |id| Schedule::new(id).every(60 * MINUTE).anchor_ms(BEGAN * 1_000).missed(Missed::Expire);
         engine.put(&hourly("a").payload("x"));
         engine.at(3_659).advance_us(999_999);
         let events = engine.events(10);
@@ -372,10 +372,10 @@ fn missed_skip_grace() {
 
 /// An event that was received within its grace is not missed, whatever becomes of that delivery.
 #[test]
-fn missed_skip_once_received() {
+fn missed_expire_once_received() {
     on_both(|engine| {
         let hourly = Schedule::new("a").every(60 * MINUTE).anchor_ms(BEGAN * 1_000);
-        engine.put(&hourly.missed(Missed::Skip).payload("x"));
+        engine.put(&hourly.missed(Missed::Expire).payload("x"));
         let received = engine.at(3_600).events(10);
         assert_eq!(received.iter().map(fired).collect::<Vec<_>>(), [of("x", 3_600)]);
         engine.queue.nack(&received[0], "later", 2 * MINUTE).expect("it is leased");
@@ -390,7 +390,7 @@ fn missed_skip_once_received() {
 #[test]
 fn overlap_wait() {
     on_both(|engine| {
-        engine.put(&each_minute("a", "x").missed(Missed::Skip).grace(10 * MINUTE));
+        engine.put(&each_minute("a", "x").missed(Missed::Expire).grace(10 * MINUTE));
         let first = engine.at(60).events(10);
         assert_eq!((first.len(), &*first[0].key), (1, b"a".as_slice()));
         assert_eq!(engine.at(180).fired(), []);
@@ -562,7 +562,7 @@ fn tick_confluence() {
             engine.put(&latest("a", 7));
             engine.put(&latest("b", 1).overlap(Overlap::Allow));
             engine.put(&Schedule::new("c").cron("*/2 * * * *").payload("c"));
-            let skip = latest("d", 61).missed(Missed::Skip).grace(3 * MINUTE);
+            let skip = latest("d", 61).missed(Missed::Expire).grace(3 * MINUTE);
             engine.put(&skip);
             let (mut held, mut seen) = (Vec::new(), Vec::new());
             for (act, is_looked_at) in &acts {
@@ -608,7 +608,7 @@ const DAY: u64 = 86_400;
 /// but for those that it went over.
 #[test]
 fn a_clock_that_was_ahead_holds_up_no_tick_and_repeats_none() {
-    for missed in [Missed::Latest, Missed::Skip] {
+    for missed in [Missed::Latest, Missed::Expire] {
         on_both_set_back(|engine| {
             let each = |id| {
                 let each = Schedule::new(id).every(10 * MINUTE).anchor_ms(BEGAN * 1_000);

@@ -37,7 +37,7 @@ const GRACE_DEFAULT: Duration = Duration::from_secs(60);
 /// // Each ten minutes; not at all if nobody receives it within 30 seconds.
 /// Schedule::new("look")
 ///     .every(Duration::from_secs(600))
-///     .missed(Missed::Skip)
+///     .missed(Missed::Expire)
 ///     .grace(Duration::from_secs(30))
 ///     .overlap(Overlap::Allow);
 /// ```
@@ -76,11 +76,13 @@ pub struct Schedule {
 /// What becomes of the event of a tick that was not received in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missed {
-    /// It waits until the next tick, whose event replaces it.
+    /// It waits until the next tick, whose event replaces it: when consumers come back after an hour, they get the event
+    /// of the newest tick.
     #[default]
     Latest,
-    /// It is dropped when the schedule's grace is over, unless it was received by then.
-    Skip,
+    /// It is dropped when the schedule's grace is over, unless it was received by then: when consumers come back after an
+    /// hour, they get the events of all ticks of the last minute, if that is the grace.
+    Expire,
 }
 
 /// Whether the event of a tick waits for the event of the previous tick.
@@ -98,7 +100,7 @@ impl Missed {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Latest => "latest",
-            Self::Skip => "skip",
+            Self::Expire => "expire",
         }
     }
 }
@@ -182,7 +184,7 @@ impl Schedule {
         Self { missed, ..self }
     }
 
-    /// How long an event can be received before it is missed, with [`Missed::Skip`]; 60 seconds by default. One that was
+    /// How long an event can be received before it is missed, with [`Missed::Expire`]; 60 seconds by default. One that was
     /// received within it is not missed, even if it is delivered again later.
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
@@ -285,7 +287,7 @@ impl Schedule {
     /// What a partition holds of it, with these ticks and perhaps others behind them.
     pub(super) fn record(&self, ticks: Ticks) -> ScheduleRecord {
         let ttl_us = self.event.ttl.map(micros);
-        let grace_us = (self.missed == Missed::Skip).then(|| micros(self.grace));
+        let grace_us = (self.missed == Missed::Expire).then(|| micros(self.grace));
         ScheduleRecord {
             is_latest: self.missed == Missed::Latest,
             is_in_order: self.overlap == Overlap::Wait,
@@ -341,7 +343,7 @@ impl Schedule {
         }
         schedule.missed = match reader.byte()? {
             0 => Missed::Latest,
-            1 => Missed::Skip,
+            1 => Missed::Expire,
             _ => return Err(corrupt()),
         };
         schedule.overlap = match reader.byte()? {

@@ -801,8 +801,8 @@ module Millpond
     # @param ttl [Numeric, nil] how long after its time an event is dropped if it was not received by then, in
     #   seconds. Once it was received it does not expire
     # @param missed [Symbol, nil] what becomes of an event that was not received in time; `:latest` by default
-    # @param grace [Numeric, nil] how long an event can be received before it is missed, with `:skip`, in seconds; 60
-    #   seconds by default. One that was received within it is not missed, even if it is delivered again later
+    # @param grace [Numeric, nil] how long an event can be received before it is missed, with `:expire`, in seconds;
+    #   60 seconds by default. One that was received within it is not missed, even if it is delivered again later
     # @param overlap [Symbol, nil] whether events wait for each other; `:wait` by default
     # @param from_ms [Integer, nil] the time before which no tick comes, in milliseconds since the Unix epoch
     # @param until_ms [Integer, nil] the time from which on no tick comes, in milliseconds since the Unix epoch
@@ -816,7 +816,7 @@ module Millpond
     # @example
     #   queue = Millpond.connect("memory:").events("jobs")
     #   queue.put_schedule("nightly", cron: "30 3 * * *", zone: "Europe/Berlin", payload: "clean up") # => :created
-    #   queue.put_schedule("look", every: 600, missed: :skip) # => :created
+    #   queue.put_schedule("look", every: 600, missed: :expire) # => :created
     def put_schedule(id, cron: nil, zone: nil, every: nil, anchor_ms: nil, payload: nil, headers: nil, ttl: nil,
                      missed: nil, grace: nil, overlap: nil, from_ms: nil, until_ms: nil, revision: nil)
       schedule = EventResults.schedule(id: id, cron: cron, zone: zone, every: every, anchor_ms: anchor_ms,

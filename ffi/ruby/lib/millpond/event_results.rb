@@ -11,7 +11,7 @@ module Millpond
   module EventResults
     IF_EXISTS = %i[error ignore replace].freeze
     STATES = %i[scheduled behind ready leased retry dead done].freeze
-    MISSED = %i[latest skip].freeze
+    MISSED = %i[latest expire].freeze
     OVERLAP = %i[wait allow].freeze
     PUT = %i[created unchanged updated ignored].freeze
     REASONS = %i[rejected exhausted crashed].freeze
