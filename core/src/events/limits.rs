@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::id::EventId;
 use crate::error::{Result, ensure};
+pub(crate) use crate::step::limits::DEDUP_WINDOW_MAX;
 use crate::step::{Timestamp, When};
 
 /// The most partitions of a queue.
@@ -33,9 +34,6 @@ pub(crate) const STEP_BYTES_MAX: usize = 8 << 20;
 
 /// The most bytes that are kept of what went wrong.
 pub(crate) const ERR_BYTES_MAX: usize = 1 << 10;
-
-/// The longest time for which a deduplication id is remembered.
-pub(crate) const DEDUP_WINDOW_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The longest delay, lease and time to live: 100 years.
 pub(crate) const DELAY_MAX: Duration = Duration::from_secs(3_155_760_000);

@@ -1,4 +1,6 @@
-//! The limits of one call, regardless of the number of steps that it is split into.
+//! The limits of one call, regardless of the number of steps that it is split into, and those that queues share.
+
+use std::time::Duration;
 
 use crate::error::{Result, invalid};
 
@@ -8,6 +10,9 @@ pub const CALL_ITEMS_MAX: usize = 1_000_000;
 
 /// The most bytes of all strings of one call in total: 1 GiB. A server accepts no longer command.
 pub const CALL_BYTES_MAX: usize = 1 << 30;
+
+/// The longest deduplication window of a task or an event: 7 days.
+pub const DEDUP_WINDOW_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How much of a call has been read.
 #[derive(Debug, Default)]

@@ -24,7 +24,7 @@ const FAULTS_TOLD_MAX: usize = 10;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependency {
-    /// Tasks to insert whose id is taken, at the version that exists.
+    /// Tasks to insert whose id is taken, at the version that exists; at version 0 if the task that took it has ended.
     pub inserts: Vec<TaskId>,
     /// Tasks to change that do not exist at the requested version.
     pub changes: Vec<TaskId>,
@@ -148,11 +148,15 @@ impl fmt::Display for Dependency {
         let task = |task: &TaskId| (format!("task {}", task.id), task.version);
         let doc = |doc: &DocId| (format!("document {}/{}", doc.namespace, doc.id), doc.version);
         let exists = |(it, version)| format!("{it} exists already, at version {version}");
+        let is_taken = |(it, version)| match version {
+            0 => format!("{it} exists already, or its id is not free yet"),
+            version => exists((it, version)),
+        };
         let differs = |(it, version)| format!("{it} is not at version {version} any more");
         let is_held = |(it, _)| format!("{it} is held by another claimant");
         let tasks = [&self.changes, &self.deletes, &self.depends].into_iter().flatten();
         let docs = [&self.doc_changes, &self.doc_deletes, &self.doc_depends].into_iter().flatten();
-        let faults = (self.inserts.iter().map(task).map(exists))
+        let faults = (self.inserts.iter().map(task).map(is_taken))
             .chain(tasks.map(task).map(differs))
             .chain(self.claims.iter().map(task).map(is_held))
             .chain(self.doc_inserts.iter().map(doc).map(exists))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Result, ensure};
+use crate::step::limits::DEDUP_WINDOW_MAX;
 use crate::step::{When, check_name};
 
 /// The most characters of a task's id, of a claimant and of a namespace.
@@ -28,6 +29,9 @@ pub const PRIORITY_MAX: u8 = 9;
 
 /// The longest delay, lease and time to live: 100 years.
 pub const DELAY_MAX: Duration = Duration::from_secs(3_155_760_000);
+
+/// The most ids of ended tasks that are taken in a store. Beyond that, the one that would be free first is free.
+pub const DEDUP_IDS_MAX: usize = 1_000_000;
 
 /// The end of the year 9999.
 const TIME_MS_MAX: u64 = 253_402_300_799_999;
@@ -84,6 +88,12 @@ pub(super) fn ttl(ttl: Duration) -> Result<()> {
     let is_allowed = ttl >= Duration::from_millis(1);
     ensure!(is_allowed, "the time to live has to be a millisecond or more");
     delay("time to live", ttl)
+}
+
+pub(super) fn dedup_window(window: Duration) -> Result<()> {
+    let most = DEDUP_WINDOW_MAX;
+    ensure!(window <= most, "the deduplication window is {window:?}; {most:?} are allowed");
+    Ok(())
 }
 
 pub(super) fn when(when: When) -> Result<()> {

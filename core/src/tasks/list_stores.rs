@@ -78,8 +78,13 @@ impl Operation for ListStores {
     }
 
     fn apply(self, _: &embedded::State, context: &mut StepContext<'_>) -> Result<StorePage> {
-        let keys = context.names::<embedded::State>();
-        let names = keys.iter().filter_map(|key| Name::of_key(key)).collect();
+        let mut names = Vec::new();
+        for key in context.names::<embedded::State>() {
+            let key: Arc<[u8]> = key.into();
+            if !context.state::<embedded::State>(&key)?.holds_nothing() {
+                names.extend(Name::of_key(&key));
+            }
+        }
         Ok(StorePage { names, next: None })
     }
 }

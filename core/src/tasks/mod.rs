@@ -51,8 +51,8 @@ pub use job::{DOCS_WAIT_MAX, Job};
 pub use jobs::Jobs;
 pub use json::JSON_DEPTH_MAX;
 pub use limits::{
-    DELAY_MAX, DOC_ID_CHARS_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX, PRIORITY_MAX,
-    VALUE_BYTES_MAX,
+    DEDUP_IDS_MAX, DELAY_MAX, DOC_ID_CHARS_MAX, ERR_BYTES_MAX, ID_CHARS_MAX, KEY_CHARS_MAX,
+    PRIORITY_MAX, VALUE_BYTES_MAX,
 };
 pub use list::{FetchTasks, ListTasks, PAGE_DEFAULT, PAGE_MAX, Position, TaskPage, TaskQuery};
 pub use list_docs::{DocPage, DocPosition, DocQuery, FetchDocs, ListDocs};
@@ -85,6 +85,7 @@ use crate::client::{Blocking, Client, FIRST_KEY, Mode, Then};
 use crate::error::{Error, ErrorKind, Result, invalid};
 pub use crate::step::When;
 pub use crate::step::headers::{HEADERS_BYTES_MAX, HEADERS_MAX, Headers, Iter as HeadersIter};
+pub use crate::step::limits::DEDUP_WINDOW_MAX;
 use crate::step::limits::first_of;
 use crate::step::reply::{Replies, Reply};
 pub use crate::worker::failure::Failure;
@@ -216,6 +217,10 @@ impl<M: Mode> TaskStore<M> {
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
+    ///
+    /// # Delivery
+    /// After `CONNECTION_LOST` or `TIMEOUT` the task may have been inserted. Inserted again, it is there twice, unless it
+    /// has an explicit [id](NewTask::id): an id is inserted once, until it is free again.
     pub fn insert(&self, queue: impl AsRef<str>, json: impl AsRef<str>) -> M::Reply<Task> {
         let modification = Modification::new().insert(NewTask::new(queue).value(json));
         let operation = modification.operation();
@@ -238,8 +243,9 @@ impl<M: Mode> TaskStore<M> {
     /// After `CONNECTION_LOST` or `TIMEOUT` the modification has been applied completely or not at all;
     /// [`fetch`](Self::fetch) tells which. If it is sent again, what it changed or deleted no longer exists at that
     /// version, so nothing is done twice. The exception is a modification that neither changes nor deletes
-    /// anything: give the tasks that it inserts explicit ids. A document that it puts replaces what others have
-    /// put since.
+    /// anything: give the tasks that it inserts explicit ids. Each is then inserted once, until it has ended and its
+    /// [deduplication window](NewTask::dedup_window) is over. A document that it puts replaces what others have put
+    /// since.
     pub fn modify(&self, modification: Modification) -> M::Reply<Modified> {
         let operation = modification.operation();
         let steps = match modification.is_empty() {

@@ -6,7 +6,7 @@
 --   holder: who holds what is put off to a time in the future
 --   how many there are of each kind: inserts, changes, deletes, depends, doc_inserts, doc_changes, doc_deletes,
 --   doc_depends
---   inserts: id, queue, at, attempt, err, priority, ttl_ms or empty, headers, has_value, value, skips
+--   inserts: id, queue, at, attempt, err, priority, ttl_ms or empty, dedup_window_ms, headers, has_value, value, skips
 --   changes: id, version, queue, at, attempt, err, sets_headers (0 keeps them), headers, has_value, value
 --   deletes and depends: id, version
 --   doc_inserts: namespace, id, key, secondary key, has_content, content, collision
@@ -19,13 +19,14 @@
 --   {created, claims, priority, expires, headers for each change},
 --   {1 or, if it was skipped, 0 or, if it was replaced, 2, version, at, created for each doc_insert},
 --   {ten elements for each doc_change}},
---   or {0, fault, index from 0, version that is there if the id is taken else 0, …}; the faults are those of Fault in
---   dependency.rs
+--   or {0, fault, index from 0, version of what is there with the id that is taken else 0, …}; the faults are those of
+--   Fault in dependency.rs
 
 -- The kinds of entries in their order: what each has, by the names of its fields.
 local TASK, DOC = {'id', 'version'}, {'namespace', 'id', 'version'}
 local KINDS = {
-  {'id', 'queue', 'at', 'attempt', 'err', 'priority', 'expires', 'headers', 'has_value', 'value', 'skips'},
+  {'id', 'queue', 'at', 'attempt', 'err', 'priority', 'expires', 'dedup_window', 'headers', 'has_value', 'value',
+    'skips'},
   {'id', 'version', 'queue', 'at', 'attempt', 'err', 'sets_headers', 'headers', 'has_value', 'value'},
   TASK, TASK,
   {'namespace', 'id', 'key', 'secondary_key', 'has_value', 'value', 'collision'},
@@ -49,6 +50,7 @@ local MEANINGS = {
     local ttl = whole(text, DELAY_MS_MAX)
     return ttl and ttl > 0 and NOW + ttl or nil
   end,
+  dedup_window = function(text) return whole(text, DEDUP_WINDOW_MS_MAX) end,
   sets_headers = function(text) return FLAGS[text] end,
   has_value = function(text) return FLAGS[text] end,
   skips = function(text) return FLAGS[text] end,
@@ -97,6 +99,24 @@ local function parse(at)
   return nil, modification, at
 end
 
+-- Reads which ids are taken of the tasks that some modifications insert: those that are there, and those of tasks that
+-- have ended within their deduplication windows; returns an error.
+local function read_taken(modifications)
+  local ended, ids = {}, {}
+  for _, modification in ipairs(modifications) do
+    for _, entry in ipairs(modification[1]) do
+      entry.is_taken = entry.stored and true
+      if not entry.stored then ended[#ended + 1], ids[#ids + 1] = entry, entry.id end
+    end
+  end
+  if #ids == 0 then return end
+  local failure, untils = read_each('ZMSCORE', TAKEN, ids)
+  if failure then return failure end
+  for i, entry in ipairs(ended) do
+    entry.is_taken = untils[i] and tonumber(untils[i]) > NOW
+  end
+end
+
 -- Reads what is there of each entry of some modifications; returns an error.
 local function read_stored(modifications)
   local tasks, docs, ids, fields = {}, {}, {}, {}
@@ -122,6 +142,7 @@ local function read_stored(modifications)
       entry.stored = records[i]
     end
   end
+  return read_taken(modifications)
 end
 
 local function fault(problems, number, i, version)
@@ -132,7 +153,7 @@ end
 -- Notes the ids of tasks that are taken, unless those are skipped.
 local function check_inserts(problems, inserts)
   for i, entry in ipairs(inserts) do
-    if entry.stored and not entry.skips then fault(problems, 1, i, entry.stored[VERSION]) end
+    if entry.is_taken and not entry.skips then fault(problems, 1, i, entry.stored and entry.stored[VERSION]) end
   end
 end
 
@@ -211,11 +232,12 @@ local function modify(modification)
 
   local inserted = {}
   for i, entry in ipairs(inserts) do
-    inserted[i] = entry.stored and 0 or 1
-    if not entry.stored then
+    inserted[i] = entry.is_taken and 0 or 1
+    if not entry.is_taken then
       local task = {entry.queue, 0, entry.at, NOW, NOW, holder,
         0, entry.attempt, entry.err, entry.priority, entry.expires}
       set_headers(task, entry.headers)
+      task[DEDUP_WINDOW] = entry.dedup_window > 0 and entry.dedup_window or nil
       failure = enter(entry.id, task)
       if failure then return failure end
       if entry.has_value then gather('HSET', VALUES, entry.id, entry.value) end

@@ -49,7 +49,8 @@ impl Modification {
         Self::default()
     }
 
-    /// Inserts a task. Refused if a task with that id exists, in any queue.
+    /// Inserts a task. Refused if its id is taken: by a task in any queue, or by one that has ended and whose
+    /// [deduplication window](NewTask::dedup_window) is not over.
     pub fn insert(mut self, task: NewTask) -> Self {
         self.inserts.push(task);
         self

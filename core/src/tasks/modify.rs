@@ -112,6 +112,7 @@ impl Modify {
                 Some(ttl) => args.push_number(ttl.as_millis() as u64),
                 None => args.push(b""),
             }
+            args.push_number(task.dedup_window_ms().into());
             args.push(task.headers.headers().packed());
             push_text(task.value.as_deref(), args);
             args.push(if task.skip_colliding { b"1" } else { b"0" });

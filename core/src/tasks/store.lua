@@ -8,11 +8,13 @@
 -- KEYS[6] expiry  zset: task id -> when it ceases to exist, if it ever does
 -- KEYS[7] none    never there: no step runs while a cluster moves the slot and has only a part of it
 -- Those of a queue or a namespace begin with the first and its {tag}, so that they lie in its slot; they
--- are made here because only the records say in which queues the tasks are. The one below is made here too, as
--- another key would make every call longer.
+-- are made here because only the records say in which queues the tasks are. The ones below are made here too, as
+-- other keys would make every call longer.
 local STORE, VALUES, META, QUEUES, LEVELS, EXPIRY = unpack(KEYS, 1, 6)
 -- zset of scores 0: the queues that are paused, whether they hold tasks or not.
 local PAUSED = STORE .. ':paused'
+-- zset: id -> until when it is taken, of tasks that have ended. An id whose time is over is free, even while it is there.
+local TAKEN = STORE .. ':taken'
 local LAYOUT = 'tasks.v1'
 
 -- The elements of a task's record, which is packed by cmsgpack. Times are milliseconds since the Unix
@@ -20,9 +22,9 @@ local LAYOUT = 'tasks.v1'
 local QUEUE, VERSION, AT, CREATED, MODIFIED, CLAIMANT = 1, 2, 3, 4, 5, 6
 local CLAIMS, ATTEMPT, ERR, PRIORITY, EXPIRES = 7, 8, 9, 10, 11
 -- How often the task was claimed since it was inserted or changed; 1 if that claim was cancelled, else 0; the
--- headers by name, of each the name and then the value, either behind its length in two bytes, the higher one first.
--- Those at the end that are 0 or empty are not there.
-local UNENDED, CANCELLED, HEADERS = 12, 13, 14
+-- headers by name, of each the name and then the value, either behind its length in two bytes, the higher one first;
+-- for how many milliseconds after its end its id is taken. Those at the end that are 0 or empty are not there.
+local UNENDED, CANCELLED, HEADERS, DEDUP_WINDOW = 12, 13, 14, 15
 
 -- zset: task id -> at, of the tasks of one priority.
 local function at_key(queue, priority)
@@ -55,7 +57,7 @@ local function whole(text, max)
   return value <= max and value or nil
 end
 
-local DELAY_MS_MAX, TIME_MS_MAX = 3155760000000, 253402300799999
+local DELAY_MS_MAX, TIME_MS_MAX, DEDUP_WINDOW_MS_MAX = 3155760000000, 253402300799999, 604800000
 local VERSION_MAX = 2 ^ 53
 
 -- The version that a text is; one that no task can have is returned as -1.
@@ -139,11 +141,17 @@ local function leave(id, task)
   count_claims(name, task[CLAIMS], -1)
 end
 
--- Gathers what takes a task out of the store; returns an error.
+-- Gathers what takes a task out of the store, which has ended now or when it expired; returns an error.
 local function remove(id, task)
   gather('HDEL', STORE, id)
   gather('HDEL', VALUES, id)
-  if task[EXPIRES] > 0 then gather('ZREM', EXPIRY, id) end
+  local ended = NOW
+  if task[EXPIRES] > 0 then
+    gather('ZREM', EXPIRY, id)
+    ended = math.min(NOW, task[EXPIRES])
+  end
+  local taken_until = ended + (task[DEDUP_WINDOW] or 0)
+  if taken_until > NOW then gather('ZADD', TAKEN, taken_until, id) end
   return leave(id, task)
 end
 
@@ -203,6 +211,7 @@ end
 
 -- A task as it is stored: what is not there at the end costs nothing, and before that there are no gaps.
 local function pack(task)
+  if task[DEDUP_WINDOW] then task[HEADERS] = task[HEADERS] or '' end
   if task[HEADERS] then task[UNENDED], task[CANCELLED] = task[UNENDED] or 0, task[CANCELLED] or 0 end
   return cmsgpack.pack(task)
 end
@@ -258,6 +267,21 @@ local function settle_claims(name, queue)
   end
 end
 
+-- How many ids are taken at the most, and how many whose time is over a step forgets.
+local DEDUP_IDS_MAX, FORGOTTEN_MAX = 1000000, 1000
+
+-- Forgets ids of ended tasks: some of those whose time is over, and the first to be free of those that are too many.
+-- This comes after the writes, so that on a server whose memory is full it is no removal that lets something new in.
+local function forget()
+  local over, size = redis.call('ZCOUNT', TAKEN, '-inf', NOW), redis.call('ZCARD', TAKEN)
+  local left = math.max(math.min(over, FORGOTTEN_MAX), size - DEDUP_IDS_MAX)
+  while left > 0 do
+    local ids = redis.call('ZRANGE', TAKEN, 0, math.min(left, CHUNK) - 1)
+    redis.call('ZREM', TAKEN, unpack(ids))
+    left = left - #ids
+  end
+end
+
 -- Writes all that was gathered and what follows from it for the queues; or returns an error, and
 -- nothing has changed.
 local function commit()
@@ -266,8 +290,11 @@ local function commit()
     local failure = settle_claims(name, queue)
     if failure then return failure end
   end
-  local failure = write_all(not grows and META)
+  local failure, taken = read('ZCARD', TAKEN)
+  if failure then return failure end
+  failure = write_all(not grows and META)
   queues = {}
+  if not failure and taken > 0 then forget() end
   return failure
 end
 

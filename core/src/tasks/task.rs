@@ -116,6 +116,7 @@ pub struct NewTask {
     pub(super) err: Arc<str>,
     pub(super) priority: u8,
     pub(super) ttl: Option<Duration>,
+    pub(super) dedup_window: Duration,
     pub(super) headers: Given,
     pub(super) skip_colliding: bool,
 }
@@ -132,6 +133,7 @@ impl NewTask {
             err: "".into(),
             priority: 0,
             ttl: None,
+            dedup_window: Duration::ZERO,
             headers: Given::NONE,
             skip_colliding: false,
         }
@@ -139,6 +141,11 @@ impl NewTask {
 
     /// Its id, unique in the store: 1 to [`ID_CHARS_MAX`](super::ID_CHARS_MAX) characters. 16 random hexadecimal
     /// digits by default.
+    ///
+    /// With an id of its own, an insert can be repeated as long as the task exists: it is refused or
+    /// [left out](Self::skip_colliding), and nothing is done twice. When the task has ended its id is free, and the same
+    /// insert adds a new task, unless the [deduplication window](Self::dedup_window) of the one that has ended is not
+    /// over.
     pub fn id(self, id: impl AsRef<str>) -> Self {
         Self { id: Some(id.as_ref().into()), ..self }
     }
@@ -179,6 +186,38 @@ impl NewTask {
         Self { ttl: Some(ttl), ..self }
     }
 
+    /// How long its [id](Self::id) stays taken after it has ended, by the engine's clock: 0, the default, up to
+    /// [`DEDUP_WINDOW_MAX`](super::DEDUP_WINDOW_MAX), in milliseconds. For that long an insert of the same id is refused
+    /// or [left out](Self::skip_colliding) as if the task still existed, at version 0. So a producer that received no
+    /// reply can repeat its insert for that long after the task is done.
+    ///
+    /// A task ends when it is deleted: by the end of its job or another modification, a purge, a cancellation by force,
+    /// or when its time to live is over. A task that is retried, changed, moved or redriven keeps its window, and one in
+    /// an error queue has not ended. A store keeps the ids of up to [`DEDUP_IDS_MAX`](super::DEDUP_IDS_MAX) ended tasks;
+    /// beyond that, the one that would be free first is free early.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use millpond::tasks::{LEASE_DEFAULT, Modification, NewTask, TaskId};
+    ///
+    /// let store = millpond::connect("memory:")?.tasks("shop");
+    /// let charge = || NewTask::new("charges").id("order-7").dedup_window(Duration::from_secs(3_600));
+    /// store.modify(Modification::new().insert(charge()))?;
+    /// let task = store.claim(["charges"], LEASE_DEFAULT)?.expect("it was inserted");
+    /// store.modify(Modification::new().delete(&task))?;
+    ///
+    /// // The order has been charged, and the producer, which does not know that, inserts it again.
+    /// let error = store.modify(Modification::new().insert(charge())).unwrap_err();
+    /// assert_eq!(error.dependency().expect("its id is taken").inserts, [TaskId::new("order-7", 0)]);
+    /// let done = store.modify(Modification::new().insert(charge().skip_colliding()))?;
+    /// assert!(done.inserted.is_empty());
+    /// # Ok::<(), millpond::Error>(())
+    /// ```
+    pub fn dedup_window(self, window: Duration) -> Self {
+        Self { dedup_window: window, ..self }
+    }
+
     /// Leaves this task out if its id is taken, instead of refusing the whole modification.
     pub fn skip_colliding(self) -> Self {
         Self { skip_colliding: true, ..self }
@@ -207,7 +246,13 @@ impl NewTask {
         limits::priority(self.priority)?;
         self.headers.check()?;
         limits::when(self.at)?;
+        limits::dedup_window(self.dedup_window)?;
         self.ttl.map_or(Ok(()), limits::ttl)
+    }
+
+    /// The deduplication window in milliseconds; never less than was asked for.
+    pub(super) fn dedup_window_ms(&self) -> u32 {
+        self.dedup_window.as_nanos().div_ceil(1_000_000) as u32
     }
 }
 

@@ -64,6 +64,187 @@ fn a_leased_task_expires_too() {
     store.modify(Modification::new().insert(task)).unwrap();
 }
 
+/// Whether an insert of this id is refused because it is taken, and otherwise left out; inserts nothing.
+fn is_taken(store: &TaskStore, id: &str) -> bool {
+    let missing = TaskId::new("missing", 0);
+    let error = |task| store.modify(Modification::new().insert(task).depend(missing.clone()));
+    let refused = error(NewTask::new("probe").id(id)).unwrap_err();
+    let skipped = error(NewTask::new("probe").id(id).skip_colliding()).unwrap_err();
+    assert_eq!(skipped.dependency().unwrap().inserts, []);
+    let dependency = refused.dependency().unwrap();
+    assert_eq!(dependency.depends, [missing]);
+    dependency.has_collisions()
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn an_id_is_taken_until_the_window_of_its_task_is_over() {
+    let (clock, client) = with_clock();
+    let store = client.tasks("shop");
+    let insert = |task| store.modify(Modification::new().insert(task));
+    let task = || NewTask::new("inbox").id("t").dedup_window(MINUTE);
+    let delete = |task: &Task| store.modify(Modification::new().delete(task)).unwrap();
+    let first = insert(task()).unwrap().inserted.remove(0);
+    clock.advance(MINUTE * 2);
+    assert!(is_taken(&store, "t"), "it exists");
+    delete(&first);
+    for step in [MS, MINUTE - MS * 2] {
+        clock.advance(step);
+        let error = insert(NewTask::new("other").id("t")).unwrap_err();
+        let dependency = error.dependency().unwrap();
+        assert_eq!(
+            *dependency,
+            Dependency { inserts: vec![TaskId::new("t", 0)], ..Dependency::default() }
+        );
+        assert_eq!(error.message(), "task t exists already, or its id is not free yet");
+        let other = NewTask::new("other").id("other");
+        let both = Modification::new().insert(task().skip_colliding()).insert(other);
+        let done = store.modify(both).unwrap();
+        assert_eq!(done.inserted.iter().map(|task| &*task.id).collect::<Vec<_>>(), ["other"]);
+        delete(&done.inserted[0]);
+    }
+    assert!(client.task_stores().unwrap().is_empty(), "it holds nothing");
+    clock.advance(MS);
+    // This one has no window, and nothing is left of that of the one before.
+    let second = insert(NewTask::new("other").id("t")).unwrap().inserted.remove(0);
+    assert_eq!((second.version, &*second.queue), (0, "other"));
+    delete(&second);
+    assert!(!is_taken(&store, "t"));
+    // A part of a millisecond is one.
+    let short = insert(task().dedup_window(Duration::from_nanos(1))).unwrap().inserted.remove(0);
+    delete(&short);
+    assert!(is_taken(&store, "t"));
+    clock.advance(MS);
+    assert!(!is_taken(&store, "t"));
+}
+
+/// Whatever ends a task, its window begins then; what is no end begins none.
+#[test]
+fn every_end_of_a_task_begins_its_window() {
+    type End = fn(&TaskStore, &ManualClock);
+    let ends: [(&str, End); 8] = [
+        ("a delete", |store, _| {
+            let task = store.fetch(["t"]).unwrap().remove(0);
+            store.modify(Modification::new().delete(&task)).unwrap();
+        }),
+        ("a job that is done", |store, _| {
+            assert_eq!(store.worker(["q"]).drain(|_| ()).unwrap().done, 1);
+        }),
+        ("jobs that are done together", |store, _| {
+            store.insert("q", "1").unwrap();
+            assert_eq!(store.worker(["q"]).prefetch(2).drain(|_| ()).unwrap().done, 2);
+        }),
+        ("a purge", |store, _| {
+            assert_eq!(store.purge("q", TaskFilter::new()).unwrap().tasks, 1);
+        }),
+        ("a cancellation by force", |store, _| {
+            store.claim(["q"], MINUTE).unwrap().unwrap();
+            assert_eq!(store.cancel_force(["t"]).unwrap(), [true]);
+        }),
+        ("a redrive, and an end after it", |store, _| {
+            let fail = |_: &Job| -> Result<(), &str> { Err("broken") };
+            assert_eq!(store.worker(["q"]).max_attempts(1).drain(fail).unwrap().dead, 1);
+            assert_eq!(store.redrive("q/err", "q", TaskFilter::new()).unwrap().tasks, 1);
+            assert_eq!(store.worker(["q"]).drain(|_| ()).unwrap().done, 1);
+        }),
+        ("retries and changes, and an end after them", |store, _| {
+            for queue in ["q", "p", "p"] {
+                let task = store.fetch(["t"]).unwrap().remove(0);
+                let change = task.change().retry("broken").queue(queue).headers([("n", "v")]);
+                store.modify(Modification::new().change(change)).unwrap();
+            }
+            store.claim(["p"], Duration::ZERO).unwrap().unwrap();
+            assert_eq!(store.move_tasks("p", "q", TaskFilter::new()).unwrap().tasks, 1);
+            assert_eq!(store.worker(["q"]).drain(|_| ()).unwrap().done, 1);
+        }),
+        // Nobody looks at it before.
+        ("its time to live", |store, clock| {
+            let task = store.fetch(["t"]).unwrap().remove(0);
+            store.modify(Modification::new().delete(&task)).unwrap();
+            clock.advance(MINUTE);
+            let task = NewTask::new("q").id("t").dedup_window(MINUTE).ttl(MS * 5);
+            store.modify(Modification::new().insert(task)).unwrap();
+            clock.advance(MS * 5);
+        }),
+    ];
+    for (what, end) in ends {
+        let (clock, client) = with_clock();
+        let store = client.tasks("shop").claimant("ann");
+        let task = NewTask::new("q").id("t").dedup_window(MINUTE);
+        store.modify(Modification::new().insert(task)).unwrap();
+        clock.advance(MINUTE * 3);
+        end(&store, &clock);
+        assert!(store.fetch(["t"]).unwrap().is_empty(), "{what}");
+        assert!(is_taken(&store, "t"), "{what}");
+        clock.advance(MINUTE - MS);
+        assert!(is_taken(&store, "t"), "{what}");
+        clock.advance(MS);
+        assert!(!is_taken(&store, "t"), "{what}");
+    }
+}
+
+/// A task has ended when its time to live was over, not when that was noticed.
+#[test]
+fn the_window_of_a_task_that_has_expired_does_not_wait_for_a_step() {
+    let (clock, client) = with_clock();
+    let store = client.tasks("shop");
+    let task = |id: &str| NewTask::new("q").id(id).ttl(MINUTE).dedup_window(MINUTE);
+    store.modify(Modification::new().insert(task("a")).insert(task("b"))).unwrap();
+    clock.advance(MINUTE * 2 - MS);
+    assert!(is_taken(&store, "a"));
+    clock.advance(MS);
+    assert!(!is_taken(&store, "a") && !is_taken(&store, "b"));
+    store.modify(Modification::new().insert(task("b"))).unwrap();
+    clock.advance(MINUTE * 3);
+    assert!(!is_taken(&store, "b"));
+}
+
+/// From the log after a kill and from what a close leaves.
+#[test]
+fn ids_of_ended_tasks_come_back_from_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000_000));
+    let open = || Options::file(directory.path()).clock(clock.clone()).connect().unwrap();
+    let task = |id: &str| NewTask::new("q").id(id).dedup_window(MINUTE);
+    let client = open();
+    let store = client.tasks("shop");
+    let all = Modification::new().insert(task("gone")).insert(task("later")).insert(task("moved"));
+    let expires = task("expires").ttl(MS);
+    let inserted = store.modify(all.insert(expires)).unwrap().inserted;
+    let moved = inserted[2].change().queue("p");
+    store.modify(Modification::new().delete(&inserted[0]).change(moved)).unwrap();
+    clock.advance(MS);
+    assert!(store.fetch(["expires"]).unwrap().is_empty());
+    let mut client = Some(client);
+    drop(store);
+    for round in 0..3 {
+        match round {
+            1 => drop(client.take()),
+            _ => client.take().unwrap().close().unwrap(),
+        }
+        client = Some(open());
+        let store = client.as_ref().unwrap().tasks("shop");
+        for id in ["gone", "later", "moved", "expires"] {
+            assert!(is_taken(&store, id), "{id} in round {round}");
+        }
+        assert_eq!(store.fetch(["gone", "expires", "later", "moved"]).unwrap().len(), 2);
+    }
+    let store = client.as_ref().unwrap().tasks("shop");
+    for queue in ["p", "q"] {
+        assert_eq!(store.purge(queue, TaskFilter::new()).unwrap().tasks, 1);
+    }
+    drop(store);
+    client.take().unwrap().close().unwrap();
+    let client = open();
+    let store = client.tasks("shop");
+    assert!(is_taken(&store, "later") && is_taken(&store, "moved"));
+    clock.advance(MINUTE - MS);
+    assert!(!is_taken(&store, "gone") && is_taken(&store, "later"));
+    clock.advance(MS);
+    assert!(!is_taken(&store, "later") && !is_taken(&store, "moved"));
+}
+
 #[test]
 fn counts_follow_the_clock() {
     let (clock, client) = with_clock();
@@ -210,6 +391,10 @@ fn what_no_store_could_do_is_refused() {
         (Modification::new().insert(new().value("1 2")), "the value is not a JSON text"),
         (Modification::new().insert(new().priority(10)), "the priority is 10"),
         (Modification::new().insert(new().ttl(Duration::ZERO)), "a millisecond or more"),
+        (
+            Modification::new().insert(new().dedup_window(DEDUP_WINDOW_MAX + MINUTE)),
+            "the deduplication window is 604860s; 604800s are allowed",
+        ),
         (Modification::new().insert(new().header("", "v")), "a header's name is empty"),
         (Modification::new().insert(new().headers(headers(65, 1))), "up to 64 headers"),
         (Modification::new().insert(new().header("n", [0; HEADERS_BYTES_MAX])), "have 16385 bytes"),

@@ -111,6 +111,8 @@ fn constants() -> Vec<(&'static str, String)> {
         tasks::HEADERS_BYTES_MAX,
         tasks::PRIORITY_MAX,
         tasks::DELAY_MAX,
+        tasks::DEDUP_WINDOW_MAX,
+        tasks::DEDUP_IDS_MAX,
         tasks::CLAIM_TASKS_MAX,
         tasks::CLAIM_KEYS_MAX,
         tasks::CLAIM_QUEUES_MAX,

@@ -47,6 +47,10 @@ pub(super) mod tag {
     pub(crate) const HEADERS: u8 = 13;
     /// The claim of the task is cancelled, until the next claim or until all its claims have ended.
     pub(crate) const CANCELLED: u8 = 14;
+    /// How long the id of the task stays taken after its end. 0 for a task without this effect.
+    pub(crate) const DEDUP_WINDOW: u8 = 15;
+    /// Id, time: the id of a task that has ended is taken until then. It is in no queue, and may be recorded twice.
+    pub(crate) const TAKEN: u8 = 16;
 }
 
 /// Writes and reads the fields that the effects of each tag hold of a task or a document, in this order.
@@ -78,6 +82,7 @@ said!(Record {
     UNENDED: id unended;
     TASK_REMOVED: id;
     CANCELLED: id;
+    DEDUP_WINDOW: id dedup_window_ms;
 });
 
 /// The headers of a task.
@@ -99,6 +104,9 @@ said!(Doc {
 
 /// Bytes in one snapshot record: large enough to be cheap, small enough to be read in pieces.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
+
+/// How many ids of ended tasks are in one snapshot record.
+const TAKEN_A_RECORD: usize = 1_024;
 
 /// How many claimants are kept at a time while a journal is replayed.
 const CLAIMANTS_MAX: usize = 4_096;
@@ -162,6 +170,17 @@ impl Changes {
         if task.is_cancelled {
             self.note(tag::CANCELLED, task, section);
         }
+        if task.dedup_window_ms > 0 {
+            self.note(tag::DEDUP_WINDOW, task, section);
+        }
+    }
+
+    /// Records until when the id of a task that has ended is taken.
+    pub(super) fn taken(&mut self, id: &Arc<str>, until_ms: u64) {
+        self.effects.write(tag::TAKEN, |record| {
+            id.put(record);
+            until_ms.put(record);
+        });
     }
 
     /// Records an effect of this tag on a document.
@@ -222,6 +241,9 @@ impl State {
                 }
                 (tag::COPIED, Some(section)) => {
                     replayed.copied.insert(section.clone(), record.integer()?);
+                }
+                (tag::TAKEN, _) => {
+                    self.taken.add(Field::read(&mut record)?, Field::read(&mut record)?);
                 }
                 (tag::PAUSED | tag::RESUMED, Some(Section::Queue(queue))) => {
                     self.replay_pause(replayed, tag, queue, sequence)?;
@@ -303,6 +325,7 @@ impl State {
                         task.notes = Notes::new(task.notes.err(), said.notes.headers());
                     }
                     tag::CANCELLED => task.is_cancelled = true,
+                    tag::DEDUP_WINDOW => task.dedup_window_ms = said.dedup_window_ms,
                     _ => {
                         task.version = said.version;
                         task.at_ms = said.at_ms;
@@ -391,6 +414,17 @@ impl State {
         }
         self.queues.keep(false);
         self.namespaces.keep(false);
+        let mut after = None;
+        loop {
+            let page = self.taken.page(after.as_ref(), TAKEN_A_RECORD);
+            let mut changes = Changes::new(Effects::after(Vec::new()));
+            page.iter().for_each(|(until_ms, id)| changes.taken(id, *until_ms));
+            after = page.last().cloned();
+            if after.is_none() {
+                return;
+            }
+            out.record(&changes.into_effects().into_record());
+        }
     }
 }
 

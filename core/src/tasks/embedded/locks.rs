@@ -14,7 +14,7 @@ use sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(not(all(test, shuttle)))]
 pub(super) use hashbrown::DefaultHashBuilder as Hashes;
 pub(super) use sync::MutexGuard;
-pub(super) use sync::atomic::{AtomicBool, AtomicUsize};
+pub(super) use sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 /// Hashes of names.
 #[cfg(all(test, shuttle))]

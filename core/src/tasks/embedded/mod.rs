@@ -3,8 +3,9 @@
 //! Each queue and each namespace has its own lock. A claim locks its queue; a modification locks the queues and
 //! namespaces that it names and no others. In addition, there is an index of all tasks by id, in shards with a lock
 //! each, which claims do not need. Locks are taken in one order, so that there is no deadlock: queues, then
-//! namespaces, then shards of the index, each in the order of their names or numbers. Since a task may move before
-//! its queue is locked, a step looks up its tasks, locks their queues, and checks that the tasks are still there.
+//! namespaces, then shards of the index, each in the order of their names or numbers, then the ids of
+//! [ended tasks](taken). Since a task may move before its queue is locked, a step looks up its tasks, locks their queues,
+//! and checks that the tasks are still there.
 //!
 //! A page or a snapshot holds a queue's lock only to take references to [chunks](order) of tasks.
 //! Statistics take no lock: the holder of a lock publishes the [counts](counts). Documents are read under
@@ -25,6 +26,7 @@ mod order;
 mod queue;
 mod registry;
 mod sweep;
+mod taken;
 
 use std::sync::Arc;
 
@@ -36,6 +38,7 @@ use modify::LockSet;
 use namespace::Namespace;
 use queue::{Queue, Slot, Texts};
 use registry::{Content, Guard, Registry};
+use taken::Taken;
 
 use super::claim::Claimed;
 use super::dependency::Dependency;
@@ -64,6 +67,7 @@ pub struct State {
     queues: Registry<Queue>,
     namespaces: Registry<Namespace>,
     index: Index,
+    taken: Taken,
     /// Set while the journal is replayed.
     replayed: std::sync::Mutex<Replayed>,
 }
@@ -275,6 +279,7 @@ impl State {
                 let record = guard.remove(slot);
                 let mut changes = Changes::new(Effects::of(context));
                 changes.task(tag::TASK_REMOVED, guard.name(), &record);
+                self.taken.end(&record, now_ms, &mut changes);
                 changes.into_effects().record(context);
                 drop(self.index.shard_of(id).remove(id));
             } else if is_claimed && !record.is_cancelled {
@@ -460,6 +465,11 @@ impl State {
         counted.take(filter.limit_or_most()).collect()
     }
 
+    /// Whether it has no tasks, no documents and no paused queue.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.queues.is_empty() && self.namespaces.is_empty()
+    }
+
     /// Runs a function on a task in its locked queue; returns nothing if the task does not exist.
     fn with_task<R>(
         &self,
@@ -517,6 +527,7 @@ impl State {
         {
             let record = queue.remove(slot);
             changes.task(tag::TASK_REMOVED, queue.name(), &record);
+            self.taken.end(&record, now_ms, &mut changes);
             ids.push(record.id);
         }
         changes.into_effects().record(context);
@@ -543,7 +554,7 @@ impl step::State for State {
     }
 
     fn is_unused(&self) -> bool {
-        self.queues.is_empty() && self.namespaces.is_empty()
+        self.holds_nothing() && self.taken.is_empty()
     }
 }
 

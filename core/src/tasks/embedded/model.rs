@@ -264,41 +264,46 @@ impl Snapshot for Copying<'_> {
     }
 }
 
-/// A task or a document in the store, or a paused queue.
+/// A task or a document in the store, a paused queue, or an id that is taken.
 #[derive(Debug, PartialEq)]
 enum Found {
-    Task(Task),
+    Task(Task, u32),
     Doc(Doc),
     Paused(Arc<str>),
+    Taken(taken::Until),
 }
 
 impl Found {
     fn version(&self) -> Option<Version> {
         match self {
-            Found::Task(task) => Some((false, task.id.clone(), task.version)),
+            Found::Task(task, _) => Some((false, task.id.clone(), task.version)),
             Found::Doc(doc) => Some((true, doc.id.clone(), doc.version)),
-            Found::Paused(_) => None,
+            Found::Paused(_) | Found::Taken(_) => None,
         }
     }
 }
 
-/// Everything in a store: the tasks of each queue, the documents of each namespace, and the queues that are
-/// paused.
+/// Everything in a store: the tasks of each queue and their windows, the documents of each namespace, the queues that are
+/// paused, and the ids of ended tasks.
 fn contents(state: &State) -> Vec<Found> {
     let (mut tasks, mut docs, mut paused) = (Vec::new(), Vec::new(), Vec::new());
     for queue in state.queues.all() {
         let guard = queue.lock().unwrap();
         paused.extend(guard.is_paused.then(|| queue.name.clone()));
-        tasks.extend(guard.records().map(|record| record.to_task(&queue.name, false)));
+        tasks.extend(guard.records().map(|record| {
+            let task = record.to_task(&queue.name, false);
+            Found::Task(task, record.dedup_window_ms)
+        }));
     }
     for namespace in state.namespaces.all() {
         docs.extend(namespace.lock().unwrap().docs().cloned());
     }
-    tasks.sort_by(|one, other| one.id.cmp(&other.id));
+    tasks.sort_by_key(Found::version);
     docs.sort_by(|one: &Doc, other| one.id.cmp(&other.id));
     paused.sort();
-    let found = tasks.into_iter().map(Found::Task).chain(docs.into_iter().map(Found::Doc));
-    found.chain(paused.into_iter().map(Found::Paused)).collect()
+    let found = tasks.into_iter().chain(docs.into_iter().map(Found::Doc));
+    let taken = state.taken.page(None, usize::MAX).into_iter().map(Found::Taken);
+    found.chain(paused.into_iter().map(Found::Paused)).chain(taken).collect()
 }
 
 fn check_state(state: &State) {
@@ -565,6 +570,48 @@ fn one_id_is_inserted_into_two_queues_at_once() {
         assert!(count.get() <= 1);
         assert!(store.fetch("x").is_some());
         store.check(&[]);
+    });
+}
+
+/// Whatever ends a task, its id goes from the index to those that are taken, and no insert finds it in neither.
+#[test]
+fn an_id_stays_taken() {
+    in_random_schedules(4_000, || {
+        let (short, window) = (Duration::from_millis(1), Duration::from_secs(3_600));
+        let new = |queue: &str, id: &str| task(queue, id).at_ms(1).dedup_window(window);
+        let store = Store::default();
+        let of = Modification::new().insert(new("p", "a")).insert(new("s", "c"));
+        assert!(store.modify("setup", of));
+        let expires = Modification::new().insert(new("q", "b").ttl(short));
+        store.run_at(FIRST_MS - 2, Modify::new(STORE, "setup", expires)).unwrap();
+        let snapshot = Arc::new(Mutex::new(Vec::new()));
+        let copies = snapshot.clone();
+        let store = at_once(
+            store,
+            steps![
+                |store: &Store| {
+                    let of = Modification::new().delete(TaskId::new("a", 0));
+                    assert!(store.modify("ann", of));
+                    store.list("q");
+                },
+                |store: &Store| {
+                    for id in ["a", "b", "c"] {
+                        assert!(!store.modify("bob", Modification::new().insert(task("r", id))));
+                    }
+                    let rest = Modification::new().insert(task("r", "b").skip_colliding());
+                    assert!(store.modify("bob", rest));
+                },
+                move |store: &Store| {
+                    let copied = store.snapshot();
+                    lock(&copies).push(copied);
+                    let step = Sweep::purge(STORE, "eve", "s", TaskFilter::new());
+                    assert_eq!(store.run(step).unwrap().tasks, 1);
+                },
+            ],
+        );
+        lock(&store.books).end(false, &"c".into(), 0);
+        assert_eq!(store.state.taken.page(None, 9).len(), 3);
+        store.check(&lock(&snapshot));
     });
 }
 

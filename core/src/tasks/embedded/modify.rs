@@ -10,6 +10,7 @@ use super::lease::{Leased, fault, holder};
 use super::namespace::Namespace;
 use super::queue::{Notes, Queue, Record, Slot};
 use super::registry::{Content, Guard, Registered, Registry};
+use super::taken::Taken;
 use crate::error::Result;
 use crate::step::headers::Given;
 use crate::step::{Effects, State as _, StepContext};
@@ -31,6 +32,7 @@ pub(super) struct Locked<'a> {
     pub(super) queues: Vec<Guard<'a, Queue>>,
     namespaces: Vec<Guard<'a, Namespace>>,
     pub(super) index: LockedShards<'a>,
+    taken: &'a Taken,
     changes: Changes,
     announcements: Announcements,
 }
@@ -72,7 +74,7 @@ impl State {
 
     /// Locks everything that a step names. Returns nothing if some of it has moved in the meantime, or if more has
     /// expired than is removed in one go; the caller then tries again.
-    // Lock order: queues by name, then namespaces by name, then parts of the index by number.
+    // Lock order: queues by name, then namespaces by name, then parts of the index by number; the ids of ended tasks last.
     pub(super) fn lock<'a, 'i>(
         &'a self,
         name: &'a Name,
@@ -98,7 +100,9 @@ impl State {
         let now_ms = context.now() / 1_000;
         let changes = Changes::new(Effects::of(context));
         let announcements = Announcements::new(queues.len());
-        let locked = Locked { name, now_ms, queues, namespaces, index, changes, announcements };
+        let taken = &self.taken;
+        let locked =
+            Locked { name, now_ms, queues, namespaces, index, taken, changes, announcements };
         if is_ready {
             return Some(locked);
         }
@@ -112,6 +116,7 @@ impl State {
         locked.changes.into_effects().record(context);
         locked.queues.iter_mut().for_each(|queue| self.queues.used(queue));
         locked.namespaces.iter_mut().for_each(|namespace| self.namespaces.used(namespace));
+        self.taken.forget(locked.now_ms);
         // The engine then checks whether the store can be evicted.
         if self.is_unused() {
             context.mark_evictable();
@@ -164,6 +169,12 @@ impl Locked<'_> {
         Some(self.queues[queue].record(slot))
     }
 
+    /// The version of the task that an id is taken by; 0 for one that has ended.
+    fn taken_at(&mut self, id: &str) -> Option<u64> {
+        let version = self.task(id).map(|task| task.version);
+        version.or_else(|| self.taken.holds(id, self.now_ms).then_some(0))
+    }
+
     pub(super) fn doc(&self, namespace: &str, id: &str) -> Option<&Doc> {
         self.namespaces[position(&self.namespaces, namespace)?].get(id)
     }
@@ -191,6 +202,13 @@ impl Locked<'_> {
         let record = self.queues[queue].remove(slot);
         self.changes.task(tag::TASK_REMOVED, self.queues[queue].name(), &record);
         record
+    }
+
+    /// Removes a task, which has ended.
+    pub(super) fn end(&mut self, queue: usize, slot: Slot) {
+        let record = self.remove(queue, slot);
+        self.taken.end(&record, self.now_ms, &mut self.changes);
+        self.index.shard_of(&record.id).remove(&record.id);
     }
 
     /// Puts a task that is in no queue into this one.
@@ -230,9 +248,9 @@ impl Locked<'_> {
         };
         let mut skipped = Skipped::default();
         for (index, task) in of.inserts.iter().enumerate() {
-            match task.id.as_ref().and_then(|id| self.task(id)) {
+            match task.id.as_ref().and_then(|id| self.taken_at(id)) {
                 Some(_) if task.skip_colliding => skipped.tasks.push(index),
-                Some(found) => note(Some(Insert), index, found.version),
+                Some(version) => note(Some(Insert), index, version),
                 None => {}
             }
         }
@@ -286,8 +304,7 @@ impl Locked<'_> {
         let mut done = Modified::default();
         for task in &of.deletes {
             let (queue, slot) = self.find(&task.id).expect(CHECKED);
-            self.remove(queue, slot);
-            self.index.shard_of(&task.id).remove(&task.id);
+            self.end(queue, slot);
         }
         for change in &of.changes {
             let (from, slot) = self.find(&change.task.id).expect(CHECKED);
@@ -324,7 +341,7 @@ impl Locked<'_> {
             }
             let to = self.queue(&new.queue).expect(CHECKED);
             let task = new.inserted(claimant, now_ms);
-            self.insert(to, Record::of(&task));
+            self.insert(to, Record::of(&task, new.dedup_window_ms()));
             done.inserted.push(task);
         }
         for doc in &of.doc_deletes {

@@ -235,7 +235,7 @@ mod tests {
     fn record(at_ms: u64, id: &str) -> Shared<Record> {
         let new = crate::tasks::NewTask::new("q").id(id);
         let task = new.inserted(&"".into(), 0);
-        Shared::new(Record { at_ms, ..Record::of(&task) })
+        Shared::new(Record { at_ms, ..Record::of(&task, 0) })
     }
 
     fn names<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<(u64, String)> {

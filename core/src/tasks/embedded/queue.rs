@@ -35,6 +35,8 @@ pub(super) struct Record {
     pub(super) attempt: u32,
     /// How often it was claimed since it was inserted, changed or released.
     pub(super) unended: u32,
+    /// How long its id stays taken after its end.
+    pub(super) dedup_window_ms: u32,
     pub(super) priority: u8,
     /// Whether its claim was cancelled.
     pub(super) is_cancelled: bool,
@@ -124,7 +126,7 @@ impl Record {
         self.is_cancelled = false;
     }
 
-    pub(super) fn of(task: &Task) -> Self {
+    pub(super) fn of(task: &Task, dedup_window_ms: u32) -> Self {
         Self {
             id: task.id.clone(),
             value: task.value.clone(),
@@ -138,6 +140,7 @@ impl Record {
             claims: task.claims,
             attempt: task.attempt,
             unended: 0,
+            dedup_window_ms,
             priority: task.priority,
             is_cancelled: false,
         }

@@ -88,11 +88,11 @@ impl Locked<'_> {
         if *from.name() != step.queue || !step.lets(from.record(slot), now_ms) {
             return false;
         }
-        let mut record = self.remove(queue, slot);
         let Some(to) = step.end.to() else {
-            self.index.shard_of(id).remove(id);
+            self.end(queue, slot);
             return true;
         };
+        let mut record = self.remove(queue, slot);
         record.version += 1;
         record.modified_ms = now_ms;
         record.end_claims();

@@ -56,6 +56,7 @@ fn new_task(entry: &Value) -> Result<NewTask> {
             "err" => task.err(text(value)?),
             "priority" => task.priority(number(value)?),
             "ttl_ms" => task.ttl(duration(value)?),
+            "dedup_window_ms" => task.dedup_window(duration(value)?),
             "headers" => task.headers(headers(value)?),
             "skip_colliding" if *value == true => task.skip_colliding(),
             _ => task,

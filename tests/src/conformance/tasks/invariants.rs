@@ -32,7 +32,7 @@ fn problem_of_store(keys: &Keys, prefix: &[u8]) -> Result<()> {
         let (expected, found) = (expected.get(key), found.get(key).copied());
         match key.strip_prefix(prefix).unwrap_or_default() {
             b"" | b":docs" => continue,
-            b":meta" | b":levels" | b":values" | b":contents" | b":paused" => continue,
+            b":meta" | b":levels" | b":values" | b":contents" | b":paused" | b":taken" => continue,
             _ if expected == found => continue,
             _ => {
                 let shown = |content: Option<&Content>| match content {
@@ -54,6 +54,7 @@ fn problem_of_store(keys: &Keys, prefix: &[u8]) -> Result<()> {
     }
     check_levels(at(":levels"), &store)?;
     check_paused(at(":paused"))?;
+    check_taken(at(":taken"))?;
     check_belongs("value", &store.values, |id| store.tasks.contains_key(id))?;
     check_belongs("content", &store.contents, |id| store.docs.contains_key(id))?;
     store.tasks.iter().try_for_each(|(id, task)| task.check(id))?;
@@ -159,6 +160,16 @@ fn check_paused(paused: Option<&Content>) -> Result<()> {
         None => Ok(()),
         Some(Content::Sorted(names)) if names.values().all(|score| score == b"0") => Ok(()),
         Some(other) => Err(format!("the paused queues are no names: {}", readable(other))),
+    }
+}
+
+/// Any ids may be there, each until a time; that of a task as well, once its time is over.
+fn check_taken(taken: Option<&Content>) -> Result<()> {
+    let is_time = |score: &Bytes| score.iter().all(u8::is_ascii_digit);
+    match taken {
+        None => Ok(()),
+        Some(Content::Sorted(ids)) if ids.values().all(is_time) => Ok(()),
+        Some(other) => Err(format!("the ids that are taken have no times: {}", readable(other))),
     }
 }
 

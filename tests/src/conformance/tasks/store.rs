@@ -6,6 +6,8 @@ use super::raw::{Bytes, Content, Keys};
 use super::record::{self, Item};
 use crate::Result;
 
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
 /// A store as read from its records.
 #[derive(Debug, Default)]
 pub(super) struct Store {
@@ -35,6 +37,7 @@ pub(super) struct Task {
     pub(super) unended: u64,
     pub(super) is_cancelled: bool,
     pub(super) headers: Vec<(Bytes, Bytes)>,
+    pub(super) dedup_window_ms: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +102,7 @@ impl Task {
             unended: fields.number_or_end()?,
             is_cancelled: fields.number_or_end()? == 1,
             headers: headers(&fields.text_or_end()?)?,
+            dedup_window_ms: fields.number_or_end()?,
         };
         fields.end().map(|()| task)
     }
@@ -109,7 +113,8 @@ impl Task {
             && (!self.is_cancelled || self.unended > 0)
             && self.created_ms <= self.modified_ms
             && (self.version > 0 || self.created_ms == self.modified_ms)
-            && self.priority <= 9;
+            && self.priority <= 9
+            && self.dedup_window_ms <= DAY_MS * 7;
         if is_sound { Ok(()) } else { Err(format!("task {} cannot be: {self:?}", shown(id))) }
     }
 }

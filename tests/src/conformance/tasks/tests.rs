@@ -33,7 +33,7 @@ fn problem(backend: &mut Backend) -> Option<String> {
 }
 
 /// Commands that each break a store, with `P` for what its keys begin with.
-const BREAKS: [&str; 37] = [
+const BREAKS: [&str; 39] = [
     "ZADD P:at:0:q 5 t",
     "ZREM P:at:0:q t",
     "ZADD P:at:0:p 7 high",
@@ -53,6 +53,8 @@ const BREAKS: [&str; 37] = [
     "ZADD P:expiry 5 ends",
     "DEL P:expiry",
     "HSET P:values none 1",
+    "ZADD P:taken 1.5 gone",
+    "HSET P:taken gone 1",
     "ZADD P:queues 0 none",
     "ZADD P:queues 1 q",
     "ZREM P:queues q",
