@@ -43,9 +43,11 @@ pub struct Doc {
 /// One entry of a modification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
+    /// With a window, its id stays taken for longer than anything takes.
     Insert {
         task: Task,
         skip: bool,
+        has_window: bool,
     },
     /// Its headers stay as they are, unless it sets them.
     Change {
@@ -125,6 +127,10 @@ pub struct Model {
     pub claimed: BTreeSet<String>,
     /// Those of them that are cancelled.
     pub cancelled: BTreeSet<String>,
+    /// The tasks with a window.
+    pub with_window: BTreeSet<String>,
+    /// The ids of those that have ended.
+    pub taken: BTreeSet<String>,
 }
 
 /// What to delete, or to move.
@@ -221,9 +227,9 @@ impl Model {
         let mut held = [Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
         for entry in entries {
             match entry {
-                Entry::Insert { task, skip: false } => {
-                    if let Some(found) = self.task(&task.id) {
-                        refuse("inserts", format!("{}:{}", task.id, found.version));
+                Entry::Insert { task, skip: false, .. } => {
+                    if let Some(version) = self.version_of_taken(&task.id) {
+                        refuse("inserts", format!("{}:{version}", task.id));
                     }
                 }
                 Entry::InsertDoc { doc, collision } => {
@@ -292,8 +298,11 @@ impl Model {
         let holder = |at_ms: u64| if at_ms > NOW { claimant.to_owned() } else { String::new() };
         for entry in entries {
             match entry {
-                Entry::Insert { task, .. } => {
-                    if self.task(&task.id).is_none() {
+                Entry::Insert { task, has_window, .. } => {
+                    if self.version_of_taken(&task.id).is_none() {
+                        if *has_window {
+                            self.with_window.insert(task.id.clone());
+                        }
                         let task = Task {
                             version: 0,
                             claimant: claimant.into(),
@@ -318,10 +327,7 @@ impl Model {
                     };
                     done.changed.push(found.clone());
                 }
-                Entry::Delete { id, .. } => {
-                    self.end_claims(id);
-                    self.tasks.retain(|task| task.id != *id);
-                }
+                Entry::Delete { id, .. } => self.end(id),
                 Entry::Depend { .. } | Entry::DependDoc(_) => {}
                 Entry::InsertDoc { doc, collision } => {
                     let is_it =
@@ -365,14 +371,27 @@ impl Model {
             let is_claimed =
                 self.claimed.contains(id) && self.task(id).is_some_and(|task| task.at_ms > NOW);
             if is_claimed && force {
-                self.end_claims(id);
-                self.tasks.retain(|task| task.id != *id);
+                self.end(id);
             } else if is_claimed {
                 self.cancelled.insert(id.clone());
             }
             is_claimed
         };
         ids.iter().map(cancel).collect()
+    }
+
+    /// The version of the task that has this id, 0 if it has ended.
+    fn version_of_taken(&self, id: &str) -> Option<u64> {
+        let version = self.task(id).map(|task| task.version);
+        version.or(self.taken.contains(id).then_some(0))
+    }
+
+    fn end(&mut self, id: &str) {
+        self.end_claims(id);
+        self.tasks.retain(|task| task.id != *id);
+        if self.with_window.remove(id) {
+            self.taken.insert(id.to_owned());
+        }
     }
 
     fn end_claims(&mut self, id: &str) {
@@ -467,12 +486,12 @@ impl Model {
                 && (sweep.with_held || !is_held(task.at_ms, &task.claimant, claimant))
         });
         for swept in &tasks {
-            self.end_claims(&swept.id);
-            let at = self.tasks.iter().position(|task| task.id == swept.id).expect("it is there");
             let Some(to) = &sweep.to else {
-                self.tasks.remove(at);
+                self.end(&swept.id);
                 continue;
             };
+            self.end_claims(&swept.id);
+            let at = self.tasks.iter().position(|task| task.id == swept.id).expect("it is there");
             let task = &mut self.tasks[at];
             task.queue.clone_from(to);
             task.version += 1;

@@ -15,8 +15,8 @@ use millpond::ick::{self, Set};
 use millpond::recruiter::{NewJob, Recruit, Report};
 use millpond::shuffle::MessageId;
 use millpond::tasks::{
-    Begin, DocQuery, Filter, LEASE_DEFAULT, Modification, Modify, ModifyMany, NewDoc, NewTask,
-    TaskFilter, TaskId, TaskQuery,
+    Begin, Dependency, DocQuery, Filter, LEASE_DEFAULT, Modification, Modify, ModifyMany, NewDoc,
+    NewTask, TaskFilter, TaskId, TaskQuery,
 };
 use millpond::volatile::{FieldQuery, ReadDue};
 use millpond::{Client, ErrorKind, Result};
@@ -136,6 +136,26 @@ fn claimed(client: &Client) -> (millpond::tasks::TaskStore, millpond::tasks::Tas
     let store = store(client);
     let task = store.claim(["q"], LEASE_DEFAULT).unwrap().unwrap();
     (store, task)
+}
+
+/// A task whose id stays taken after its end.
+fn once() -> NewTask {
+    NewTask::new("q").id("once").priority(9).dedup_window(LEASE_DEFAULT)
+}
+
+/// A store with such a task, which is claimed.
+fn claimed_once(client: &Client) -> (millpond::tasks::TaskStore, millpond::tasks::Task) {
+    let store = store(client);
+    store.modify(Modification::new().insert(once())).unwrap();
+    let task = store.claim(["q"], LEASE_DEFAULT).unwrap().unwrap();
+    assert_eq!(&*task.id, "once");
+    (store, task)
+}
+
+/// The id of that task is taken.
+fn check_taken(store: &millpond::tasks::TaskStore) {
+    let error = store.modify(Modification::new().insert(once())).unwrap_err();
+    assert!(error.dependency().is_some_and(Dependency::has_collisions), "{error:?}");
 }
 
 /// Moves some of the events to a new partition, in the six steps of a move, and receives them all.
@@ -266,6 +286,25 @@ fn what_makes_room_is_done() {
             claimed.0.modify(Modification::new().delete(&claimed.1))),
         case!("tasks.modify with a delete and a task", Done, |client| let claimed = claimed(client);
             claimed.0.modify(Modification::new().delete(&claimed.1).insert(NewTask::new("next")))),
+        case!("tasks.modify with a delete whose id stays taken", Done, |client| let claimed = claimed_once(client);
+            claimed.0.modify(Modification::new().delete(&claimed.1)).inspect(|_| check_taken(&claimed.0))),
+        case!("tasks.modify_many whose ids stay taken", Done, |client| let claimed = claimed_once(client); {
+            let end = Modification::new().delete(&claimed.1);
+            client.run(Modify::new("s", claimed.0.claimant_id(), end).and_then(|end| ModifyMany::new(vec![end])))
+                .inspect(|_| check_taken(&claimed.0))
+        }),
+        case!("tasks.cancel by force whose id stays taken", Done, |client| let claimed = claimed_once(client);
+            claimed.0.cancel_force([&*claimed.1.id]).inspect(|_| check_taken(&claimed.0))),
+        case!("tasks.sweep to purge what stays taken", Done, |client| let claimed = claimed_once(client);
+            claimed.0.purge("q", TaskFilter::new()).inspect(|_| check_taken(&claimed.0))),
+        case!("tasks.modify with a task where ids are forgotten", Refused, |client| let store = {
+                let store = store(client);
+                let short = once().dedup_window(Duration::from_millis(1));
+                let task = store.modify(Modification::new().insert(short)).unwrap().inserted.remove(0);
+                store.modify(Modification::new().delete(&task)).unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+                store
+            }; store.insert("q", "3")),
         case!("tasks.modify with a change", Done, |client| let claimed = claimed(client);
             claimed.0.modify(Modification::new().change(claimed.1.change().err("later")))),
         case!("tasks.modify with a document", Refused, |client| let store = store(client);

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use millpond::tasks::{
-    Claim, Dependency, Doc, DocId, DocQuery, Filter, Headers, Modification, Modified, Modify,
-    ModifyMany, NewDoc, NewTask, Task, TaskFilter, TaskId, TaskQuery, TaskStore,
+    Claim, DEDUP_WINDOW_MAX, Dependency, Doc, DocId, DocQuery, Filter, Headers, Modification,
+    Modified, Modify, ModifyMany, NewDoc, NewTask, Task, TaskFilter, TaskId, TaskQuery, TaskStore,
 };
 use millpond::{Client, ErrorKind};
 use millpond_tests::servers::Redis;
@@ -92,6 +92,7 @@ enum Wish {
         at: At,
         priority: u8,
         skip: bool,
+        has_window: bool,
     },
     Change {
         id: u8,
@@ -168,8 +169,17 @@ fn wish() -> impl Strategy<Value = Wish> {
     let namespace = || 0..NAMESPACES.len();
     let doc = || (namespace(), 0u8..8);
     prop_oneof![
-        6 => (id(), queue(), at(), prop_oneof![3 => Just(0u8), 1 => 0u8..10], any::<bool>())
-            .prop_map(|(id, queue, at, priority, skip)| Wish::Insert { id, queue, at, priority, skip }),
+        6 => (
+            id(),
+            queue(),
+            at(),
+            prop_oneof![3 => Just(0u8), 1 => 0u8..10],
+            any::<bool>(),
+            prop::bool::weighted(0.25),
+        )
+            .prop_map(|(id, queue, at, priority, skip, has_window)| Wish::Insert {
+                id, queue, at, priority, skip, has_window,
+            }),
         4 => (id(), stale(), queue(), at(), 0u8..3, prop::option::weighted(0.3, 0u8..4)).prop_map(
             |(id, stale, queue, at, text, headers)| Wish::Change {
                 id, stale, queue, at, text, headers,
@@ -339,8 +349,9 @@ fn entries(model: &Model, wishes: &[Wish]) -> Vec<Entry> {
         headers: headers_of(id % 4),
     };
     let entry = |wish: &Wish| match *wish {
-        Wish::Insert { id, queue, at, priority, skip } => {
-            (task_id(id), Entry::Insert { task: task(id, 0, queue, at, id % 3, priority), skip })
+        Wish::Insert { id, queue, at, priority, skip, has_window } => {
+            let task = task(id, 0, queue, at, id % 3, priority);
+            (task_id(id), Entry::Insert { task, skip, has_window })
         }
         Wish::Change { id, stale, queue, at, text, headers } => {
             let task = task(id, version(id, stale), queue, at, text, 0);
@@ -397,7 +408,7 @@ fn entries(model: &Model, wishes: &[Wish]) -> Vec<Entry> {
 
 fn modification(entries: &[Entry]) -> Modification {
     entries.iter().fold(Modification::new(), |whole, entry| match entry {
-        Entry::Insert { task, skip } => {
+        Entry::Insert { task, skip, has_window } => {
             let mut new = NewTask::new(&task.queue)
                 .id(&task.id)
                 .at_ms(task.at_ms)
@@ -407,6 +418,9 @@ fn modification(entries: &[Entry]) -> Modification {
                 .priority(task.priority);
             if let Some(value) = &task.value {
                 new = new.value(value);
+            }
+            if *has_window {
+                new = new.dedup_window(DEDUP_WINDOW_MAX);
             }
             whole.insert(if *skip { new.skip_colliding() } else { new })
         }

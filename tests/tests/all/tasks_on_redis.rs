@@ -5,8 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use millpond::ErrorKind;
-use millpond::tasks::{DocQuery, Filter, Modification, NewDoc, NewTask, TaskQuery, TaskStore};
-use millpond_tests::servers::{Cluster, Redis};
+use millpond::step::Operation;
+use millpond::tasks::{
+    DEDUP_IDS_MAX, DocQuery, Filter, Modification, Modify, NewDoc, NewTask, TaskFilter, TaskQuery,
+    TaskStore,
+};
+use millpond_tests::servers::{Cluster, Redis, Reply};
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -107,6 +111,164 @@ fn many_tasks_that_expire_together_delay_no_step_for_long() {
     assert_eq!(size(&store), 1);
 }
 
+fn insert(store: &TaskStore, task: NewTask) -> Result<usize, ErrorKind> {
+    let done = store.modify(Modification::new().insert(task));
+    match done {
+        Ok(done) => Ok(done.inserted.len()),
+        Err(error) => {
+            assert!(error.dependency().is_none_or(|dependency| dependency.has_collisions()));
+            Err(error.kind())
+        }
+    }
+}
+
+/// Calls this until it says so; how long that takes is the server's clock's.
+fn until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_insert_that_is_repeated_after_its_task_is_done_does_nothing() {
+    let server = Redis::start();
+    let store = millpond::connect(&server.url()).unwrap().tasks("shop");
+    let charge = |window| NewTask::new("charges").id("order-7").dedup_window(window);
+    let work = || store.worker(["charges"]).drain(|_| ()).unwrap().done;
+    assert_eq!(insert(&store, charge(LEASE)), Ok(1));
+    assert_eq!(insert(&store, charge(LEASE)), Err(ErrorKind::Dependency));
+    assert_eq!(work(), 1);
+    for _ in 0..2 {
+        assert_eq!(insert(&store, charge(LEASE)), Err(ErrorKind::Dependency));
+        assert_eq!(insert(&store, charge(LEASE).skip_colliding()), Ok(0));
+        assert_eq!(work(), 0);
+    }
+    // As if a minute had passed: an id whose time is over is free while it is still there.
+    let until_ms = store.time().unwrap().to_string();
+    server.cli(&["ZADD", "{shop}:tasks:taken", &until_ms, "order-7"]);
+    assert_eq!(insert(&store, charge(Duration::from_millis(30))), Ok(1));
+    assert_eq!(work(), 1);
+    until(|| insert(&store, charge(Duration::ZERO).skip_colliding()) == Ok(1));
+    assert_eq!(work(), 1);
+    assert_eq!(insert(&store, charge(Duration::ZERO)), Ok(1), "it has had no window");
+}
+
+/// It is that of the server, from the end of the task, or from when it has expired.
+#[test]
+fn the_time_until_which_an_id_is_taken_is_to_the_millisecond() {
+    let server = Redis::start();
+    let store = millpond::connect(&server.url()).unwrap().tasks("shop").claimant("ann");
+    let taken_until = |id: &str| -> Option<u64> {
+        match server.cli(&["ZSCORE", "{shop}:tasks:taken", id]) {
+            Reply::Nil => None,
+            score => Some(score.text().parse().unwrap()),
+        }
+    };
+    const WINDOW_MS: u64 = 60_000;
+    let task = |id: &str| NewTask::new("q").id(id).dedup_window(LEASE);
+    let plain = NewTask::new("q").id("plain");
+    let expires = task("expires").ttl(Duration::from_millis(1));
+    let all = Modification::new().insert(task("purged")).insert(plain).insert(expires);
+    let inserted = store.modify(all).unwrap().inserted;
+    until(|| store.fetch(["expires"]).unwrap().is_empty());
+    assert_eq!(taken_until("expires"), Some(inserted[2].created_ms + 1 + WINDOW_MS));
+    assert_eq!(taken_until("purged"), None);
+    let moved = inserted[0].change().queue("p").headers([("n", "v")]);
+    store.modify(Modification::new().change(moved)).unwrap();
+    let before = store.time().unwrap();
+    for queue in ["p", "q"] {
+        assert_eq!(store.purge(queue, TaskFilter::new()).unwrap().tasks, 1);
+    }
+    let after = store.time().unwrap();
+    let until_ms = taken_until("purged").unwrap();
+    assert!((before + WINDOW_MS..=after + WINDOW_MS).contains(&until_ms), "{until_ms}");
+    assert_eq!(taken_until("plain"), None);
+}
+
+/// What is stored of a task without a window is what was stored before there were windows.
+#[test]
+fn only_a_task_with_a_window_has_one_in_its_record() {
+    let server = Redis::start();
+    let store = millpond::connect(&server.url()).unwrap().tasks("shop").claimant("ann");
+    let length = |id: &str| server.cli(&["HGET", "{shop}:tasks", id]).bytes()[0] & 0x0f;
+    let task = |id: &str| NewTask::new(id).id(id);
+    let all = Modification::new().insert(task("a")).insert(task("b").header("n", "v"));
+    let all = all.insert(task("c").dedup_window(LEASE));
+    store.modify(all).unwrap();
+    assert_eq!(["a", "b", "c"].map(length), [11, 14, 15]);
+    let tasks = store.claim_many(["a", "c"], LEASE, 2).unwrap();
+    assert_eq!(["a", "c"].map(length), [12, 15]);
+    let ended = tasks.iter().fold(Modification::new(), |all, task| all.change(task.change()));
+    store.modify(ended).unwrap();
+    assert_eq!(["a", "c"].map(length), [11, 15]);
+    assert!(store.fetch(["c"]).unwrap()[0].headers.is_empty());
+}
+
+/// Some at a time, by whatever writes.
+#[test]
+fn ids_whose_time_is_over_are_forgotten() {
+    let server = Redis::start();
+    let store = millpond::connect(&server.url()).unwrap().tasks("shop");
+    let taken = "{shop}:tasks:taken";
+    let left = || server.cli(&["ZCARD", taken]).integer();
+    let fill = |from: usize, to: usize, until_ms: &str| {
+        for first in (from..to).step_by(10_000) {
+            let ids: Vec<_> = (first..to.min(first + 10_000)).map(|n| format!("id-{n}")).collect();
+            let pairs = ids.iter().flat_map(|id| [until_ms, id.as_str()]);
+            server.cli(&["ZADD", taken].into_iter().chain(pairs).collect::<Vec<_>>());
+        }
+    };
+    store.insert("q", "1").unwrap();
+    fill(0, 2_500, "1000");
+    for expected in [1_500, 500, 0, 0] {
+        store.claim(["q"], Duration::ZERO).unwrap().unwrap();
+        assert_eq!(left(), expected);
+    }
+
+    // Of too many, those that would be free first: two that are added, and one that was there.
+    let now_ms = store.time().unwrap();
+    fill(0, DEDUP_IDS_MAX - 1, &(now_ms + 3_600_000).to_string());
+    server.cli(&["ZADD", taken, &(now_ms + 600_000).to_string(), "sooner"]);
+    let all = ["a", "b", "c"].into_iter().zip([LEASE, LEASE * 2, LEASE * 100]);
+    let all = all.fold(Modification::new(), |all, (id, window)| {
+        all.insert(NewTask::new("p").id(id).dedup_window(window))
+    });
+    store.modify(all).unwrap();
+    assert_eq!(left(), DEDUP_IDS_MAX as i64);
+    assert_eq!(store.purge("p", TaskFilter::new()).unwrap().tasks, 3);
+    assert_eq!(left(), DEDUP_IDS_MAX as i64);
+    let is_left = |id: &&str| server.cli(&["ZSCORE", taken, id]) != Reply::Nil;
+    let ids: Vec<_> = ["a", "b", "c", "sooner", "id-0"].into_iter().filter(is_left).collect();
+    assert_eq!(ids, ["c", "id-0"]);
+}
+
+#[test]
+fn a_window_that_no_call_has_is_refused_by_the_script() {
+    let server = Redis::start();
+    let new = NewTask::new("q").id("t").dedup_window(LEASE);
+    let modify = Modify::new("shop", "ann", Modification::new().insert(new)).unwrap();
+    let call = modify.invocation();
+    let keys: Vec<&[u8]> = call.keys.iter().map(|key| &**key).collect();
+    let count = keys.len().to_string();
+    let run = |args: &[&[u8]]| {
+        let script = [b"EVAL".as_slice(), call.script.source().as_bytes(), count.as_bytes()];
+        server.cli(&[&script[..], &keys, args].concat())
+    };
+    let args: Vec<&[u8]> = call.args.iter().collect();
+    let at = args.iter().position(|arg| *arg == b"60000").unwrap();
+    for window in ["", "-1", "1.5", "01", "604800001", "1e3", "x", "99999999999999999999"] {
+        let mut args = args.clone();
+        args[at] = window.as_bytes();
+        let reply = run(&args);
+        let error = reply.error().unwrap_or_else(|| panic!("{window} gave {reply:?}"));
+        assert_eq!(error, "INVALID_ARGUMENT an entry has no valid dedup_window");
+        assert_eq!(server.cli(&["DBSIZE"]).integer(), 0, "{window} left something behind");
+    }
+    assert!(run(&args).error().is_none());
+}
+
 /// On a cluster they lie on several masters, of which each has more keys than a step looks at.
 #[test]
 fn stores_are_listed_wherever_they_lie() {
@@ -130,6 +292,10 @@ fn stores_are_listed_wherever_they_lie() {
         // What is empty is no store, and neither are keys of other programs.
         let gone = client.tasks("gone").insert("q", "1").unwrap();
         client.tasks("gone").modify(Modification::new().delete(&gone)).unwrap();
+        let once = NewTask::new("q").dedup_window(LEASE);
+        let once = client.tasks("ended").modify(Modification::new().insert(once)).unwrap();
+        let once = Modification::new().delete(&once.inserted[0]);
+        client.tasks("ended").modify(once).unwrap();
         server.cli(&["HSET", "other:tasks:meta", "a", "1"]);
         server.cli(&["HSET", "other:tasks", "a", "1"]);
         let mut names: Vec<_> = (0..20).map(|number| name(number).into_bytes()).collect();

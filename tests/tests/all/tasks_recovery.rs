@@ -11,13 +11,16 @@ use std::time::{Duration, Instant};
 
 use millpond::tasks::{
     Doc, DocQuery, Filter, Modification, NamespaceStats, NewDoc, NewTask, Position, QueueStats,
-    Task, TaskQuery, TaskStore,
+    Task, TaskId, TaskQuery, TaskStore,
 };
 use millpond::{Client, ErrorKind, ManualClock, Options, SyncMode};
 use tempfile::TempDir;
 
 const QUEUES: [&str; 4] = ["inbox", "work/é", "done", "bulk"];
 const NAMESPACES: [&str; 2] = ["accounts", "élan"];
+/// The ids of [`steps`].
+const IDS: [&str; 9] =
+    ["plain", "null", "full", "later", "short", "far", "next", "once", "once more"];
 const START_US: u64 = 1_763_691_473_123_456;
 const LEASE: Duration = Duration::from_secs(600);
 /// What a busy machine takes to write ten megabytes.
@@ -30,6 +33,8 @@ struct Contents {
     docs: Vec<Doc>,
     queues: Vec<QueueStats>,
     namespaces: Vec<NamespaceStats>,
+    /// Which ids are taken.
+    taken: Vec<TaskId>,
 }
 
 fn contents(store: &TaskStore) -> Contents {
@@ -48,7 +53,12 @@ fn contents(store: &TaskStore) -> Contents {
     }
     let queues = store.queue_stats(Filter::new()).unwrap();
     assert_eq!(queues.iter().map(|stats| stats.size).sum::<u64>(), tasks.len() as u64);
-    Contents { tasks, docs, queues, namespaces: store.namespace_stats(Filter::new()).unwrap() }
+    // It is refused in any case.
+    let probe = Modification::new().depend(TaskId::new("missing", 0));
+    let probe = IDS.into_iter().fold(probe, |all, id| all.insert(NewTask::new("inbox").id(id)));
+    let taken = store.modify(probe).unwrap_err().dependency().unwrap().inserts.clone();
+    let namespaces = store.namespace_stats(Filter::new()).unwrap();
+    Contents { tasks, docs, queues, namespaces, taken }
 }
 
 fn open(directory: &Path, clock: &Arc<ManualClock>) -> Result<Client, millpond::Error> {
@@ -163,12 +173,31 @@ fn steps(client: &Client, clock: &ManualClock, note: &mut dyn FnMut(&TaskStore))
     clock.advance(Duration::from_millis(100));
     assert!(ann.fetch(["short"]).unwrap().is_empty(), "it has expired");
     note(&ann);
+    // Two whose ids stay taken, of which one has expired; that of the first is free again soon.
+    let once = |id: &str| NewTask::new("work/é").id(id).dedup_window(Duration::from_millis(150));
+    let more = once("once more").ttl(Duration::from_millis(5)).dedup_window(LEASE);
+    ann.modify(Modification::new().insert(once("once")).insert(more)).unwrap();
+    note(&ann);
+    ann.modify(Modification::new().change(task("once").change().queue("done"))).unwrap();
+    note(&ann);
+    tick();
+    assert!(ann.fetch(["once more"]).unwrap().is_empty(), "it has expired");
+    note(&ann);
+    ann.modify(Modification::new().delete(&task("once"))).unwrap();
+    note(&ann);
+    let taken = contents(&ann).taken;
+    assert!(["once", "once more"].iter().all(|id| taken.contains(&TaskId::new(id, 0))));
     // The id is free again, and goes to another queue.
     ann.insert("inbox", "3").unwrap();
     note(&ann);
     ann.modify(Modification::new().insert(NewTask::new("done").id("short").value("4"))).unwrap();
     note(&ann);
     tick();
+    clock.advance(Duration::from_millis(150));
+    let taken = contents(&ann).taken;
+    assert!(
+        !taken.contains(&TaskId::new("once", 0)) && taken.contains(&TaskId::new("once more", 0))
+    );
     // A release, by a renewal for no time.
     ann.renew([task("full").handle()], [], Duration::ZERO).unwrap();
     note(&ann);
@@ -258,6 +287,9 @@ fn a_log_that_ends_at_any_byte_holds_whole_steps() {
         let left: Vec<_> = expected.tasks.iter().filter(is_left).collect();
         assert_eq!(found.tasks.iter().collect::<Vec<_>>(), left, "cut at byte {end}");
         assert_eq!(found.docs, expected.docs, "cut at byte {end}");
+        // By a task then, and by one that has expired now.
+        let is_taken = |of: &Contents| of.taken.contains(&TaskId::new("once more", 0));
+        assert_eq!(is_taken(&found), is_taken(expected), "cut at byte {end}");
         drop(again);
         fs::remove_dir_all(&torn).unwrap();
     }
