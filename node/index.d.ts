@@ -1909,7 +1909,13 @@ export class DocChange<C = any> {
 export interface NewTaskOptions {
   /** The value as a JSON text, instead of `value`; it is kept byte for byte. */
   json?: string | null | undefined
-  /** Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default. */
+  /**
+   * Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default.
+   *
+   * With an id of its own, an insert can be repeated as long as the task exists: it is refused or
+   * left out, and nothing is done twice. When the task has ended its id is free, and the same
+   * insert adds a new task, unless the deduplication window of the one that has ended is not over.
+   */
   id?: string | undefined
   /**
    * The time from which it can be claimed, in milliseconds since the Unix epoch; a time in the past
@@ -1932,6 +1938,18 @@ export interface NewTaskOptions {
    * milliseconds.
    */
   ttlMs?: number | undefined
+  /**
+   * How long its `id` stays taken after it has ended, by the engine's clock: 0, the default, up to
+   * 7 days, in milliseconds. For that long an insert of the same id is refused or left out as if
+   * the task still existed, at version 0. So a producer that received no reply can repeat its
+   * insert for that long after the task is done. In milliseconds.
+   *
+   * A task ends when it is deleted: by the end of its job or another modification, a purge, a
+   * cancellation by force, or when its time to live is over. A task that is retried, changed, moved
+   * or redriven keeps its window, and one in an error queue has not ended. A store keeps the ids of
+   * up to 1,000,000 ended tasks; beyond that, the one that would be free first is free early.
+   */
+  dedupWindowMs?: number | undefined
   /** Leaves this task out if its id is taken, instead of refusing the whole modification. */
   skipColliding?: boolean | undefined
   /** Its headers, all of them: names with any bytes as their values, as `header` adds them. */
@@ -1985,7 +2003,10 @@ export interface NewDoc extends PutDoc {
  * document may be named only once.
  */
 export interface Modification<T = any> {
-  /** Inserts a task. Refused if a task with that id exists, in any queue. */
+  /**
+   * Inserts a task. Refused if its id is taken: by a task in any queue, or by one that has ended
+   * and whose deduplication window is not over.
+   */
   inserts?: Iterable<NewTask<T>> | undefined
   /**
    * Changes a task. Refused if it does not exist at that version, or if another claimant holds it.
@@ -2452,7 +2473,8 @@ export class TaskStore<T = any> {
    * completely or not at all; {@link TaskStore.fetch} tells which. If it is sent again, what it
    * changed or deleted no longer exists at that version, so nothing is done twice. The exception is
    * a modification that neither changes nor deletes anything: give the tasks that it inserts
-   * explicit ids. A document that it puts replaces what others have put since.
+   * explicit ids. Each is then inserted once, until it has ended and its deduplication window is
+   * over. A document that it puts replaces what others have put since.
    *
    * @param modification - the changes to make, all of them or none
    * @throws {@link InvalidArgumentError} for names, values and times beyond their limits, values
@@ -5599,7 +5621,10 @@ export class DeadLetterError extends MillpondError {}
  * that is not as required.
  */
 export class DependencyError extends MillpondError {
-  /** Tasks to insert whose id is taken, at the version that exists. */
+  /**
+   * Tasks to insert whose id is taken, at the version that exists; at version 0 if the task that
+   * took it has ended.
+   */
   readonly inserts: TaskHandle[]
   /** Tasks to change that do not exist at the requested version. */
   readonly changes: TaskHandle[]

@@ -391,6 +391,7 @@ typedef struct {
     millpond_bytes err;
     uint64_t priority;
     int64_t ttl_ms;
+    int64_t dedup_window_ms;
     bool skip_colliding;
     millpond_bytes headers;
 } millpond_new_task;

@@ -1609,7 +1609,10 @@ typedef struct {
     millpond_bytes queue;
     /**
      * Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default.
-     * NULL: not set.
+     * With an id of its own, an insert can be repeated as long as the task exists: it is refused
+     * or left out, and nothing is done twice. When the task has ended its id is free, and the same
+     * insert adds a new task, unless the deduplication window of the one that has ended is not
+     * over. NULL: not set.
      */
     millpond_bytes id;
     /**
@@ -1643,6 +1646,17 @@ typedef struct {
      * `MILLPOND_NOT_SET`: the default.
      */
     int64_t ttl_ms;
+    /**
+     * How long its `id` stays taken after it has ended, by the engine's clock: 0, the default, up
+     * to 7 days, in milliseconds. For that long an insert of the same id is refused or left out as
+     * if the task still existed, at version 0. So a producer that received no reply can repeat its
+     * insert for that long after the task is done. A task ends when it is deleted: by the end of
+     * its job or another modification, a purge, a cancellation by force, or when its time to live
+     * is over. A task that is retried, changed, moved or redriven keeps its window, and one in an
+     * error queue has not ended. A store keeps the ids of up to 1,000,000 ended tasks; beyond
+     * that, the one that would be free first is free early. `MILLPOND_NOT_SET`: the default.
+     */
+    int64_t dedup_window_ms;
     /**
      * Leaves this task out if its id is taken, instead of refusing the whole modification.
      */
@@ -1849,7 +1863,8 @@ typedef struct {
      */
     size_t size;
     /**
-     * Inserts a task. Refused if a task with that id exists, in any queue.
+     * Inserts a task. Refused if its id is taken: by a task in any queue, or by one that has ended
+     * and whose deduplication window is not over.
      */
     const millpond_new_task *inserts;
     /**
@@ -2894,7 +2909,8 @@ typedef struct {
  */
 typedef struct {
     /**
-     * Tasks to insert whose id is taken, at the version that exists.
+     * Tasks to insert whose id is taken, at the version that exists; at version 0 if the task that
+     * took it has ended.
      */
     const millpond_task_id *inserts;
     /**
@@ -6266,7 +6282,8 @@ millpond_status millpond_tasks_store_new(millpond_client *client,
  * applied completely or not at all; `millpond_tasks_fetch` tells which. If it is sent again,
  * what it changed or deleted no longer exists at that version, so nothing is done twice. The
  * exception is a modification that neither changes nor deletes anything: give the tasks that
- * it inserts explicit ids. A document that it puts replaces what others have put since.
+ * it inserts explicit ids. Each is then inserted once, until it has ended and its
+ * deduplication window is over. A document that it puts replaces what others have put since.
  *
  * Threads: any.
  */

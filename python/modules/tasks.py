@@ -108,6 +108,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        dedup_window: Seconds | None = None,
         headers: Fields | None = None,
         skip_colliding: Literal[False] = False,
     ) -> Task[Content]: ...
@@ -126,6 +127,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        dedup_window: Seconds | None = None,
         headers: Fields | None = None,
         skip_colliding: bool,
     ) -> Task[Content] | None: ...
@@ -143,6 +145,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        dedup_window: Seconds | None = None,
         headers: Fields | None = None,
         skip_colliding: bool = False,
     ) -> Task[Any] | None:
@@ -161,7 +164,9 @@ class TaskStore:
         taken, this raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns
         None and does nothing. After :class:`~millpond.ConnectionLostError` or
         :class:`~millpond.TimeoutError` the task may or may not exist; if you chose its id, you can
-        insert it again.
+        insert it again as long as it exists, and for ``dedup_window`` seconds, up to 7 days, after it
+        has ended. Without a window its id is free when it has ended, and the same insert adds a new
+        task.
         """
         gathered = Modification().insert(
             queue,
@@ -175,6 +180,7 @@ class TaskStore:
             err=err,
             priority=priority,
             ttl=ttl,
+            dedup_window=dedup_window,
             headers=headers,
             skip_colliding=skip_colliding,
         )

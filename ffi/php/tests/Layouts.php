@@ -487,9 +487,10 @@ final class Layouts
             'err' => 80,
             'priority' => 96,
             'ttl_ms' => 104,
-            'skip_colliding' => 112,
-            'headers' => 120,
-            '' => 136,
+            'dedup_window_ms' => 112,
+            'skip_colliding' => 120,
+            'headers' => 128,
+            '' => 144,
         ],
         'millpond_new_doc' => [
             'size' => 0,

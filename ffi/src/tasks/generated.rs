@@ -428,7 +428,10 @@ pub struct millpond_new_task {
     /// The queue, which need not exist.
     pub queue: millpond_bytes,
     /// Its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default.
-    /// NULL: not set.
+    /// With an id of its own, an insert can be repeated as long as the task exists: it is refused
+    /// or left out, and nothing is done twice. When the task has ended its id is free, and the same
+    /// insert adds a new task, unless the deduplication window of the one that has ended is not
+    /// over. NULL: not set.
     pub id: millpond_bytes,
     /// Its value: a JSON text, which is kept byte for byte. NULL: not set.
     pub value: millpond_bytes,
@@ -447,6 +450,15 @@ pub struct millpond_new_task {
     /// How long until it is deleted, whether or not it is done or leased; without limit by default.
     /// `MILLPOND_NOT_SET`: the default.
     pub ttl_ms: i64,
+    /// How long its `id` stays taken after it has ended, by the engine's clock: 0, the default, up
+    /// to 7 days, in milliseconds. For that long an insert of the same id is refused or left out as
+    /// if the task still existed, at version 0. So a producer that received no reply can repeat its
+    /// insert for that long after the task is done. A task ends when it is deleted: by the end of
+    /// its job or another modification, a purge, a cancellation by force, or when its time to live
+    /// is over. A task that is retried, changed, moved or redriven keeps its window, and one in an
+    /// error queue has not ended. A store keeps the ids of up to 1,000,000 ended tasks; beyond
+    /// that, the one that would be free first is free early. `MILLPOND_NOT_SET`: the default.
+    pub dedup_window_ms: i64,
     /// Leaves this task out if its id is taken, instead of refusing the whole modification.
     pub skip_colliding: c_bool,
     /// Its headers, all of them: names with any bytes as their values, as `header` adds them. NULL:
@@ -458,6 +470,7 @@ growing! { millpond_new_task {
     at_ms: NOT_SET,
     delay_ms: NOT_SET,
     ttl_ms: NOT_SET,
+    dedup_window_ms: NOT_SET,
 } }
 
 impl millpond_new_task {
@@ -487,6 +500,9 @@ impl millpond_new_task {
         it = it.priority(number(&of, "priority", self.priority)?);
         if let Some(given) = given(&of("ttl_ms"), self.ttl_ms)? {
             it = it.ttl(Duration::from_millis(given));
+        }
+        if let Some(given) = given(&of("dedup_window_ms"), self.dedup_window_ms)? {
+            it = it.dedup_window(Duration::from_millis(given));
         }
         if self.skip_colliding.is_true() {
             it = it.skip_colliding();
@@ -650,7 +666,8 @@ impl millpond_doc_change {
 pub struct millpond_tasks_modification {
     /// The size of the structure in the program, in bytes; set by its `_init`.
     pub size: usize,
-    /// Inserts a task. Refused if a task with that id exists, in any queue.
+    /// Inserts a task. Refused if its id is taken: by a task in any queue, or by one that has ended
+    /// and whose deduplication window is not over.
     pub inserts: *const millpond_new_task,
     /// How many there are.
     pub insert_count: usize,
@@ -1081,7 +1098,8 @@ pub unsafe extern "C" fn millpond_task_filter_init(
 /// Lives as long as the error.
 #[repr(C)]
 pub struct millpond_tasks_dependency {
-    /// Tasks to insert whose id is taken, at the version that exists.
+    /// Tasks to insert whose id is taken, at the version that exists; at version 0 if the task that
+    /// took it has ended.
     pub inserts: *const millpond_task_id,
     /// How many there are.
     pub insert_count: usize,

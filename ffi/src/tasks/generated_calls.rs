@@ -105,7 +105,8 @@ pub unsafe extern "C" fn millpond_tasks_store_new(
 /// applied completely or not at all; `millpond_tasks_fetch` tells which. If it is sent again,
 /// what it changed or deleted no longer exists at that version, so nothing is done twice. The
 /// exception is a modification that neither changes nor deletes anything: give the tasks that
-/// it inserts explicit ids. A document that it puts replaces what others have put since.
+/// it inserts explicit ids. Each is then inserted once, until it has ended and its
+/// deduplication window is over. A document that it puts replaces what others have put since.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -162,6 +162,7 @@ module.exports = {
     err: check.text,
     priority: check.byte,
     ttlMs: check.milliseconds,
+    dedupWindowMs: check.milliseconds,
     skipColliding: check.flag,
     headers: check.headers
   },

@@ -423,6 +423,7 @@ impl Reader<'_> {
                 "err" => of.err(self.text()?),
                 "priority" => of.priority(self.number()? as u8),
                 "ttlMs" => of.ttl(duration(self.number()?)),
+                "dedupWindowMs" => of.dedup_window(duration(self.number()?)),
                 "skipColliding" => of.skip_colliding(),
                 "headers" => of.headers(self.pairs()?),
                 other => return Err(unexpected(other)),

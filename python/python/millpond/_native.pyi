@@ -199,6 +199,7 @@ class Modification:
         err: str | None = None,
         priority: int | None = None,
         ttl: Seconds | None = None,
+        dedup_window: Seconds | None = None,
         headers: Fields | None = None,
         skip_colliding: bool = False,
     ) -> Modification: ...

@@ -264,7 +264,9 @@ class DependencyError(MillpondError):
     name = "DEPENDENCY"
     retry = "never"
     inserts: list[TaskId]
-    """Tasks to insert whose id is taken, at the version that exists."""
+    """Tasks to insert whose id is taken, at the version that exists; at version 0 if the task
+    that took it has ended.
+    """
     changes: list[TaskId]
     """Tasks to change that do not exist at the requested version."""
     deletes: list[TaskId]

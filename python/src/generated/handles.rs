@@ -2219,13 +2219,17 @@ impl Job {
 
 #[pymethods]
 impl Modification {
-    /// Inserts a task. Refused if a task with that id exists, in any queue.
+    /// Inserts a task. Refused if its id is taken: by a task in any queue, or by one that has ended and
+    /// whose deduplication window is not over.
     ///
     /// :param queue: the name of the queue, which need not exist: 1 to 64 KiB
     /// :param value: any JSON value, at most 16 MiB
     /// :param json: its value: a JSON text, which is kept byte for byte
     /// :param id: its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by
-    ///   default
+    ///   default. With an id of its own, an insert can be repeated as long as the task exists: it is
+    ///   refused or left out, and nothing is done twice. When the task has ended its id is free, and the
+    ///   same insert adds a new task, unless the deduplication window of the one that has ended is not
+    ///   over
     /// :param at: the same as ``at_ms``, as a datetime with a time zone; only one of ``at``, ``at_ms``
     ///   and ``delay`` is allowed
     /// :param at_ms: the time from which it can be claimed, in milliseconds since the Unix epoch; a
@@ -2237,11 +2241,19 @@ impl Modification {
     ///   priority are claimed first
     /// :param ttl: how long until it is deleted, whether or not it is done or leased, in seconds;
     ///   without limit by default
+    /// :param dedup_window: how long its ``id`` stays taken after it has ended, by the engine's clock:
+    ///   0, the default, up to 7 days, in milliseconds, in seconds. For that long an insert of the same
+    ///   id is refused or left out as if the task still existed, at version 0. So a producer that
+    ///   received no reply can repeat its insert for that long after the task is done. A task ends when
+    ///   it is deleted: by the end of its job or another modification, a purge, a cancellation by force,
+    ///   or when its time to live is over. A task that is retried, changed, moved or redriven keeps its
+    ///   window, and one in an error queue has not ended. A store keeps the ids of up to 1,000,000 ended
+    ///   tasks; beyond that, the one that would be free first is free early
     /// :param headers: its headers, all of them: names with any bytes as their values, as ``header``
     ///   adds them
     /// :param skip_colliding: leaves this task out if its id is taken, instead of refusing the whole
     ///   modification
-    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None, at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None, headers = None, skip_colliding = false), text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, ttl=None, headers=None, skip_colliding=False)")]
+    #[pyo3(signature = (queue, value = Given(None), *, json = Given(None), id = None, at = None, at_ms = None, delay = None, attempt = None, err = None, priority = None, ttl = None, dedup_window = None, headers = None, skip_colliding = false), text_signature = "($self, queue, value=millpond.UNSET, *, json=millpond.UNSET, id=None, at=None, at_ms=None, delay=None, attempt=None, err=None, priority=None, ttl=None, dedup_window=None, headers=None, skip_colliding=False)")]
     fn insert<'py>(
         this: &Bound<'py, Self>,
         queue: &Bound<'_, PyAny>,
@@ -2255,6 +2267,7 @@ impl Modification {
         err: Option<&Bound<'_, PyAny>>,
         priority: Option<&Bound<'_, PyAny>>,
         ttl: Option<&Bound<'_, PyAny>>,
+        dedup_window: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
         skip_colliding: bool,
     ) -> PyResult<Bound<'py, Modification>> {
@@ -2268,6 +2281,7 @@ impl Modification {
             None => None,
         };
         let ttl: Option<Duration> = given("ttl", ttl)?;
+        let dedup_window: Option<Duration> = given("dedup_window", dedup_window)?;
         let headers: Option<Fields> = given("headers", headers)?;
         let mut task = millpond::tasks::NewTask::new(&queue);
         match json::read(py, "value", value, json)? {
@@ -2300,6 +2314,9 @@ impl Modification {
         }
         if let Some(ttl) = ttl {
             task = task.ttl(ttl);
+        }
+        if let Some(dedup_window) = dedup_window {
+            task = task.dedup_window(dedup_window);
         }
         if let Some(headers) = headers {
             task = task.headers(headers.iter());

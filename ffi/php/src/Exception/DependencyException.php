@@ -44,7 +44,7 @@ final class DependencyException extends \RuntimeException implements MillpondExc
         'docClaims' => ['doc_claims', 'doc_claim_count', false],
     ];
 
-    /** @var list<TaskId> tasks to insert whose id is taken, at the version that exists */
+    /** @var list<TaskId> tasks to insert whose id is taken, at the version that exists; at version 0 if the task that took it has ended */
     public readonly array $inserts;
 
     /** @var list<TaskId> tasks to change that do not exist at the requested version */

@@ -29,7 +29,8 @@ final class Modification
     private array $entries = [];
 
     /**
-     * Inserts a task. Refused if a task with that id exists, in any queue.
+     * Inserts a task. Refused if its id is taken: by a task in any queue, or by one that has ended and whose
+     * deduplication window is not over.
      *
      * @param NewTask $task          the task
      * @param bool    $skipColliding leaves this task out if its id is taken, instead of refusing the whole

@@ -26,30 +26,39 @@ final class NewTask
     public readonly ?string $json;
 
     /**
-     * @param string                                                 $queue    the name of the queue, which need not
-     *                                                                         exist: 1 to 64 KiB
-     * @param mixed                                                  $value    any JSON value, at most 16 MiB
-     * @param string|null                                            $json     its value: a JSON text, which is kept
-     *                                                                         byte for byte
-     * @param string|null                                            $id       its id, unique in the store: 1 to 64
-     *                                                                         characters. 16 random hexadecimal digits
-     *                                                                         by default
-     * @param int|\DateTimeInterface|null                            $atMs     the time from which it can be claimed,
-     *                                                                         in milliseconds since the Unix epoch; a
-     *                                                                         time in the past counts towards its age
-     * @param float|null                                             $delay    how long in seconds until it can be
-     *                                                                         claimed, by the engine's clock
-     * @param int                                                    $attempt  how often it was tried before
-     * @param string                                                 $err      what went wrong before
-     * @param int                                                    $priority 0, the default, to 9: of a queue's
-     *                                                                         available tasks, those with the highest
-     *                                                                         priority are claimed first
-     * @param float|null                                             $ttl      how long in seconds until it is deleted,
-     *                                                                         whether or not it is done or leased;
-     *                                                                         without limit by default
-     * @param array<string, string>|list<array{string, string}>|null $headers  its headers, all of them: names with any
-     *                                                                         bytes as their values, as `header` adds
-     *                                                                         them
+     * @param string                                                 $queue       the name of the queue, which need not
+     *                                                                            exist: 1 to 64 KiB
+     * @param mixed                                                  $value       any JSON value, at most 16 MiB
+     * @param string|null                                            $json        its value: a JSON text, which is kept
+     *                                                                            byte for byte
+     * @param string|null                                            $id          its id, unique in the store: 1 to 64
+     *                                                                            characters. 16 random hexadecimal digits
+     *                                                                            by default
+     * @param int|\DateTimeInterface|null                            $atMs        the time from which it can be claimed,
+     *                                                                            in milliseconds since the Unix epoch; a
+     *                                                                            time in the past counts towards its age
+     * @param float|null                                             $delay       how long in seconds until it can be
+     *                                                                            claimed, by the engine's clock
+     * @param int                                                    $attempt     how often it was tried before
+     * @param string                                                 $err         what went wrong before
+     * @param int                                                    $priority    0, the default, to 9: of a queue's
+     *                                                                            available tasks, those with the highest
+     *                                                                            priority are claimed first
+     * @param float|null                                             $ttl         how long in seconds until it is deleted,
+     *                                                                            whether or not it is done or leased;
+     *                                                                            without limit by default
+     * @param float|null                                             $dedupWindow how long in seconds its `id` stays taken
+     *                                                                            after it has ended, by the engine's
+     *                                                                            clock: 0, the default, up to 7 days, in
+     *                                                                            milliseconds. For that long an insert of
+     *                                                                            the same id is refused or left out as if
+     *                                                                            the task still existed, at version 0. So
+     *                                                                            a producer that received no reply can
+     *                                                                            repeat its insert for that long after
+     *                                                                            the task is done
+     * @param array<string, string>|list<array{string, string}>|null $headers     its headers, all of them: names with any
+     *                                                                            bytes as their values, as `header` adds
+     *                                                                            them
      *
      * @throws InvalidArgumentException for a value that JSON has not, and for two values
      */
@@ -64,6 +73,7 @@ final class NewTask
         public readonly string $err = '',
         public readonly int $priority = 0,
         public readonly ?float $ttl = null,
+        public readonly ?float $dedupWindow = null,
         public readonly ?array $headers = null,
     ) {
         $this->json = Json::given('value', $value, $json);
@@ -79,7 +89,7 @@ final class NewTask
     public function cells(bool $skipColliding): array
     {
         return [
-            136,
+            144,
             $this->queue,
             $this->id,
             $this->json,
@@ -88,6 +98,7 @@ final class NewTask
             $this->err,
             Arguments::size('priority', $this->priority),
             Arguments::optional('ttl', $this->ttl),
+            Arguments::optional('dedupWindow', $this->dedupWindow),
             $skipColliding,
             Headers::piece($this->headers),
         ];

@@ -145,8 +145,8 @@ interface TaskStoreInterface
      * After ConnectionLostException or TimeoutException the modification has been applied completely or not
      * at all; fetch() tells which. If it is sent again, what it changed or deleted no longer exists at that
      * version, so nothing is done twice. The exception is a modification that neither changes nor deletes
-     * anything: give the tasks that it inserts explicit ids. A document that it puts replaces what others
-     * have put since.
+     * anything: give the tasks that it inserts explicit ids. Each is then inserted once, until it has ended
+     * and its deduplication window is over. A document that it puts replaces what others have put since.
      *
      * @param Modification $modification the changes to make, all of them or none
      *

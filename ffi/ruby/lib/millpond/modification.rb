@@ -28,12 +28,16 @@ module Millpond
                 doc_inserts: [], doc_puts: [], doc_changes: [], doc_deletes: [], doc_depends: [] }.freeze
     end
 
-    # Inserts a task. Refused if a task with that id exists, in any queue.
+    # Inserts a task. Refused if its id is taken: by a task in any queue, or by one that has ended and whose {#insert
+    # deduplication window} is not over.
     #
     # @param queue [String] the name of the queue, which need not exist: 1 to 64 KiB
     # @param value [Object] any JSON value, at most 16 MiB
     # @param json [String, nil] its value: a JSON text, which is kept byte for byte
-    # @param id [String, nil] its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by default
+    # @param id [String, nil] its id, unique in the store: 1 to 64 characters. 16 random hexadecimal digits by
+    #   default. With an id of its own, an insert can be repeated as long as the task exists: it is refused or {#insert
+    #   left out}, and nothing is done twice. When the task has ended its id is free, and the same insert adds a new
+    #   task, unless the {#insert deduplication window} of the one that has ended is not over
     # @param at_ms [Integer, Time, nil] the time from which it can be claimed, in milliseconds since the Unix epoch; a
     #   time in the past counts towards its age
     # @param delay [Numeric, nil] how long until it can be claimed, by the engine's clock, in seconds
@@ -43,6 +47,13 @@ module Millpond
     #   are claimed first
     # @param ttl [Numeric, nil] how long until it is deleted, whether or not it is done or leased, in seconds; without
     #   limit by default
+    # @param dedup_window [Numeric, nil] how long its {#insert id} stays taken after it has ended, by the engine's
+    #   clock, in seconds: 0, the default, up to 7 days, in milliseconds. For that long an insert of the same id is
+    #   refused or {#insert left out} as if the task still existed, at version 0. So a producer that received no reply
+    #   can repeat its insert for that long after the task is done. A task ends when it is deleted: by the end of its
+    #   job or another modification, a purge, a cancellation by force, or when its time to live is over. A task that is
+    #   retried, changed, moved or redriven keeps its window, and one in an error queue has not ended. A store keeps the
+    #   ids of up to 1,000,000 ended tasks; beyond that, the one that would be free first is free early
     # @param headers [Hash, Enumerable<Array(String, String)>, nil] its headers, all of them: names with any bytes as
     #   their values, as {#insert header} adds them
     # @param skip_colliding [Boolean] leaves this task out if its id is taken, instead of refusing the whole
@@ -58,9 +69,10 @@ module Millpond
     #   store.modify(later).inserted.map { |task| [task.id, task.json] } # => [["seven", "[7]"]]
     #   store.claim("inbox") # => nil
     def insert(queue, value: JsonText::NONE, json: JsonText::NONE, id: nil, at_ms: nil, delay: nil, attempt: 0,
-               err: "", priority: 0, ttl: nil, headers: nil, skip_colliding: false)
+               err: "", priority: 0, ttl: nil, dedup_window: nil, headers: nil, skip_colliding: false)
       named = Convert.fields(Native::NewTask, queue: queue, err: err, at_ms: at_ms, delay: delay, ttl: ttl,
-                                              attempt: attempt, priority: priority, skip_colliding: skip_colliding)
+                                              dedup_window: dedup_window, attempt: attempt, priority: priority,
+                                              skip_colliding: skip_colliding)
       named[:id] = id && Convert.bytes("id", id)
       named[:value] = JsonText.of("value", value, json) { nil }
       named[:headers] = Headers.piece(headers)

@@ -70,7 +70,7 @@ module Millpond
     #
     # @param queue [String] the queue's name, 1 to 64 KiB
     # @param settings [Hash] as for {Modification#insert}: `value` or `json`, `id`, `at_ms` or `delay`, `attempt`,
-    #   `err`, `priority`, `ttl`, `skip_colliding`
+    #   `err`, `priority`, `ttl`, `dedup_window`, `skip_colliding`
     # @return [Task, nil] nil if it was skipped
     # @raise [DependencyError] if the id is taken
     # @raise (see #modify)
@@ -114,7 +114,8 @@ module Millpond
     # After {ConnectionLostError} or {TimeoutError} the modification has been applied completely or not at all;
     # {#fetch} tells which. If it is sent again, what it changed or deleted no longer exists at that version, so
     # nothing is done twice. The exception is a modification that neither changes nor deletes anything: give the tasks
-    # that it inserts explicit ids. A document that it puts replaces what others have put since.
+    # that it inserts explicit ids. Each is then inserted once, until it has ended and its {Modification#insert
+    # deduplication window} is over. A document that it puts replaces what others have put since.
     #
     # @param modification [Modification] the changes to make, all of them or none
     # @return [Modified]

@@ -115,6 +115,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        dedup_window: Seconds | None = None,
         headers: Fields | None = None,
         skip_colliding: Literal[False] = False,
     ) -> Task[Content]: ...
@@ -133,6 +134,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        dedup_window: Seconds | None = None,
         headers: Fields | None = None,
         skip_colliding: bool,
     ) -> Task[Content] | None: ...
@@ -150,6 +152,7 @@ class TaskStore:
         err: str = "",
         priority: int = 0,
         ttl: Seconds | None = None,
+        dedup_window: Seconds | None = None,
         headers: Fields | None = None,
         skip_colliding: bool = False,
     ) -> Task[Any] | None:
@@ -168,7 +171,9 @@ class TaskStore:
         taken, this raises :class:`~millpond.DependencyError`, or with ``skip_colliding`` returns
         None and does nothing. After :class:`~millpond.ConnectionLostError` or
         :class:`~millpond.TimeoutError` the task may or may not exist; if you chose its id, you can
-        insert it again.
+        insert it again as long as it exists, and for ``dedup_window`` seconds, up to 7 days, after it
+        has ended. Without a window its id is free when it has ended, and the same insert adds a new
+        task.
         """
         gathered = Modification().insert(
             queue,
@@ -182,6 +187,7 @@ class TaskStore:
             err=err,
             priority=priority,
             ttl=ttl,
+            dedup_window=dedup_window,
             headers=headers,
             skip_colliding=skip_colliding,
         )
@@ -196,7 +202,8 @@ class TaskStore:
         modification has been applied completely or not at all; :meth:`fetch` tells which. If it
         is sent again, what it changed or deleted no longer exists at that version, so nothing is
         done twice. The exception is a modification that neither changes nor deletes anything:
-        give the tasks that it inserts explicit ids. A document that it puts replaces what others
+        give the tasks that it inserts explicit ids. Each is then inserted once, until it has
+        ended and its deduplication window is over. A document that it puts replaces what others
         have put since.
 
         :param modification: the changes to make, all of them or none

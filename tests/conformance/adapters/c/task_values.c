@@ -120,6 +120,7 @@ static void read_new_task(struct request *request, json_t *of, millpond_new_task
     task->at_ms = whole(request, of, "at_ms");
     task->delay_ms = whole(request, of, "after_ms");
     task->ttl_ms = whole(request, of, "ttl_ms");
+    task->dedup_window_ms = whole(request, of, "dedup_window_ms");
     task->attempt = count(request, of, "attempt");
     task->priority = count(request, of, "priority");
     task->skip_colliding = is_true(of, "skip_colliding");

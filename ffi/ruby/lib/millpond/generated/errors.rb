@@ -150,7 +150,8 @@ module Millpond
     include Error
     CODE, NAME, RETRY = 22, "DEPENDENCY", :never
 
-    # @return [Array<TaskId>] tasks to insert whose id is taken, at the version that exists
+    # @return [Array<TaskId>] tasks to insert whose id is taken, at the version that exists; at version 0 if the
+    #   task that took it has ended
     attr_reader :inserts
 
     # @return [Array<TaskId>] tasks to change that do not exist at the requested version

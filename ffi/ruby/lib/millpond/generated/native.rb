@@ -98,7 +98,8 @@ module Millpond
       max_claims: :uint64, paused: :uint64, oldest_available_ms: :int64, oldest_lease_ms: :int64, retrying: :uint64
     structure :task_namespace_stats, namespace_name: Bytes, size: :uint64, claimed: :uint64
     structure :new_task, size: :size_t, queue: Bytes, id: Bytes, value: Bytes, at_ms: :int64, delay_ms: :int64,
-      attempt: :uint64, err: Bytes, priority: :uint64, ttl_ms: :int64, skip_colliding: :bool, headers: Bytes
+      attempt: :uint64, err: Bytes, priority: :uint64, ttl_ms: :int64, dedup_window_ms: :int64, skip_colliding: :bool,
+      headers: Bytes
     structure :new_doc, size: :size_t, namespace_name: Bytes, key: Bytes, id: Bytes, secondary_key: Bytes,
       content: Bytes, skip_colliding: :bool
     structure :doc_change, size: :size_t, doc: DocId, content: Bytes, at_ms: :int64, delay_ms: :int64
