@@ -47,11 +47,12 @@ int main(int count, char **arguments) {
         mails[i].queue = text("mails");
         mails[i].value = text(values[i]);
     }
-    /* One that has to go first, one for later, and one that is sent once however often this
-       runs. */
+    /* One that has to go first, one for later, and one that is sent once, however often
+       this runs within a day of it. */
     mails[3].priority = 9;
     mails[4].delay_ms = 500;
     mails[5].id = text("welcome");
+    mails[5].dedup_window_ms = 86400000;
     mails[5].skip_colliding = true;
 
     millpond_tasks_modification modification = {.size = sizeof modification, .inserts = mails,

@@ -17,10 +17,11 @@ const store = client.tasks('examples/mail')
 const { inserted } = await store.modify({
   inserts: [
     ...['ann', 'bob', 'cy'].map((to) => ({ queue: 'mails', value: { to } })),
-    // One that has to go first, one for later, and one that is sent once however often this runs.
+    // One that has to go first, one for later, and one that is sent once, however often this runs
+    // within a day of it.
     { queue: 'mails', value: { to: 'dee' }, priority: 9 },
     { queue: 'mails', value: { to: 'eve' }, delayMs: 500 },
-    { queue: 'mails', value: { to: 'all' }, id: 'welcome', skipColliding: true }
+    { queue: 'mails', value: { to: 'all' }, id: 'welcome', dedupWindowMs: 86_400_000, skipColliding: true }
   ]
 })
 

@@ -26,11 +26,12 @@ $mails = new Modification();
 foreach (['ann', 'bob', 'cy'] as $to) {
     $mails->insert(new NewTask('mails', ['to' => $to]));
 }
-// One that has to go first, one for later, and one that is sent once however often this runs.
+// One that has to go first, one for later, and one that is sent once, however often this runs
+// within a day of it.
 $mails
     ->insert(new NewTask('mails', ['to' => 'dee'], priority: 9))
     ->insert(new NewTask('mails', ['to' => 'eve'], delay: 0.5))
-    ->insert(new NewTask('mails', ['to' => 'all'], id: 'welcome'), skipColliding: true);
+    ->insert(new NewTask('mails', ['to' => 'all'], id: 'welcome', dedupWindow: 86_400), skipColliding: true);
 $inserted = count($store->modify($mails)->inserted);
 
 assert($inserted === 6 || $url !== 'memory:');

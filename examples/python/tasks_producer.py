@@ -19,10 +19,11 @@ with millpond.connect(url) as client:
     for who in ("ann", "bob", "cy"):
         mails.insert("mails", {"to": who})
 
-    # One that has to go first, one for later, and one that is sent once however often this runs.
+    # One that has to go first, one for later, and one that is sent once, however often this runs
+    # within a day of it.
     mails.insert("mails", {"to": "dee"}, priority=9)
     mails.insert("mails", {"to": "eve"}, delay=0.5)
-    mails.insert("mails", {"to": "all"}, id="welcome", skip_colliding=True)
+    mails.insert("mails", {"to": "all"}, id="welcome", dedup_window=86_400, skip_colliding=True)
     inserted = store.modify(mails).inserted
 
     assert len(inserted) == 6 or url != "memory:"

@@ -16,10 +16,11 @@ Millpond.connect(url) do |client|
   # Many tasks in one step: all of them or none.
   mails = Millpond::Modification.new
   %w[ann bob cy].each { |to| mails.insert("mails", value: { "to" => to }) }
-  # One that has to go first, one for later, and one that is sent once however often this runs.
+  # One that has to go first, one for later, and one that is sent once, however often this runs
+  # within a day of it.
   mails.insert("mails", value: { "to" => "dee" }, priority: 9)
   mails.insert("mails", value: { "to" => "eve" }, delay: 0.5)
-  mails.insert("mails", value: { "to" => "all" }, id: "welcome", skip_colliding: true)
+  mails.insert("mails", value: { "to" => "all" }, id: "welcome", dedup_window: 86_400, skip_colliding: true)
   inserted = store.modify(mails).inserted
 
   raise "six mails" unless inserted.size == 6 || url != "memory:"

@@ -18,11 +18,14 @@ fn main() -> millpond::Result<()> {
     let mut mails = ["ann", "bob", "cy"].into_iter().fold(Modification::new(), |all, to| {
         all.insert(NewTask::new("mails").value(format!(r#"{{"to": "{to}"}}"#)))
     });
-    // One that has to go first, one for later, and one that is sent once however often this runs.
+    // One that has to go first, one for later, and one that is sent once, however often this runs
+    // within a day of it.
+    let welcome = NewTask::new("mails").value(r#"{"to": "all"}"#).id("welcome");
+    let welcome = welcome.dedup_window(Duration::from_secs(86_400));
     mails = mails
         .insert(NewTask::new("mails").value(r#"{"to": "dee"}"#).priority(9))
         .insert(NewTask::new("mails").value(r#"{"to": "eve"}"#).after(Duration::from_millis(500)))
-        .insert(NewTask::new("mails").value(r#"{"to": "all"}"#).id("welcome").skip_colliding());
+        .insert(welcome.skip_colliding());
     let inserted = store.modify(mails)?.inserted.len();
 
     assert!(inserted == 6 || url != "memory:");

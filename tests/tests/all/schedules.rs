@@ -354,8 +354,9 @@ fn missed_latest() {
 #[test]
 fn missed_expire_grace() {
     on_both(|engine| {
-        let hourly =
-            |id| Schedule::new(id).every(60 * MINUTE).anchor_ms(BEGAN * 1_000).missed(Missed::Expire);
+        let hourly = |id| {
+            Schedule::new(id).every(60 * MINUTE).anchor_ms(BEGAN * 1_000).missed(Missed::Expire)
+        };
         engine.put(&hourly("a").payload("x"));
         engine.at(3_659).advance_us(999_999);
         let events = engine.events(10);
