@@ -9,7 +9,7 @@ static void table(const struct backend *none) {
     (void)none;
     const millpond_error_kind *kind;
     size_t count = millpond_error_kind_count();
-    CHECK(count == MILLPOND_ALREADY_EXISTS);
+    CHECK(count == MILLPOND_DEAD_LETTER);
     for (size_t i = 0; i < count; i++) {
         kind = millpond_error_kind_at(i);
         CHECK((size_t)kind->code == i + 1 && strlen(kind->name) > 3);

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Millpond\Tests;
 
 use Millpond\ConsumerOptions;
+use Millpond\Exception\DeadLetterException;
 use Millpond\Exception\InvalidArgumentException;
 use Millpond\Message;
 use Millpond\MoveJob;
@@ -63,7 +64,7 @@ final class ShuffleWorkerTest extends TestCase
             'release' => 'released', 'retry' => 'retried', 'value' => 'done'], $kinds);
         \ksort($told);
         self::assertSame(['error' => [\DomainException::class], 'generator' => [InvalidArgumentException::class],
-            'move' => [InvalidArgumentException::class], 'reject' => [\RuntimeException::class]], $told);
+            'move' => [InvalidArgumentException::class], 'reject' => [DeadLetterException::class]], $told);
         self::assertSame(1, $drained->dead);
         self::assertSame(['rejected: never'], \array_column($queue->deadLetters(10), 'reason'));
     }

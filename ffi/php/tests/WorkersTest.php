@@ -94,7 +94,7 @@ final class WorkersTest extends TestCase
     public function testAModificationEndsOnlyATask(): void
     {
         foreach (['shuffle' => 'a message', 'events' => 'an event'] as $name => $what) {
-            foreach (['a modification' => new Modification(), "its key \"insert\"" => ['insert' => 1]] as $is => $value) {
+            foreach (['a modification' => new Modification(), "its key \"insert\"" => ['insert' => [1]]] as $is => $value) {
                 $row = Queue::all()[$name];
                 $queue = ($row->open)($this->connect('memory'), 'q');
                 ($row->put)($queue, ['a']);
