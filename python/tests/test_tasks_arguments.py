@@ -238,8 +238,8 @@ async def test_what_a_handler_raises(connect: Any, name: str) -> None:
 
         told: list[Any] = []
         worker = store.worker("q", max_attempts=1)
-        await worker.drain(handle, lambda job, error: told.append(type(error)))
-        assert told == [error, millpond.MillpondError]
+        await worker.drain(handle, lambda job, error: told.extend([type(error), type(error.__cause__)]))
+        assert told == [millpond.DeadLetterError, error]
     await store.insert("p")
 
     def tell(job: Any) -> None:

@@ -108,7 +108,7 @@ async def test_what_a_handler_may_return(connect: Any, kind: kit.Queue) -> None:
 @each_worker
 async def test_what_only_looks_like_a_result(connect: Any, kind: kit.Queue) -> None:
     change = millpond.connect("memory:").tasks("x").insert("q").change()
-    dropped = [millpond.JobCounts(1, 0, 0, 0), millpond.Release, {7: 1}, (), object(), [[change]]]
+    dropped = [millpond.JobCounts(1, 0, 0, 0), millpond.Release, {7: 1}, {"changes": 1}, [{"depends": 1}], (), object(), [[change]]]
     assert await values_end(connect, kind, dropped) == ["done"] * len(dropped)
     told = {
         "a change that is in no Modification": change,
@@ -116,7 +116,7 @@ async def test_what_only_looks_like_a_result(connect: Any, kind: kit.Queue) -> N
         "a list with a modification": [Modification()],
         "a dict with the key 'Put-Docs', as if it were a modification": {7: 7, "Put-Docs": ()},
         "a dict with the key 7, as if it were a modification": {7: (), 8: []},
-        "a list with a dict with the key 'depends', as if it were a modification": [{"depends": 1}],
+        "a list with a dict with the key 'depends', as if it were a modification": [{"depends": [1]}],
     }
     advice = {
         "tasks": ": return a Modification, such as `job.delete().insert(queue, value)`",

@@ -111,8 +111,7 @@ impl<M: Mode> Job<M> {
     /// Whether the lease is lost, because another consumer has the event, because no extension has succeeded for a whole
     /// lease, or because the job has ended after its `timeout`. If so, stop working: ending the job has no effect.
     pub fn is_lost(&self) -> bool {
-        let is_overdue = self.place.is_some() && self.limit.is_over();
-        is_overdue || self.core.lease.is_lost()
+        self.place.as_ref().is_some_and(Place::is_overdue) || self.core.lease.is_lost()
     }
 
     /// Whether this is the last attempt that the queue's `max_attempts` allowed when the event was received: a failure

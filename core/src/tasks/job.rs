@@ -204,8 +204,7 @@ impl<M: Mode> Job<M> {
     /// Whether the lease is lost, because a renewal was refused, because none has succeeded for a whole lease, or
     /// because a run has ended the job after its `timeout`. If so, stop working: ending the job is refused.
     pub fn is_lost(&self) -> bool {
-        let is_overdue = self.place.is_some() && self.limit.is_over();
-        is_overdue || self.core.lease.is_lost()
+        self.place.as_ref().is_some_and(Place::is_overdue) || self.core.lease.is_lost()
     }
 
     /// Whether this is the last attempt that the worker's `max_attempts` allows: a failure puts the task aside, into the

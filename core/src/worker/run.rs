@@ -185,6 +185,13 @@ pub(crate) struct Place<Q: Queue> {
     pub(crate) number: u64,
 }
 
+impl<Q: Queue> Place<Q> {
+    /// Whether the run has ended the job, after its timeout.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.run.is_overdue(self.number)
+    }
+}
+
 impl<Q: Queue> Drop for Place<Q> {
     fn drop(&mut self) {
         self.run.leave(self.number);
@@ -520,14 +527,7 @@ impl<Q: Queue> Run<Q> {
         if !self.is_own() {
             return;
         }
-        let is_over = |running: &Running<Q::Job>| {
-            running.limit.as_ref().is_some_and(|(until, _)| *until <= Instant::now())
-        };
-        let is_late = lock(&self.state).running.get(&number).is_some_and(is_over);
-        if is_late {
-            // Its timer is just about to say so.
-            self.time_out(number);
-        }
+        self.is_overdue(number);
         if self.remove(number, true) {
             let run = self.clone();
             prepare(Box::new(move |end| run.add(Sending::new(end))));
@@ -561,8 +561,19 @@ impl<Q: Queue> Run<Q> {
     }
 
     /// Whether the job has ended by its timeout, though its handler still works.
-    pub(crate) fn is_overdue(&self, number: u64) -> bool {
-        self.is_own() && lock(&self.state).overdue.contains_key(&number)
+    pub(crate) fn is_overdue(self: &Arc<Self>, number: u64) -> bool {
+        if !self.is_own() {
+            return false;
+        }
+        let is_over = |running: &Running<Q::Job>| {
+            running.limit.as_ref().is_some_and(|(until, _)| *until <= Instant::now())
+        };
+        let is_late = lock(&self.state).running.get(&number).is_some_and(is_over);
+        if is_late {
+            // Its timer is just about to say so.
+            self.time_out(number);
+        }
+        lock(&self.state).overdue.contains_key(&number)
     }
 
     /// Ends a job whose handler has taken too long.

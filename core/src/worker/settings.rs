@@ -90,10 +90,6 @@ impl TimeLimit {
         Self(timeout.and_then(end))
     }
 
-    pub(crate) fn is_over(self) -> bool {
-        self.left().is_some_and(|left| left.is_zero())
-    }
-
     pub(crate) fn left(self) -> Option<Duration> {
         self.0.map(|(end, _)| end.saturating_duration_since(Instant::now()))
     }
