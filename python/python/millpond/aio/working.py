@@ -185,7 +185,7 @@ class Working(Generic[Held]):
             return
         cause = self._causes.pop(str(job), (job, None))[1] if kind == "dead" else None
         if self._on_error is not None:
-            error.__cause__ = cause
+            error.__cause__ = cause or error.__cause__
             await self._call(self._on_error, job, error)
         else:
             why = None if isinstance(cause, Reject) else cause
