@@ -120,7 +120,7 @@ onEveryBackend('what becomes of a task', async ({ connect, name }) => {
     ['own', 1, 'by the handler']
   ])
   const [stats] = await store.queueStats({ exact: ['q'] })
-  assert.deepEqual([stats.size, stats.available], [14, 0])
+  assert.deepEqual([stats.size, stats.available], [13, 0])
 })
 
 onEveryBackend('what is released', async ({ connect, name }) => {
@@ -342,10 +342,9 @@ test('what goes wrong is logged if nobody asks', async (t) => {
   await insert(store, 'q', 1)
   const boom = new RangeError('boom')
   const rejected = logged(t, () => store.worker('q', { maxAttempts: 1 }).drain(() => Promise.reject(boom)))
-  const [[first, error], [second]] = await rejected
-  assert.match(first, /^millpond: task .* of queue q failed:$/)
-  assert.equal(error, boom)
-  assert.match(second, /^millpond: task .* was put aside: into q\/err: exhausted: RangeError: boom$/)
+  const [[message, error], more] = await rejected
+  assert.match(message, /^millpond: task .* was put aside: into q\/err: exhausted: RangeError: boom$/)
+  assert.deepEqual([error, more], [boom, undefined])
   // A hook that fails does no harm.
   await insert(store, 'p', 1)
   const hooks = { onError: async () => { throw boom }, onEvent() { throw boom } }

@@ -20,7 +20,7 @@ class ShuffleWorkerTest < MillpondTest
                    "move" => :refused, "modification" => :retried, "keys" => :retried }, kinds)
     assert_equal [2, 4, 1, 1], drained.to_a
     assert_equal [["keys", TypeError], ["modification", TypeError],
-                  ["move", Millpond::InvalidArgumentError], ["reject", Millpond::InternalError]], told.sort_by(&:first)
+                  ["move", Millpond::InvalidArgumentError], ["reject", Millpond::DeadLetterError]], told.sort_by(&:first)
     assert_equal(["rejected: never"], queue.dead_letters.map(&:reason))
     assert_equal 5, queue.pending_count("g")
   end

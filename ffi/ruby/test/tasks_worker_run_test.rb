@@ -79,23 +79,23 @@ class TasksWorkerRunTest < MillpondTest
     store = store_on("memory:")
     insert(store, 1)
     worker = store.worker("q", max_attempts: 1)
-    lines = /ERROR -- millpond: the handler of task (\h+) of queue q failed: #{__FILE__}:\d+:in .*: why \(IndexError\)
-\tfrom .*ERROR -- millpond: task \1 of queue q was put aside: into q\/err: exhausted: IndexError: why$/m
+    lines = /ERROR -- millpond: task \h+ of queue q was put aside: into q\/err: exhausted: IndexError: why
+#{__FILE__}:\d+:in .*: why \(IndexError\)\n\tfrom /m
     assert_logs(lines) { worker.drain { raise IndexError, "why" } }
     insert(store, 1)
     events = []
     assert_logs(/\A\z/) do
       told = []
-      worker.drain(on_error: ->(job, error) { told << [job.task.queue, error.message] }, on_event: events.method(:<<)) do
-        raise IndexError, "why"
-      end
-      assert_equal ["q", "why"], told.shift
-      assert_match(/\Atask \h+ of queue q was put aside: into q\/err: exhausted: IndexError: why\z/, told.shift[1])
+      on_error = ->(job, error) { told << [job.task.queue, error.class, error.message, error.cause.message] }
+      worker.drain(on_error: on_error, on_event: events.method(:<<)) { raise IndexError, "why" }
+      queue, *error, cause = told.shift
+      assert_equal ["q", Millpond::DeadLetterError, "why"], [queue, error[0], cause]
+      assert_match(/\Atask \h+ of queue q was put aside: into q\/err: exhausted: IndexError: why\z/, error[1])
       assert_empty told
     end
     report, = events
-    assert_equal [1, :dead, true, "q", nil],
-                 [events.size, report.kind, report.trouble?, report.task.queue, report.error]
+    assert_equal [1, :dead, true, "q", Millpond::DeadLetterError],
+                 [events.size, report.kind, report.trouble?, report.task.queue, report.error.class]
   end
 
   def test_taken_documents_are_no_failure

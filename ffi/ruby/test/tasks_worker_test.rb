@@ -178,7 +178,7 @@ class TasksWorkerTest < MillpondTest
       end
       assert_equal({ done: 4, retried: 18, dead: 1, others: 1 }, drained.to_h)
     end
-    assert_equal({ "error" => IndexError, "bytes" => RuntimeError, "wide" => RuntimeError, "reject" => Millpond::InternalError,
+    assert_equal({ "error" => IndexError, "bytes" => RuntimeError, "wide" => RuntimeError, "reject" => Millpond::DeadLetterError,
                    "missing" => NotImplementedError, "deep" => SystemStackError, "keys" => TypeError,
                    "raises" => Unreadable, "none" => Unreadable, "dummy" => RuntimeError,
                    "dependency" => Millpond::DependencyError, "refused" => Millpond::DependencyError,
